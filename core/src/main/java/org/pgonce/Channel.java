@@ -1,0 +1,51 @@
+package org.pgonce;
+
+import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.internal.store.PublishedChannel;
+import org.pgonce.spi.ChannelFeed;
+
+/**
+ * A named, typed stream of notifications. Channels are defined in code, once, usually as constants;
+ * a channel is immutable and safe for use by several threads.
+ *
+ * <p>{@link #of} makes a channel that code publishes to, with {@link Publisher} or {@code select
+ * pgonce.publish(…)}. A trigger channel (module {@code pgonce-triggers}) is fed by a table instead.
+ *
+ * @param <T> what a notification carries: a record, or whatever the payload codec reads
+ */
+public interface Channel<T> {
+
+  /**
+   * The name: 1 to 48 characters, a lower-case letter first, then lower-case letters, digits,
+   * {@code _}, {@code .} or {@code -}. Names are compared to the letter, and the alphabet leaves no
+   * two that PostgreSQL could confuse (it folds case and cuts at 63 bytes).
+   */
+  String name();
+
+  /** What the channel promises; it is part of the installed definition. */
+  Mode mode();
+
+  /** The type that payloads are decoded to. */
+  Class<T> payloadType();
+
+  /** What feeds the channel, to be installed and checked with it. */
+  ChannelFeed feed();
+
+  /**
+   * A channel with {@link Mode#EXACTLY_ONCE} that code publishes to.
+   *
+   * @throws IllegalArgumentException if the name is not as {@link #name()} says
+   */
+  static <T> Channel<T> of(String name, Class<T> payloadType) {
+    return of(name, payloadType, Mode.EXACTLY_ONCE);
+  }
+
+  /**
+   * A channel with the given mode that code publishes to.
+   *
+   * @throws IllegalArgumentException if the name is not as {@link #name()} says
+   */
+  static <T> Channel<T> of(String name, Class<T> payloadType, Mode mode) {
+    return new PublishedChannel<>(ChannelNames.requireValid(name), mode, payloadType);
+  }
+}

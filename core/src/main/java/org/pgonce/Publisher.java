@@ -1,0 +1,4 @@
+package org.pgonce;
+
+/** Placeholder, replaced by the store station. */
+final class Publisher {}

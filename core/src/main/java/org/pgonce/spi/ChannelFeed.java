@@ -1,0 +1,63 @@
+package org.pgonce.spi;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.pgonce.Channel;
+
+/**
+ * What feeds a channel: its publishers' code, or a trigger on a table. Installed in the transaction
+ * that installs the channel, checked when a listener starts.
+ */
+public interface ChannelFeed {
+
+  /** Fed by whoever calls publish: nothing to install, nothing that could drift. */
+  ChannelFeed PUBLISHED =
+      new ChannelFeed() {
+        @Override
+        public String description() {
+          return "published";
+        }
+
+        @Override
+        public void install(Connection transaction, Channel<?> channel) {}
+
+        @Override
+        public List<String> problems(Connection connection, Channel<?> channel) {
+          return List.of();
+        }
+
+        @Override
+        public String migration(Channel<?> channel) {
+          return "";
+        }
+      };
+
+  /**
+   * What the channel is fed by, as one line that is stored with the installed channel: two
+   * definitions that differ here are different channels. For example {@code published} or {@code
+   * trigger on public.author after insert}.
+   */
+  String description();
+
+  /**
+   * Creates or renews what feeds the channel. Idempotent. Runs after the channel's own row is
+   * written, in the same transaction; never commits or rolls back.
+   *
+   * @throws SQLException when the database refuses; the caller rolls everything back
+   */
+  void install(Connection transaction, Channel<?> channel) throws SQLException;
+
+  /**
+   * Compares the definition with the database, read-only.
+   *
+   * @return one line per difference, each with what is wrong and what to do; empty if none
+   */
+  List<String> problems(Connection connection, Channel<?> channel) throws SQLException;
+
+  /**
+   * The SQL that {@link #install} amounts to, for a reviewer and a migration tool; empty if there
+   * is none.
+   */
+  String migration(Channel<?> channel);
+}
