@@ -1,0 +1,117 @@
+-- pgonce, the database half. Plain SQL for PostgreSQL 14 and later: psql -1 -v ON_ERROR_STOP=1 -f, Flyway and Liquibase run it as it is, and so
+-- does the library. Each file may run again without harm.
+--
+-- Roles belong to the whole server, not to one database. They cannot log in; grant them to the logins that need them:
+--   pgonce_owner      owns schema and functions; for whoever installs channels
+--   pgonce_publisher  may publish
+--   pgonce_listener   may claim, settle and see the state of channels
+--   pgonce_admin      may redrive, drop and look into payloads
+
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', name);
+      EXCEPTION
+        -- Another database of this server installs at the same moment; the roles are the same ones.
+        WHEN duplicate_object OR unique_violation THEN NULL;
+      END;
+    END IF;
+  END LOOP;
+  -- From PostgreSQL 16 on, who creates a role may grant it but is not yet allowed to act as it.
+  IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN
+    EXECUTE format('GRANT pgonce_owner TO %I', current_user);
+  END IF;
+END
+$$;
+
+CREATE SCHEMA IF NOT EXISTS pgonce AUTHORIZATION pgonce_owner;
+
+SET ROLE pgonce_owner;
+
+CREATE TABLE IF NOT EXISTS pgonce.schema_version (
+  version      integer     PRIMARY KEY,
+  installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  installed_by text        NOT NULL DEFAULT session_user
+);
+
+CREATE TABLE IF NOT EXISTS pgonce.channel (
+  id           integer     GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name         text        NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
+  mode         text        NOT NULL CHECK (mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST')),
+  feed         text        NOT NULL,
+  installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  installed_by text        NOT NULL DEFAULT session_user
+);
+
+-- Each subscription of a channel has its own row of a notification, so that they do not wait for one another.
+CREATE TABLE IF NOT EXISTS pgonce.subscription (
+  id         integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
+  name       text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
+  UNIQUE (channel_id, name)
+);
+
+CREATE SEQUENCE IF NOT EXISTS pgonce.notification_id AS bigint;
+
+-- What may be handled now. One index, the primary key, serves insert, claim and delete; nothing here is ever updated: a row is inserted,
+-- locked and deleted. No foreign key: its check would be paid by every writer. payload is json and not jsonb because jsonb refuses what a
+-- watched column may hold (backslash-u0000 in a json column), and the writer would pay for it with an error.
+CREATE TABLE IF NOT EXISTS pgonce.notification (
+  subscription_id integer     NOT NULL,
+  id              bigint      NOT NULL DEFAULT nextval('pgonce.notification_id'),
+  created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+  payload         json        NOT NULL,
+  PRIMARY KEY (subscription_id, id)
+) WITH (
+  -- Rows live for milliseconds: vacuum by number of dead rows, not by a share of the live ones, and often.
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
+  autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 1000000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000
+);
+
+-- What is to be handled later: retries that wait out their backoff. In a table of its own, a far future costs the present nothing.
+CREATE TABLE IF NOT EXISTS pgonce.scheduled (
+  subscription_id integer     NOT NULL,
+  id              bigint      NOT NULL,
+  due_at          timestamptz NOT NULL,
+  attempts        integer     NOT NULL,
+  created_at      timestamptz NOT NULL,
+  last_error      text,
+  payload         json        NOT NULL,
+  PRIMARY KEY (subscription_id, id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
+
+CREATE INDEX IF NOT EXISTS scheduled_due ON pgonce.scheduled (subscription_id, due_at, id);
+
+CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
+  subscription_id integer     NOT NULL,
+  id              bigint      NOT NULL,
+  died_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+  attempts        integer     NOT NULL,
+  created_at      timestamptz NOT NULL,
+  reason          text        NOT NULL CHECK (reason IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED')),
+  error           text        NOT NULL,
+  payload         json        NOT NULL,
+  PRIMARY KEY (subscription_id, id)
+);
+
+-- One row per running listener process, touched at the slow interval of its scan and never by a notification.
+CREATE TABLE IF NOT EXISTS pgonce.listener (
+  id            uuid        PRIMARY KEY,
+  instance      text        NOT NULL,
+  subscriptions integer[]   NOT NULL,
+  hears_by      text        NOT NULL,
+  started_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+  seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- How long it may stay away before the others take it for gone.
+  silence       interval    NOT NULL,
+  role          text        NOT NULL DEFAULT session_user
+);
+
+INSERT INTO pgonce.schema_version (version) VALUES (1) ON CONFLICT DO NOTHING;
+
+RESET ROLE;

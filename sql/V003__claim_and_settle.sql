@@ -1,0 +1,136 @@
+-- Stations 3 and 5: claim and settle. A claim lives as long as its transaction: whoever dies gives the row back.
+
+SET ROLE pgonce_owner;
+
+-- The scheduled rows' part of a claim: those that are due, earliest first.
+CREATE OR REPLACE FUNCTION pgonce.claim_scheduled(subscription integer, max_rows integer)
+RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, payload text, more boolean)
+LANGUAGE sql
+AS $$
+  SELECT s.id, true, s.attempts, (extract(epoch FROM s.created_at) * 1000000)::bigint, s.payload::text,
+         max_rows = 1 AND (
+           EXISTS (SELECT FROM pgonce.notification b WHERE b.subscription_id = subscription)
+           OR EXISTS (SELECT FROM pgonce.scheduled b
+                       WHERE b.subscription_id = subscription AND b.due_at <= clock_timestamp() AND (b.due_at, b.id) > (s.due_at, s.id)))
+    FROM pgonce.scheduled s
+   WHERE s.subscription_id = subscription AND s.due_at <= clock_timestamp()
+   ORDER BY s.due_at, s.id LIMIT max_rows FOR UPDATE OF s SKIP LOCKED
+$$;
+
+-- Locks up to max_rows due notifications of a subscription for the calling transaction; rows that others hold are passed over.
+-- due_first says whether scheduled rows go before new ones: callers alternate, so that neither starves the other.
+-- more, for claims of one row, says that another row lies behind it (held by someone or not): a sign that another worker has something to
+-- do, so that no claim is needed to find out that nothing is left.
+-- Times are passed as microseconds since 1970, which every driver reads the same.
+-- The plan is pinned: planned while the table is empty, a sequential scan would stay in the session's cache for good.
+CREATE OR REPLACE FUNCTION pgonce.claim(subscription integer, max_rows integer, due_first boolean)
+RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, payload text, more boolean)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  taken integer := 0;
+BEGIN
+  IF due_first THEN
+    RETURN QUERY SELECT c.* FROM pgonce.claim_scheduled(subscription, max_rows) c;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    IF taken >= max_rows THEN
+      RETURN;
+    END IF;
+  END IF;
+
+  RETURN QUERY
+    SELECT n.id, false, 0, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.payload::text,
+           max_rows = 1 AND EXISTS (SELECT FROM pgonce.notification b WHERE b.subscription_id = subscription AND b.id > n.id)
+      FROM pgonce.notification n
+     WHERE n.subscription_id = subscription ORDER BY n.id LIMIT max_rows - taken FOR UPDATE OF n SKIP LOCKED;
+  IF NOT due_first THEN
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    IF taken < max_rows THEN
+      RETURN QUERY SELECT c.* FROM pgonce.claim_scheduled(subscription, max_rows - taken) c;
+    END IF;
+  END IF;
+END
+$$;
+
+-- Raised wherever a settled row is not there: deleted by hand, or claimed by nobody. Never taken for success.
+CREATE OR REPLACE FUNCTION pgonce.not_there(subscription integer, id bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: notification % of subscription % is no longer there', id, subscription
+    USING ERRCODE = 'PO001', HINT = 'It was deleted while it was claimed. The transaction is rolled back, so its handler had no effect.';
+END
+$$;
+
+-- Handled: the row goes, in the transaction of its handler.
+CREATE OR REPLACE FUNCTION pgonce.complete(subscription integer, id bigint, was_scheduled boolean) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+BEGIN
+  IF was_scheduled THEN
+    DELETE FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = complete.id;
+  ELSE
+    DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = complete.id;
+  END IF;
+  IF NOT FOUND THEN
+    PERFORM pgonce.not_there(subscription, complete.id);
+  END IF;
+END
+$$;
+
+-- Takes a row out of where it waits. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
+CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint)
+RETURNS TABLE (attempts integer, created_at timestamptz, payload json)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = take_out.id
+    RETURNING 0, n.created_at, n.payload;
+  IF NOT FOUND THEN
+    RETURN QUERY DELETE FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = take_out.id
+      RETURNING s.attempts, s.created_at, s.payload;
+  END IF;
+END
+$$;
+
+-- Failed: one more attempt counted, due again after the delay.
+-- expected_attempts guards the case that the failure is recorded after its claim was lost: whoever took the row in between has counted.
+CREATE OR REPLACE FUNCTION pgonce.retry(subscription integer, id bigint, expected_attempts integer, delay_ms bigint, error text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  item record;
+BEGIN
+  SELECT t.* INTO item FROM pgonce.take_out(subscription, retry.id) t;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
+  VALUES (
+    subscription, retry.id,
+    CASE WHEN item.attempts = expected_attempts THEN clock_timestamp() + delay_ms * interval '1 millisecond' ELSE clock_timestamp() END,
+    CASE WHEN item.attempts = expected_attempts THEN item.attempts + 1 ELSE item.attempts END,
+    item.created_at, error, item.payload);
+  RETURN true;
+END
+$$;
+
+-- Failed for the last time, or not to be read: kept with its reason until someone redrives or drops it.
+CREATE OR REPLACE FUNCTION pgonce.bury(subscription integer, id bigint, attempts integer, reason text, error text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
+  SELECT subscription, bury.id, bury.attempts, t.created_at, bury.reason, bury.error, t.payload FROM pgonce.take_out(subscription, bury.id) t;
+  RETURN FOUND;
+END
+$$;
+
+INSERT INTO pgonce.schema_version (version) VALUES (3) ON CONFLICT DO NOTHING;
+
+RESET ROLE;

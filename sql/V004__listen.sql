@@ -1,0 +1,53 @@
+-- What a listener asks beside claims: who it is, whether there is work, and when the next row is due.
+
+SET ROLE pgonce_owner;
+
+-- A process starts to listen. Those that have been silent for too long are taken off the list here.
+CREATE OR REPLACE FUNCTION pgonce.listener_starts(listener uuid, instance text, subscriptions integer[], hears_by text, silence_ms bigint)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  DELETE FROM pgonce.listener l WHERE l.seen_at + l.silence < clock_timestamp();
+  INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, silence)
+  VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ DELETE FROM pgonce.listener l WHERE l.id = listener $$;
+
+-- The slow scan, one statement for all subscriptions of a process: which of them have something to claim now, and how long until the next
+-- row of each is due (null: none). It is also the listener's sign of life. Lengths of time, never points in time: clocks differ.
+CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
+RETURNS TABLE (subscription integer, ready boolean, due_in_ms bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+BEGIN
+  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by WHERE l.id = listener;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'pgonce: listener % is not registered', listener
+      USING ERRCODE = 'PO002', HINT = 'It was silent for too long and was taken off the list; it registers again by itself.';
+  END IF;
+  RETURN QUERY
+    SELECT s.id,
+           EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
+           (SELECT ceil(1000 * extract(epoch FROM d.due_at - clock_timestamp()))::bigint
+              FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1)
+      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) WHERE l.id = listener;
+END
+$$;
+
+-- What is installed under a name: the start-up check compares it with the definition in code.
+CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
+RETURNS TABLE (subscription integer, mode text, feed text)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT s.id, c.mode, c.feed FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
+   WHERE c.name = channel_name
+$$;
+
+INSERT INTO pgonce.schema_version (version) VALUES (4) ON CONFLICT DO NOTHING;
+
+RESET ROLE;

@@ -1,0 +1,128 @@
+-- Installing channels, and what the person on call does and sees.
+
+SET ROLE pgonce_owner;
+
+-- Makes the channel exist as defined. Idempotent; a definition that differs from the installed one is refused, because rows stored under
+-- the old one may still wait: change_mode and drop_channel say what becomes of them.
+CREATE OR REPLACE FUNCTION pgonce.install_channel(channel_name text, mode text, feed text, subscriptions text[]) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  channel pgonce.channel;
+BEGIN
+  INSERT INTO pgonce.channel (name, mode, feed) VALUES (channel_name, install_channel.mode, install_channel.feed) ON CONFLICT (name) DO NOTHING;
+  SELECT c.* INTO STRICT channel FROM pgonce.channel c WHERE c.name = channel_name;
+  IF channel.feed <> install_channel.feed THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%"', channel_name, channel.feed, install_channel.feed
+      USING ERRCODE = 'PO003', HINT = format('Give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%L);', channel_name);
+  END IF;
+  IF channel.mode <> install_channel.mode THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %', channel_name, channel.mode, install_channel.mode
+      USING ERRCODE = 'PO003', HINT = format('Migrate it with: SELECT pgonce.change_mode(%L, %L); then install again.', channel_name, install_channel.mode);
+  END IF;
+  INSERT INTO pgonce.subscription (channel_id, name) SELECT channel.id, u.name FROM unnest(subscriptions) AS u (name)
+  ON CONFLICT (channel_id, name) DO NOTHING;
+  RETURN channel.id;
+END
+$$;
+
+-- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored.
+CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  waiting bigint;
+BEGIN
+  IF new_mode = 'BROADCAST' THEN
+    SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+      JOIN (SELECT n.subscription_id FROM pgonce.notification n UNION ALL SELECT d.subscription_id FROM pgonce.scheduled d) w ON w.subscription_id = s.id
+     WHERE c.name = channel_name;
+    IF waiting > 0 THEN
+      RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, which BROADCAST would never deliver', channel_name, waiting
+        USING ERRCODE = 'PO003', HINT = 'Let its listeners drain it first.';
+    END IF;
+  END IF;
+  UPDATE pgonce.channel c SET mode = new_mode WHERE c.name = channel_name;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed', channel_name USING ERRCODE = 'undefined_object';
+  END IF;
+END
+$$;
+
+-- Removes a channel with everything that waits in it; a trigger that feeds it is dropped first, by the module that made it.
+CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  doomed integer[];
+BEGIN
+  SELECT array_agg(s.id) INTO doomed FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name;
+  DELETE FROM pgonce.channel c WHERE c.name = channel_name;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed);
+  DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed);
+  DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed);
+  RETURN true;
+END
+$$;
+
+-- Gives dead letters of a channel another life: attempts counted from zero, due now, under the same id. Returns how many.
+CREATE OR REPLACE FUNCTION pgonce.redrive(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  redriven bigint;
+BEGIN
+  WITH risen AS (
+    DELETE FROM pgonce.dead_letter l USING pgonce.subscription s, pgonce.channel c
+     WHERE l.subscription_id = s.id AND s.channel_id = c.id AND c.name = channel_name AND (ids IS NULL OR l.id = ANY (ids))
+    RETURNING l.*
+  )
+  INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
+  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload FROM risen r;
+  GET DIAGNOSTICS redriven = ROW_COUNT;
+  IF redriven > 0 THEN
+    PERFORM pgonce.wake_up(channel_name);
+  END IF;
+  RETURN redriven;
+END
+$$;
+
+-- Per channel and subscription: what waits, how old it is, what failed, and who listens.
+CREATE OR REPLACE VIEW pgonce.channel_status AS
+SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
+       ready.backlog, later.scheduled, later.retrying, later.max_attempts,
+       clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
+       dead.dead_letters,
+       (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners
+  FROM pgonce.channel c
+  JOIN pgonce.subscription s ON s.channel_id = c.id
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.attempts > 0) AS retrying, max(d.attempts) AS max_attempts,
+           min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
+      FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead;
+
+CREATE OR REPLACE VIEW pgonce.dead_letter_status AS
+SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at
+  FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id;
+
+CREATE OR REPLACE VIEW pgonce.retry_status AS
+SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at
+  FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
+ WHERE d.attempts > 0;
+
+CREATE OR REPLACE VIEW pgonce.listener_status AS
+SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, l.seen_at + l.silence >= clock_timestamp() AS alive,
+       ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+              WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels
+  FROM pgonce.listener l;
+
+INSERT INTO pgonce.schema_version (version) VALUES (5) ON CONFLICT DO NOTHING;
+
+RESET ROLE;

@@ -1,0 +1,36 @@
+-- Who may do what. PUBLIC may do nothing: PostgreSQL gives it EXECUTE on every new function, and a definer function that anyone can call,
+-- or attach to a table of his own, would forge notifications.
+
+SET ROLE pgonce_owner;
+
+REVOKE ALL ON SCHEMA pgonce FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA pgonce FROM PUBLIC;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA pgonce FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgonce FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+
+GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION
+  pgonce.publish(text, json), pgonce.publish_all(text, json)
+TO pgonce_publisher, pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION
+  pgonce.claim(integer, integer, boolean), pgonce.complete(integer, bigint, boolean),
+  pgonce.retry(integer, bigint, integer, bigint, text), pgonce.bury(integer, bigint, integer, text, text),
+  pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
+  pgonce.scan(uuid, text), pgonce.installed(text, text)
+TO pgonce_listener;
+
+GRANT EXECUTE ON FUNCTION
+  pgonce.redrive(text, bigint[]), pgonce.change_mode(text, text), pgonce.drop_channel(text),
+  pgonce.install_channel(text, text, text, text[]), pgonce.installed(text, text)
+TO pgonce_admin;
+
+GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status
+TO pgonce_listener, pgonce_admin;
+GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
+
+INSERT INTO pgonce.schema_version (version) VALUES (6) ON CONFLICT DO NOTHING;
+
+RESET ROLE;
