@@ -33,14 +33,21 @@ public interface WakeUpConnection extends AutoCloseable {
   void notify(String channel, String payload, Duration deadline) throws SQLException;
 
   /**
-   * Process id of the server's backend for this session, to be found again in {@code
-   * pg_stat_activity}.
+   * Process id of the backend that answered when the connection was opened, as the backend itself
+   * says it, to be found again in {@code pg_stat_activity}.
    */
   int backendPid();
 
   /**
-   * Ends the connection. Returns within a second even if the peer is frozen; idempotent; never
-   * throws.
+   * Whether something between hands out process ids of its own, as a connection pooler does. An
+   * echo of a NOTIFY to oneself then proves nothing: in transaction mode it comes back inside the
+   * transaction that sent it, while nothing that comes later is ever heard.
+   */
+  boolean pooled();
+
+  /**
+   * Ends the connection. Returns within about a second even if the peer is frozen; idempotent;
+   * never throws. Calls of the other methods that are under way end with an SQLException.
    */
   @Override
   void close();

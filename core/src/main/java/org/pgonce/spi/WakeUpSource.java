@@ -19,10 +19,14 @@ public interface WakeUpSource {
    * <p>Blocks the calling thread for at most {@code deadline}, whatever the network does; a
    * connection that comes up later than that is closed in the background and never leaks.
    *
+   * <p>If the calling thread is interrupted, throws at once, with the interrupt flag set again.
+   *
    * @param address where to connect
    * @param ear receives what is heard and the end of the connection; called from the source's own
    *     threads
    * @param deadline bound for connect and authentication together; positive
+   * @throws java.sql.SQLFeatureNotSupportedException when this source has no counterpart for one of
+   *     the address's properties; another source may
    * @throws SQLException when the server refuses (its SQLState says why), cannot be reached, or the
    *     deadline passes (SQLState 08001)
    */

@@ -1,0 +1,74 @@
+package org.pgonce.internal.wakeup;
+
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs a driver call that knows no bound, or keeps none, on a daemon thread of its own. The caller
+ * waits no longer than its deadline; what the call yields after that is handed to a cleaner.
+ */
+final class BoundedCall {
+
+  private BoundedCall() {}
+
+  /**
+   * Returns what the call returns.
+   *
+   * @param what names the call in messages: "connecting to app@db:5432/shop"
+   * @param sqlState of the exception when the deadline passes
+   * @param late gets a result that nobody waits for any more
+   * @throws SQLException what the call threw; or the deadline passed; or this thread was
+   *     interrupted, its interrupt flag is then set again
+   */
+  static <T> T run(
+      String what, Callable<T> call, Duration deadline, String sqlState, Consumer<T> late)
+      throws SQLException {
+    var result = new CompletableFuture<T>();
+    DaemonThread.start(
+        "pgonce-call",
+        () -> {
+          try {
+            var value = call.call();
+            // Only one of this and the caller's cancel wins, so a late connection is never lost.
+            if (!result.complete(value)) {
+              late.accept(value);
+            }
+          } catch (Throwable failure) {
+            result.completeExceptionally(failure);
+          }
+        });
+    try {
+      return result.get(deadline.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      if (result.cancel(false)) {
+        throw new SQLTimeoutException(
+            what + " took longer than " + deadline.toMillis() + " ms", sqlState, e);
+      }
+      return result.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      if (!result.cancel(false) && !result.isCompletedExceptionally()) {
+        late.accept(result.join());
+      }
+      throw new SQLException(what + " was interrupted", sqlState, e);
+    } catch (ExecutionException e) {
+      throw asSqlException(what, e.getCause());
+    }
+  }
+
+  private static SQLException asSqlException(String what, @Nullable Throwable failure) {
+    if (failure instanceof SQLException sql) {
+      return sql;
+    }
+    // Drivers let runtime exceptions and errors of their I/O layer through.
+    return new SQLException(what + " failed: " + failure, "08006", failure);
+  }
+}
