@@ -1,0 +1,112 @@
+package org.pgonce.testkit;
+
+import java.util.Map;
+
+/**
+ * A PostgreSQL server for tests.
+ *
+ * <p>System property {@code pgonce.test.server} (or environment variable {@code
+ * PGONCE_TEST_SERVER}) chooses which:
+ *
+ * <ul>
+ *   <li>{@code embedded} (default): started on this machine from the PostgreSQL binaries of the
+ *       build, with {@code fsync} and {@code synchronous_commit} on. It ends with this JVM, however
+ *       the JVM ends.
+ *   <li>a JDBC URL with user and password: an own server, of which only fresh databases are used.
+ *   <li>{@code docker}: a container.
+ * </ul>
+ *
+ * <p>The user is a superuser that needs no password on embedded servers. Safe for use by several
+ * threads, but {@link #stopImmediately()}, {@link #killPostmaster()} and {@link #restart()} must
+ * not run at the same time.
+ */
+public sealed interface TestServer extends AutoCloseable
+    permits EmbeddedServer, DockerServer, OwnServer {
+
+  /**
+   * The one server that all tests of this JVM share; started at the first call, stopped when the
+   * JVM ends. Closing it has no effect.
+   */
+  static TestServer shared() {
+    return SharedServer.INSTANCE;
+  }
+
+  /**
+   * A server of the caller's own, which a test may kill. A test that asks for one on an own server
+   * (JDBC URL) is skipped.
+   */
+  static TestServer start() {
+    return start(Map.of());
+  }
+
+  /**
+   * A server of the caller's own with other settings.
+   *
+   * @param settings server settings by name, such as {@code max_connections}; they win over the
+   *     defaults
+   */
+  static TestServer start(Map<String, String> settings) {
+    return ServerKind.configured().start(settings);
+  }
+
+  String host();
+
+  int port();
+
+  /** A superuser. */
+  String user();
+
+  /** The user's password; empty where none is needed. */
+  String password();
+
+  /** The database for maintenance, never used by tests. */
+  String database();
+
+  /** The URL of {@link #database()} without user and password. */
+  default String jdbcUrl() {
+    return jdbcUrl(database());
+  }
+
+  /** The URL of the named database without user and password. */
+  default String jdbcUrl(String database) {
+    return "jdbc:postgresql://" + host() + ":" + port() + "/" + database;
+  }
+
+  /** A fresh database with a random name. The caller closes it. */
+  default TestDatabase createDatabase() {
+    return TestDatabase.create(this);
+  }
+
+  /** Whether the server is meant to answer: false after a crash, until {@link #restart()}. */
+  default boolean isRunning() {
+    return true;
+  }
+
+  /**
+   * Immediate shutdown: every process of the server ends without a checkpoint, clients are cut off.
+   * Returns when it has ended. Skips the test unless the server is embedded.
+   */
+  void stopImmediately();
+
+  /**
+   * Kills the postmaster with SIGKILL, then its orphaned children. Returns when all are gone. Skips
+   * the test unless the server is embedded.
+   */
+  void killPostmaster();
+
+  /**
+   * Starts the server again on the same data and the same port, after {@link #stopImmediately()} or
+   * {@link #killPostmaster()}. Returns after crash recovery. Skips the test unless the server is
+   * embedded.
+   */
+  void restart();
+
+  /**
+   * The process id of the postmaster. Skips the test unless the server is embedded and running on
+   * this machine.
+   */
+  long postmasterPid();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,64 @@
+package org.pgonce.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import org.junit.jupiter.api.Test;
+
+@PgTest
+class TestDatabaseTest {
+
+  @Test
+  void everyKindOfDataSourceConnects(TestDatabase database) throws Exception {
+    database.execute("CREATE TABLE t AS SELECT 42 AS id");
+    for (var source :
+        new javax.sql.DataSource[] {
+          database.dataSource(), database.pooled(2), database.ngDataSource()
+        }) {
+      try (var connection = source.getConnection();
+          var rows = connection.createStatement().executeQuery("SELECT id FROM t")) {
+        rows.next();
+        assertThat(rows.getInt(1)).isEqualTo(42);
+      }
+    }
+  }
+
+  @Test
+  void theServerIsDurable(TestDatabase database) throws Exception {
+    assertThat(database.queryString("SHOW fsync")).isEqualTo("on");
+    assertThat(database.queryString("SHOW synchronous_commit")).isEqualTo("on");
+    assertThat(database.queryLong("SELECT current_setting('max_connections')::int"))
+        .isGreaterThanOrEqualTo(200);
+  }
+
+  @Test
+  void aLoginRoleHasOnlyItsMembershipsAndGoesWithTheDatabase(TestDatabase bystander)
+      throws Exception {
+    String name;
+    try (var database = TestServer.shared().createDatabase()) {
+      var reader = database.loginRole("reader", "pg_read_all_data");
+      name = reader.name();
+      database.execute("CREATE TABLE t (id int)");
+      database.execute("GRANT CREATE ON SCHEMA public TO \"%s\"".formatted(name));
+      try (var connection = reader.dataSource().getConnection();
+          var statement = connection.createStatement()) {
+        statement.execute("CREATE TABLE own AS SELECT * FROM t");
+        assertThatThrownBy(() -> statement.execute("INSERT INTO t VALUES (1)"))
+            .isInstanceOfSatisfying(
+                SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("42501"));
+      }
+    }
+    assertThat(bystander.queryLong("SELECT count(*) FROM pg_roles WHERE rolname = '" + name + "'"))
+        .isZero();
+  }
+
+  @Test
+  void aWrongPasswordIsRefused(TestDatabase database) throws Exception {
+    var source = database.loginRole("guest").dataSource();
+    source.setPassword("wrong");
+    assertThatThrownBy(source::getConnection)
+        .isInstanceOfSatisfying(
+            SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("28P01"));
+  }
+}
