@@ -79,7 +79,8 @@ final class Diagnosis {
   /** A connection that was heard has ended. */
   static Deafness lost(ListenAddress address, @Nullable String why) {
     return new Deafness(
-        Kind.LOST, "the LISTEN connection to " + address + " was lost: " + why + "; it is renewed");
+        Kind.LOST,
+        "the LISTEN connection to " + address + " was lost (" + why + "); it is renewed");
   }
 
   /** A connection that was heard says nothing any more. */
