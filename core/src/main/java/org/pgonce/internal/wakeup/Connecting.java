@@ -3,6 +3,7 @@ package org.pgonce.internal.wakeup;
 import java.security.SecureRandom;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ final class Connecting {
   private final Hearing.Sink sink;
   // Nobody else's: an echo that another process could cause would prove nothing.
   private final String selfChannel = "pgonce_self_" + randomHex();
+  private final Map<String, Deafness> lastReason = new HashMap<>();
   private volatile boolean open = true;
   private volatile @Nullable HearingSession current;
 
@@ -42,9 +44,12 @@ final class Connecting {
    */
   HearingSession connect(List<ListenAddress> addresses)
       throws Deafness.Found, InterruptedException {
+    if (sources.none()) {
+      throw new Deafness.Found(
+          new Deafness(Deafness.Kind.POLLING, "no wake-up source is configured"));
+    }
     List<Deafness> reasons = new ArrayList<>();
     for (var address : addresses) {
-      var deafness = new Deafness(Deafness.Kind.POLLING, "no wake-up source is configured");
       for (var source : sources.inOrder()) {
         var session = new HearingSession(source, address, selfChannel, channels, sink);
         try {
@@ -56,18 +61,24 @@ final class Connecting {
           if (Thread.interrupted() || !open) {
             throw new InterruptedException("hearing is being closed");
           }
-          deafness = Diagnosis.of(address, e);
+          lastReason.put(address.toString(), Diagnosis.of(address, e));
           if (session.backendPid() != 0) {
             sources.works(source); // it could connect: the reason lies behind it
             break;
           }
-          if (!Diagnosis.ownFailure(e)) {
+          if (!sources.failed(source, e)) {
             break;
           }
-          sources.failed(source, e);
+        } catch (RuntimeException | Error e) {
+          session.close();
+          throw e;
         }
       }
-      reasons.add(deafness);
+      // While all sources rest, it is still what kept the last one out.
+      reasons.add(
+          lastReason.getOrDefault(
+              address.toString(),
+              new Deafness(Deafness.Kind.FAILED, "no source that works is left for " + address)));
     }
     throw new Deafness.Found(Deafness.together(reasons));
   }

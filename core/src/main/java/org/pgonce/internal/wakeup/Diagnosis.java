@@ -1,7 +1,6 @@
 package org.pgonce.internal.wakeup;
 
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.wakeup.Deafness.Kind;
@@ -104,14 +103,9 @@ final class Diagnosis {
             + " renewed");
   }
 
-  /** Whether the failure is the source's own, so that another one may fare better. */
-  static boolean ownFailure(SQLException failure) {
-    return switch (failure.getSQLState() == null ? "" : failure.getSQLState()) {
-      case "3D000", "42501", "53300", "57P03", "25006" -> false;
-      default ->
-          !(failure instanceof Deafness.Found)
-              && !(failure instanceof SQLTransientConnectionException);
-    };
+  /** Whether sessions meet each other's statements, as behind a transaction-mode pooler. */
+  static boolean mixedUp(SQLException failure) {
+    return "26000".equals(failure.getSQLState()) || "42P05".equals(failure.getSQLState());
   }
 
   /**
@@ -140,13 +134,20 @@ final class Diagnosis {
       return because(
           Kind.UNSUPPORTED, address, failure, "no wake-up source can use these settings");
     }
+    if (state.startsWith("08") && Fault.of(failure) == Fault.SOURCE) {
+      return because(
+          Kind.FAILED,
+          address,
+          failure,
+          "no TLS connection came about; check sslmode, sslrootcert and the server's certificate."
+              + " It is tried again");
+    }
     if (state.startsWith("08") || state.startsWith("57")) {
       return because(
           Kind.UNREACHABLE,
           address,
           failure,
-          "no connection came about; check that the server runs, host, port and TLS settings. It is"
-              + " tried again");
+          "no connection came about; check that the server runs, and host and port. It is tried again");
     }
     return because(Kind.FAILED, address, failure, "connecting failed. It is tried again");
   }

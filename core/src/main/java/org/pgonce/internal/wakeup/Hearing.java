@@ -49,6 +49,7 @@ public final class Hearing implements AutoCloseable {
    * @param sources in the order in which they are tried; empty for polling only
    * @param address asked anew for each connect, so that a rotated password is picked up
    * @param channels PostgreSQL channel names, to the letter
+   * @throws IllegalArgumentException if a channel name is empty, over 63 bytes, or has a NUL
    */
   public Hearing(
       List<WakeUpSource> sources,
@@ -56,6 +57,7 @@ public final class Hearing implements AutoCloseable {
       HearingConfig config,
       Set<String> channels,
       Sink sink) {
+    channels.forEach(ListenSql::listen); // a name that cannot be is refused here, not later
     var guarded = new GuardedSink(sink);
     this.supervisor =
         new Supervisor(
@@ -93,12 +95,13 @@ public final class Hearing implements AutoCloseable {
     return status();
   }
 
+  /** How it stands now; never waits. */
   public HearingStatus status() {
     return supervisor.status();
   }
 
   /**
-   * Ends the connection and the thread. Returns within about 2 s even if the peer is frozen;
+   * Ends the connection and the thread. Returns within about 3 s even if the peer is frozen;
    * idempotent.
    */
   @Override

@@ -2,7 +2,7 @@ package org.pgonce.internal.wakeup;
 
 import java.nio.charset.StandardCharsets;
 
-/** The three statements that ever run on a LISTEN connection. */
+/** The few statements that ever run on a LISTEN connection. */
 final class ListenSql {
 
   // NAMEDATALEN - 1. LISTEN cuts a longer name with only a NOTICE, and would hear another channel.
@@ -16,6 +16,10 @@ final class ListenSql {
 
   static String listen(String channel) {
     return "LISTEN " + identifier(channel);
+  }
+
+  static String unlisten(String channel) {
+    return "UNLISTEN " + identifier(channel);
   }
 
   static String notify(String channel, String payload) {

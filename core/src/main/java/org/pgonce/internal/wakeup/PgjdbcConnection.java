@@ -4,7 +4,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -13,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource.Ear;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One LISTEN connection of pgjdbc and the thread that owns it. The driver keeps its lock while it
@@ -24,12 +28,15 @@ final class PgjdbcConnection implements WakeUpConnection {
   private static final int FIRST_SLICE_MILLIS = 4;
   // Bounds how long a heartbeat waits for its turn; a NOTIFY ends the slice at once.
   private static final int LONGEST_SLICE_MILLIS = 256;
+  private static final Duration GOODBYE = Duration.ofMillis(LONGEST_SLICE_MILLIS + 200);
   private static final Duration POLITE = Duration.ofMillis(500);
+  private static final Logger log = LoggerFactory.getLogger(PgjdbcConnection.class);
 
   private final PgjdbcSession session;
   private final Ear ear;
   private final LinkedBlockingQueue<FutureTask<Long>> statements = new LinkedBlockingQueue<>();
   private final Thread thread;
+  private final Set<String> listened = ConcurrentHashMap.newKeySet();
   private volatile boolean open = true;
 
   PgjdbcConnection(PgjdbcSession session, Ear ear) {
@@ -64,6 +71,7 @@ final class PgjdbcConnection implements WakeUpConnection {
   @Override
   public void listen(Collection<String> channels, Duration deadline) throws SQLException {
     execute(channels.stream().map(ListenSql::listen).toList(), deadline);
+    listened.addAll(channels);
   }
 
   @Override
@@ -114,12 +122,25 @@ final class PgjdbcConnection implements WakeUpConnection {
     return session.pooled();
   }
 
+  // A pooler lends the backend to others next, and one that LISTENs slows all writers down.
+  private void unlistenIfPooled() {
+    if (!pooled() || listened.isEmpty()) {
+      return;
+    }
+    try {
+      execute(listened.stream().map(ListenSql::unlisten).toList(), GOODBYE);
+    } catch (SQLException e) {
+      log.debug("could not UNLISTEN through the pooler: {}", e.toString()); // a courtesy only
+    }
+  }
+
   @Override
   public void close() {
     if (!open && !thread.isAlive()) {
       session.discard();
       return;
     }
+    unlistenIfPooled();
     open = false;
     var said = new CountDownLatch(1);
     DaemonThread.start(

@@ -6,6 +6,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,11 +26,13 @@ final class PgjdbcNgConnection implements WakeUpConnection {
   /** How long the driver itself may take to say goodbye. */
   static final int CLOSE_MILLIS = 1_000;
 
+  private static final Duration GOODBYE = Duration.ofMillis(200);
   private static final Logger log = LoggerFactory.getLogger(PgjdbcNgConnection.class);
 
   private final Opened opened;
   private final Callback callback;
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final Set<String> listened = ConcurrentHashMap.newKeySet();
 
   PgjdbcNgConnection(Opened opened, Ear ear) {
     this.opened = opened;
@@ -40,6 +44,7 @@ final class PgjdbcNgConnection implements WakeUpConnection {
   @Override
   public void listen(Collection<String> channels, Duration deadline) throws SQLException {
     execute(channels.stream().map(ListenSql::listen).toList(), deadline);
+    listened.addAll(channels);
   }
 
   @Override
@@ -77,12 +82,25 @@ final class PgjdbcNgConnection implements WakeUpConnection {
     return opened.backendPid() != opened.greetingPid();
   }
 
+  // A pooler lends the backend to others next, and one that LISTENs slows all writers down.
+  private void unlistenIfPooled() {
+    if (!pooled() || listened.isEmpty()) {
+      return;
+    }
+    try {
+      execute(listened.stream().map(ListenSql::unlisten).toList(), GOODBYE);
+    } catch (SQLException e) {
+      log.debug("could not UNLISTEN through the pooler: {}", e.toString()); // a courtesy only
+    }
+  }
+
   @Override
   public void close() {
     if (!closed.compareAndSet(false, true)) {
       return;
     }
     callback.open = false;
+    unlistenIfPooled();
     var done = new CountDownLatch(1);
     DaemonThread.start(
         "pgonce-close",

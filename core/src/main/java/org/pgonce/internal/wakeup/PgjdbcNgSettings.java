@@ -32,7 +32,7 @@ final class PgjdbcNgSettings {
 
   private PgjdbcNgSettings() {}
 
-  static PGDataSource dataSource(ListenAddress address, Knock.Answer server) {
+  static PGDataSource dataSource(ListenAddress address, Knock.Answer server, int timeoutMillis) {
     var settings = new PGDataSource();
     // Numeric: of a name the driver tries the first address only.
     settings.setServerName(server.address().getHostAddress());
@@ -45,7 +45,7 @@ final class PgjdbcNgSettings {
     settings.setProtocolIoMode("nio");
     // Its own thread, which closes connections that nobody holds; this one is held.
     settings.setHousekeeper(false);
-    settings.setNetworkTimeout(PgjdbcNgConnection.CLOSE_MILLIS);
+    settings.setNetworkTimeout(timeoutMillis);
     encrypt(settings, address.properties(), server.tls());
     return settings;
   }

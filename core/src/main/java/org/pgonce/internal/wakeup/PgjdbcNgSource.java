@@ -32,17 +32,18 @@ public final class PgjdbcNgSource implements WakeUpSource {
     var connection =
         BoundedCall.run(
             "connecting to " + address,
-            // Half of it for the knock: "nothing answers" says more than "took too long".
-            () -> connect(address, Deadline.in(deadline.dividedBy(2))),
+            () -> connect(address, deadline),
             deadline,
             "08001",
             PgjdbcNgConnection::discard);
     return new PgjdbcNgConnection(connection, ear);
   }
 
-  private static Opened connect(ListenAddress address, Deadline deadline) throws SQLException {
+  private static Opened connect(ListenAddress address, Duration deadline) throws SQLException {
     PgjdbcNgSettings.refuseWhatItCannot(address.properties());
-    var settings = PgjdbcNgSettings.dataSource(address, Knock.at(address, deadline));
+    // Half of it for the knock: "nothing answers" says more than "took too long".
+    var server = Knock.at(address, Deadline.in(deadline.dividedBy(2)));
+    var settings = PgjdbcNgSettings.dataSource(address, server, (int) deadline.toMillis());
     try {
       var connection = settings.getConnection();
       try {

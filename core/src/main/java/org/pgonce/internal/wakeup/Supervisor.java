@@ -94,7 +94,7 @@ final class Supervisor {
       }
     } catch (Deafness.Found e) {
       return e.deafness();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // whatever it is, it must not end the thread unseen
       log.error("hearing failed unexpectedly; it is tried again", e);
       return new Deafness(Kind.FAILED, "hearing failed unexpectedly: " + e);
     }

@@ -1,6 +1,7 @@
 package org.pgonce.internal.wakeup;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
@@ -338,6 +339,19 @@ abstract class HearingContract {
     assertThatIllegalStateException().isThrownBy(hearing::start);
     assertThat(hearing.status().source()).isEqualTo("polling");
     assertThat(witness.deafnesses()).isEmpty();
+  }
+
+  @Test
+  void h30_aNameThatPostgresWouldCutIsRefusedBeforeAnySql() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () ->
+                new Hearing(
+                    List.of(source()),
+                    () -> AddressLookup.found(Addresses.of(database)),
+                    Hearings.QUICK,
+                    Set.of("x".repeat(64)),
+                    witness));
   }
 
   @Test

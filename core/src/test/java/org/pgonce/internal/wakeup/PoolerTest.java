@@ -101,4 +101,21 @@ class PoolerTest {
       assertThat(status.failedSources()).containsOnlyKeys("pgjdbc-ng");
     }
   }
+
+  @Test
+  void h61_noListenIsLeftOnAConnectionThatThePoolerLendsToOthers(TestDatabase database)
+      throws Exception {
+    try (var pooler = PgBouncer.start(database, "transaction")) {
+      try (var hearing =
+          Hearings.started(
+              new PgjdbcSource(), Addresses.of(pooler.login(database)), witness, "orders")) {
+        hearing.awaitFirstAttempt(Heard.BOUND);
+      }
+      try (var next = pooler.login(database).dataSource().getConnection();
+          var statement = next.createStatement();
+          var rows = statement.executeQuery("SELECT pg_listening_channels()")) {
+        assertThat(rows.next()).isFalse();
+      }
+    }
+  }
 }

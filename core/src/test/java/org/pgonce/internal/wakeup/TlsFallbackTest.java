@@ -170,7 +170,9 @@ class TlsFallbackTest {
       var status = hearing.awaitFirstAttempt(Heard.BOUND);
 
       assertThat(status.listening()).isFalse();
-      assertThat(status.deafness().reason()).contains("TLS settings");
+      assertThat(status.deafness().kind()).isEqualTo(Deafness.Kind.FAILED);
+      assertThat(status.deafness().reason())
+          .contains("no TLS connection came about; check sslmode, sslrootcert");
       assertThat(status.failedSources()).containsOnlyKeys("pgjdbc-ng", "pgjdbc");
     }
   }
