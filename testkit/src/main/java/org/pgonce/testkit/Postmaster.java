@@ -55,7 +55,7 @@ record Postmaster(Path pidFile, long pid) {
   }
 
   /** True of a zombie as well: where process 1 reaps no orphans, a dead postmaster stays one. */
-  private static boolean isGone(long pid) {
+  static boolean isGone(long pid) {
     if (ProcessHandle.of(pid).isEmpty()) {
       return true;
     }

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit;
 
 /** A POSIX signal, sent to one process. */
 enum Signal {
+  INT,
   QUIT,
   KILL,
   TERM,

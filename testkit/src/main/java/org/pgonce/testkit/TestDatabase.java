@@ -1,9 +1,7 @@
 package org.pgonce.testkit;
 
 import com.impossibl.postgres.jdbc.PGDataSource;
-import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
@@ -13,26 +11,27 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * A fresh, empty database, dropped with everything that was made through this object when it is
- * closed.
+ * A fresh, empty database, dropped when it is closed, with all that was made through this object.
  *
  * <p>Safe for use by several threads.
  */
 public final class TestDatabase implements AutoCloseable {
 
   private final TestServer server;
-  private final String name;
+  private final Login login;
   private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
   private final List<String> roles = new CopyOnWriteArrayList<>();
 
-  private TestDatabase(TestServer server, String name) {
+  private TestDatabase(TestServer server, Login login) {
     this.server = server;
-    this.name = name;
+    this.login = login;
   }
 
   static TestDatabase create(TestServer server) {
-    var database = new TestDatabase(server, "test_" + randomSuffix());
-    database.maintain("CREATE DATABASE " + database.name);
+    var name = "test_" + randomSuffix();
+    var login = new Login(server.host(), server.port(), name, server.user(), server.password());
+    var database = new TestDatabase(server, login);
+    database.maintain("CREATE DATABASE " + name);
     return database;
   }
 
@@ -44,48 +43,46 @@ public final class TestDatabase implements AutoCloseable {
     return server;
   }
 
+  /** The superuser in this database. */
+  public Login login() {
+    return login;
+  }
+
   public String name() {
-    return name;
+    return login.database();
   }
 
   public String host() {
-    return server.host();
+    return login.host();
   }
 
   public int port() {
-    return server.port();
+    return login.port();
   }
 
   /** A superuser. */
   public String user() {
-    return server.user();
+    return login.user();
   }
 
+  /** Empty where none is needed. */
   public String password() {
-    return server.password();
+    return login.password();
   }
 
   /** Without user and password. */
   public String jdbcUrl() {
-    return server.jdbcUrl(name);
+    return login.jdbcUrl();
   }
 
-  /**
-   * Unpooled connections of the superuser through pgjdbc; a new object at each call, for the caller
-   * to change as it likes.
-   */
+  /** Unpooled connections of the superuser through pgjdbc; a new object at each call. */
   public PGSimpleDataSource dataSource() {
-    return dataSource(name, user(), password());
+    return login.dataSource();
   }
 
-  private PGSimpleDataSource dataSource(String database, String user, String password) {
-    var dataSource = new PGSimpleDataSource();
-    dataSource.setServerNames(new String[] {host()});
-    dataSource.setPortNumbers(new int[] {port()});
-    dataSource.setDatabaseName(database);
-    dataSource.setUser(user);
-    dataSource.setPassword(password);
-    return dataSource;
+  /** Unpooled connections of the superuser through pgjdbc-ng; a new object at each call. */
+  public PGDataSource ngDataSource() {
+    return login.ngDataSource();
   }
 
   /**
@@ -93,35 +90,20 @@ public final class TestDatabase implements AutoCloseable {
    * database, if not before.
    */
   public HikariDataSource pooled(int size) {
-    var config = new HikariConfig();
-    config.setDataSource(dataSource());
-    config.setMaximumPoolSize(size);
-    config.setPoolName(name + "-pool-" + (pools.size() + 1));
-    var pool = new HikariDataSource(config);
+    var pool = login.pooled(size);
     pools.add(pool);
     return pool;
   }
 
-  /** Unpooled connections of the superuser through pgjdbc-ng; a new object at each call. */
-  public PGDataSource ngDataSource() {
-    var dataSource = new PGDataSource();
-    dataSource.setServerName(host());
-    dataSource.setPortNumber(port());
-    dataSource.setDatabaseName(name);
-    dataSource.setUser(user());
-    dataSource.setPassword(password());
-    return dataSource;
-  }
-
   /**
-   * Makes a role that can log in and nothing else; dropped when this database is closed, with all
-   * it owns.
+   * Makes a role that can log in and nothing else; dropped with this database, and with it all it
+   * owns and may do here.
    *
    * @param purpose begins the role's name; roles belong to the whole server, so a random suffix
    *     follows
    * @param memberships roles whose rights it inherits; names as PostgreSQL stores them
    */
-  public LoginRole loginRole(String purpose, String... memberships) throws SQLException {
+  public Login loginRole(String purpose, String... memberships) throws SQLException {
     var role = "%s_%s".formatted(purpose, randomSuffix());
     var password = UUID.randomUUID().toString();
     execute("CREATE ROLE %s LOGIN PASSWORD '%s'".formatted(quoted(role), password));
@@ -129,7 +111,7 @@ public final class TestDatabase implements AutoCloseable {
     for (var membership : memberships) {
       execute("GRANT %s TO %s".formatted(quoted(membership), quoted(role)));
     }
-    return new LoginRole(role, password, dataSource(name, role, password));
+    return new Login(host(), port(), name(), role, password);
   }
 
   private static String quoted(String identifier) {
@@ -138,13 +120,12 @@ public final class TestDatabase implements AutoCloseable {
 
   /** Runs one or more statements, separated by semicolons, in a connection of its own. */
   public void execute(String sql) throws SQLException {
-    try (var connection = dataSource().getConnection()) {
-      execute(connection, sql);
-    }
+    execute(dataSource(), sql);
   }
 
-  private static void execute(Connection connection, String sql) throws SQLException {
-    try (var statement = connection.createStatement()) {
+  private static void execute(PGSimpleDataSource source, String sql) throws SQLException {
+    try (var connection = source.getConnection();
+        var statement = connection.createStatement()) {
       statement.execute(sql);
     }
   }
@@ -191,14 +172,16 @@ public final class TestDatabase implements AutoCloseable {
   public void close() {
     pools.forEach(HikariDataSource::close);
     if (server.isRunning()) {
-      maintain("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
+      maintain("DROP DATABASE IF EXISTS " + name() + " WITH (FORCE)");
       roles.forEach(role -> maintain("DROP ROLE IF EXISTS " + quoted(role)));
     }
   }
 
   private void maintain(String sql) {
-    try (var connection = dataSource(server.database(), user(), password()).getConnection()) {
-      execute(connection, sql);
+    var source = dataSource();
+    source.setDatabaseName(server.database());
+    try {
+      execute(source, sql);
     } catch (SQLException e) {
       throw new IllegalStateException("Failed on %s: %s".formatted(server, sql), e);
     }

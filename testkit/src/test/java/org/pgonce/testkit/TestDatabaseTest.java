@@ -38,7 +38,7 @@ class TestDatabaseTest {
     String name;
     try (var database = TestServer.shared().createDatabase()) {
       var reader = database.loginRole("reader", "pg_read_all_data");
-      name = reader.name();
+      name = reader.user();
       database.execute("CREATE TABLE t (id int)");
       database.execute("GRANT CREATE ON SCHEMA public TO \"%s\"".formatted(name));
       try (var connection = reader.dataSource().getConnection();

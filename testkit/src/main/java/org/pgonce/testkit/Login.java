@@ -1,0 +1,68 @@
+package org.pgonce.testkit;
+
+import com.impossibl.postgres.jdbc.PGDataSource;
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * Where to connect and as whom. Immutable.
+ *
+ * @param user the role; for one made by {@link TestDatabase#loginRole} its unique name
+ * @param password empty where none is needed
+ */
+public record Login(String host, int port, String database, String user, String password) {
+
+  /** The same role and database by way of a proxy. */
+  public Login through(FaultProxy proxy) {
+    return new Login(proxy.host(), proxy.port(), database, user, password);
+  }
+
+  /** Without user and password. */
+  public String jdbcUrl() {
+    return "jdbc:postgresql://" + host + ":" + port + "/" + database;
+  }
+
+  /**
+   * Unpooled connections through pgjdbc; a new object at each call, for the caller to change as it
+   * likes.
+   */
+  public PGSimpleDataSource dataSource() {
+    var dataSource = new PGSimpleDataSource();
+    dataSource.setServerNames(new String[] {host});
+    dataSource.setPortNumbers(new int[] {port});
+    dataSource.setDatabaseName(database);
+    dataSource.setUser(user);
+    dataSource.setPassword(password);
+    return dataSource;
+  }
+
+  /** Unpooled connections through pgjdbc-ng; a new object at each call. */
+  public PGDataSource ngDataSource() {
+    var dataSource = new PGDataSource();
+    dataSource.setServerName(host);
+    dataSource.setPortNumber(port);
+    dataSource.setDatabaseName(database);
+    dataSource.setUser(user);
+    dataSource.setPassword(password);
+    return dataSource;
+  }
+
+  /** A pool of at most {@code size} connections through pgjdbc. The caller closes it. */
+  public HikariDataSource pooled(int size) {
+    var config = new HikariConfig();
+    // By URL and not by a DataSource object, as applications do: who needs the address can read it
+    // off the pool.
+    config.setJdbcUrl(jdbcUrl());
+    config.setUsername(user);
+    config.setPassword(password);
+    config.setMaximumPoolSize(size);
+    return new HikariDataSource(config);
+  }
+
+  /** Leaves the password out. */
+  @Override
+  public String toString() {
+    return user + " at " + jdbcUrl();
+  }
+}
