@@ -7,6 +7,7 @@ module org.pgonce {
   requires pgjdbc.ng;
   requires tools.jackson.databind;
   requires static com.zaxxer.hikari;
+  requires static org.checkerframework.checker.qual;
 
   exports org.pgonce;
   exports org.pgonce.spi;

@@ -19,6 +19,8 @@ public record HearingConfig(
     Duration backoffMin,
     Duration backoffMax) {
 
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
   /** 5 s to connect, a heartbeat every 15 s, 5 s for its echo, backoff from 100 ms to 10 s. */
   public static final HearingConfig DEFAULTS =
       new HearingConfig(
@@ -27,8 +29,6 @@ public record HearingConfig(
           Duration.ofSeconds(5),
           Duration.ofMillis(100),
           Duration.ofSeconds(10));
-
-  private static final Duration MINUTE = Duration.ofMinutes(1);
 
   public HearingConfig {
     require("connectTimeout", connectTimeout, Duration.ofMillis(100), MINUTE);

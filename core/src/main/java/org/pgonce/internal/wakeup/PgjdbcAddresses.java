@@ -42,8 +42,8 @@ final class PgjdbcAddresses {
   private static List<ListenAddress> addresses(Properties parsed) {
     Map<String, String> rest = new HashMap<>();
     parsed.stringPropertyNames().forEach(name -> rest.put(name, parsed.getProperty(name)));
-    var hosts = take(rest, PGProperty.PG_HOST, "localhost").split(",");
-    var ports = take(rest, PGProperty.PG_PORT, "5432").split(",");
+    var hosts = take(rest, PGProperty.PG_HOST, "localhost").split(",", -1);
+    var ports = take(rest, PGProperty.PG_PORT, "5432").split(",", -1);
     var user = rest.remove(PGProperty.USER.getName());
     var password = rest.remove(PGProperty.PASSWORD.getName());
     // As the server reads it: a database that is not named has the name of the user.

@@ -87,7 +87,7 @@ final class PgjdbcNgAddresses {
   private static Map<String, String> parameters(@Nullable String query) {
     Map<String, String> parameters = new HashMap<>();
     parameters.put("sslmode", "disable"); // the driver's default, not pgjdbc's "prefer"
-    for (var each : query == null ? new String[0] : query.split("&")) {
+    for (var each : query == null ? new String[0] : query.split("&", -1)) {
       var pair = each.split("=", 2);
       var name = decode(pair[0]);
       parameters.put(
