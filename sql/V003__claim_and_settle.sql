@@ -5,7 +5,7 @@ SET ROLE pgonce_owner;
 -- The scheduled rows' part of a claim: those that are due, earliest first.
 CREATE OR REPLACE FUNCTION pgonce.claim_scheduled(subscription integer, max_rows integer)
 RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
-LANGUAGE sql
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT s.id, true, s.attempts, (extract(epoch FROM s.created_at) * 1000000)::bigint,
          (extract(epoch FROM clock_timestamp() - s.created_at) * 1000000)::bigint, s.payload::text,

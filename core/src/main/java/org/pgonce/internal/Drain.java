@@ -104,7 +104,7 @@ final class Drain<T> {
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void join() {
     var places = subscribed.options().concurrency();
-    if (stopping || resting || working >= places || stuck >= places) {
+    if (stopping || resting || working >= places || stuck > places) {
       return;
     }
     var rest = pace.rest();
@@ -313,11 +313,11 @@ final class Drain<T> {
         idle.signalAll();
         var places = subscribed.options().concurrency();
         LOG.error(
-            "pgonce: a handler of channel {} overran {} ms and was cut off; {} such handlers have not returned yet, at {} the channel stalls here",
+            "pgonce: a handler of channel {} overran {} ms and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
             subscribed.name(),
             subscribed.options().handlerTimeout().toMillis(),
             stuck,
-            places);
+            places + 1);
         wokenMeanwhile = true;
         join();
       } finally {

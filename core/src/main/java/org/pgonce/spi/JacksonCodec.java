@@ -2,6 +2,7 @@ package org.pgonce.spi;
 
 import java.util.Base64;
 import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.StreamReadConstraints;
@@ -13,8 +14,12 @@ import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.cfg.DateTimeFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
+import tools.jackson.databind.cfg.MapperConfig;
 import tools.jackson.databind.deser.std.StdDeserializer;
 import tools.jackson.databind.exc.MismatchedInputException;
+import tools.jackson.databind.introspect.AnnotatedMember;
+import tools.jackson.databind.introspect.AnnotatedParameter;
+import tools.jackson.databind.introspect.JacksonAnnotationIntrospector;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 
@@ -67,6 +72,7 @@ public final class JacksonCodec implements PayloadCodec {
             DateTimeFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE,
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+        .annotationIntrospector(new PrimitivesAreRequired())
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
   }
 
@@ -119,6 +125,24 @@ public final class JacksonCodec implements PayloadCodec {
     var location = e.getLocation();
     return (path.isEmpty() ? "" : " at " + path)
         + (location == null ? "" : " (character " + location.getCharOffset() + ")");
+  }
+
+  /**
+   * A missing field of a primitive would silently become 0 or false: FAIL_ON_NULL_FOR_PRIMITIVES
+   * sees only null.
+   */
+  private static final class PrimitivesAreRequired extends JacksonAnnotationIntrospector {
+
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public @Nullable Boolean hasRequiredMarker(MapperConfig<?> config, AnnotatedMember member) {
+      var marked = super.hasRequiredMarker(config, member);
+      if (marked == null && member instanceof AnnotatedParameter) {
+        return member.getRawType().isPrimitive() ? Boolean.TRUE : null;
+      }
+      return marked;
+    }
   }
 
   /**
