@@ -1,12 +1,16 @@
-# Ends an embedded PostgreSQL and removes its directory ($1) once standard input closes.
-# The JVM holds the other end of that pipe and never writes to it: this runs on an orderly close,
-# on exit, and when the JVM is killed by SIGKILL.
+# Ends an embedded PostgreSQL and removes its directory ($1) as soon as standard input says a word
+# or ends. The JVM holds the other end of that pipe: it says the word on an orderly close, and the
+# kernel ends it when the JVM is killed, by SIGKILL too.
 
 trap '' INT TERM HUP QUIT # Ctrl-C reaches the whole process group; the JVM may outlive it a while
 
-while read -r _; do :; done
-
 data="$1/data"
+orderly=
+read -r orderly
+
+# Killed at the very start: let initdb and pg_ctl, which go on alone, get to where they are found.
+[ -n "$orderly" ] || [ -e "$data/postmaster.pid" ] || sleep 3
+
 pid=$(head -n 1 "$data/postmaster.pid" 2>/dev/null)
 
 # After a crash postmaster.pid may name a process that is somebody else's by now.
@@ -31,6 +35,9 @@ if is_ours; then
   [ -e "$data/postmaster.pid" ] && kill -KILL "$pid"
 fi
 
-# A postmaster that was only about to write postmaster.pid finds it missing within a minute and
-# ends by itself.
-rm -rf "$1"
+# An initdb that still writes gets in the way of rm; without its directory it soon gives up.
+tries=0
+until rm -rf "$1" || [ "$tries" -ge 20 ]; do
+  sleep 0.5
+  tries=$((tries + 1))
+done
