@@ -1,5 +1,6 @@
 package org.pgonce.internal.deliver;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -77,7 +78,7 @@ record HandlerSql(@Nullable Refusal refusal, boolean setsLocalRole) {
       case "listen", "unlisten" ->
           Refusal.ofSessionChange(what, "let pgonce listen, or use a connection of your own");
       case "declare" ->
-          words.contains("hold") && words.get(words.indexOf("hold") - 1).equals("with")
+          Collections.indexOfSubList(words, List.of("cursor", "with", "hold")) > 0
               ? Refusal.ofSessionChange("DECLARE … WITH HOLD", "leave WITH HOLD out")
               : null;
       default -> null;

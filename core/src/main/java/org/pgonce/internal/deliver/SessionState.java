@@ -77,7 +77,7 @@ public record SessionState(String settings) {
           'lock_timeout',
           'idle_in_transaction_session_timeout'
         ]),
-        pg_catalog.unnest(?::pg_catalog.text[])
+        pg_catalog.unnest(?::pg_catalog.text::pg_catalog.text[])
       ) AS s (name, value)
       WHERE pg_catalog.current_setting(s.name) IS DISTINCT FROM s.value
       """;
