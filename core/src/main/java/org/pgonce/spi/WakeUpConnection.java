@@ -28,9 +28,11 @@ public interface WakeUpConnection extends AutoCloseable {
    * WakeUpSource.Ear#heard} in its own time.
    *
    * @param deadline bound for the call; positive
+   * @return {@link System#nanoTime()} just before it was sent, so that a wait for the connection's
+   *     turn does not count as the network's
    * @throws SQLException as for {@link #listen}
    */
-  void notify(String channel, String payload, Duration deadline) throws SQLException;
+  long notify(String channel, String payload, Duration deadline) throws SQLException;
 
   /**
    * Process id of the backend that answered when the connection was opened, as the backend itself

@@ -25,6 +25,8 @@ public record Deafness(Kind kind, String reason) {
     STANDBY,
     /** LISTEN is accepted and nothing is heard. Somebody has to give the server's own address. */
     POOLER,
+    /** Something answers, and connecting failed for a reason that is not known here. */
+    FAILED,
     /** The connection was heard and broke, or its echo did not come. Mends itself. */
     LOST,
     /** Polling only: there is no address or no source. */

@@ -63,6 +63,15 @@ final class Diagnosis {
               failure,
               "this server is a standby, and a standby refuses LISTEN; give the primary's address"
                   + " with listenAddress(...). It is tried again, in case it is promoted");
+      // pgjdbc-ng's first statements meet those of others, or find their own gone.
+      case "26000", "42P05" ->
+          because(
+              Kind.POOLER,
+              address,
+              failure,
+              "prepared statements of several sessions are mixed up: a transaction-mode pooler such"
+                  + " as PgBouncer stands between; give the server's own address with"
+                  + " listenAddress(...)");
       default -> byClass(address, state, failure);
     };
   }
@@ -79,7 +88,8 @@ final class Diagnosis {
   /** A connection that was heard has ended. */
   static Deafness lost(ListenAddress address, @Nullable String why) {
     return new Deafness(
-        Kind.LOST, "the LISTEN connection to " + address + " was lost: " + why + "; it is renewed");
+        Kind.LOST,
+        "the LISTEN connection to " + address + " was lost (" + why + "); it is renewed");
   }
 
   /** A connection that was heard says nothing any more. */
@@ -138,7 +148,7 @@ final class Diagnosis {
           "no connection came about; check that the server runs, host, port and TLS settings. It is"
               + " tried again");
     }
-    return because(Kind.LOST, address, failure, "the connection failed. It is tried again");
+    return because(Kind.FAILED, address, failure, "connecting failed. It is tried again");
   }
 
   private static Deafness because(

@@ -106,9 +106,7 @@ final class HearingSession implements WakeUpSource.Ear {
   private long fromItself(WakeUpConnection current, Duration within) throws SQLException {
     var deadline = Deadline.in(within);
     var token = expect();
-    long sent = System.nanoTime();
-    current.notify(selfChannel, token, within);
-    return awaitEcho(sent, deadline);
+    return awaitEcho(current.notify(selfChannel, token, within), deadline);
   }
 
   // In transaction mode a pooler gives the echo of a session's own NOTIFY back inside that very
@@ -117,9 +115,7 @@ final class HearingSession implements WakeUpSource.Ear {
     try (var other = source.open(address, new DeafEar(), config.connectTimeout())) {
       var deadline = Deadline.in(config.echoDeadline());
       var token = expect();
-      long sent = System.nanoTime();
-      other.notify(selfChannel, token, config.echoDeadline());
-      return awaitEcho(sent, deadline);
+      return awaitEcho(other.notify(selfChannel, token, config.echoDeadline()), deadline);
     }
   }
 

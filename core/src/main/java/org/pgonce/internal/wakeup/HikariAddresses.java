@@ -25,7 +25,7 @@ final class HikariAddresses {
   static AddressLookup of(DataSource pool) {
     var config = (HikariConfig) pool;
     var credentials = config.getCredentials();
-    var login = new Login(credentials.getUsername(), credentials.getPassword());
+    var login = new Credentials(credentials.getUsername(), credentials.getPassword());
     var wrapped = config.getDataSource();
     if (wrapped != null) {
       return withLogin(ListenAddresses.of(wrapped), login);
@@ -55,7 +55,7 @@ final class HikariAddresses {
   }
 
   // What the pool is given goes before what its DataSource has.
-  private static AddressLookup withLogin(AddressLookup lookup, Login login) {
+  private static AddressLookup withLogin(AddressLookup lookup, Credentials login) {
     if (login.user() == null || !(lookup instanceof Found found)) {
       return lookup;
     }

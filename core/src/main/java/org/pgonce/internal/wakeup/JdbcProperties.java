@@ -19,7 +19,7 @@ final class JdbcProperties {
     return new Found(found.addresses().stream().map(each -> under(each, properties)).toList());
   }
 
-  static ListenAddress as(ListenAddress address, Login login) {
+  static ListenAddress as(ListenAddress address, Credentials login) {
     return new ListenAddress(
         address.host(),
         address.port(),

@@ -41,7 +41,7 @@ public final class ListenAddresses {
   }
 
   /** Reads a JDBC URL of either driver, with the user and password that stand beside it. */
-  public static AddressLookup of(String jdbcUrl, Login login) {
+  public static AddressLookup of(String jdbcUrl, Credentials login) {
     if (jdbcUrl.startsWith("jdbc:postgresql:")) {
       return PgjdbcAddresses.of(jdbcUrl, login);
     }

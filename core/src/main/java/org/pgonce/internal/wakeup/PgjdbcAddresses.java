@@ -19,10 +19,10 @@ final class PgjdbcAddresses {
   private PgjdbcAddresses() {}
 
   static AddressLookup of(BaseDataSource dataSource) {
-    return of(dataSource.getURL(), new Login(dataSource.getUser(), dataSource.getPassword()));
+    return of(dataSource.getURL(), new Credentials(dataSource.getUser(), dataSource.getPassword()));
   }
 
-  static AddressLookup of(String url, Login login) {
+  static AddressLookup of(String url, Credentials login) {
     var beside = new Properties();
     if (login.user() != null) {
       PGProperty.USER.set(beside, login.user());

@@ -4,13 +4,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource.Ear;
 
@@ -28,8 +28,7 @@ final class PgjdbcConnection implements WakeUpConnection {
 
   private final PgjdbcSession session;
   private final Ear ear;
-  private final LinkedBlockingQueue<FutureTask<@Nullable Void>> statements =
-      new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<FutureTask<Long>> statements = new LinkedBlockingQueue<>();
   private final Thread thread;
   private volatile boolean open = true;
 
@@ -68,24 +67,25 @@ final class PgjdbcConnection implements WakeUpConnection {
   }
 
   @Override
-  public void notify(String channel, String payload, Duration deadline) throws SQLException {
-    execute(List.of(ListenSql.notify(channel, payload)), deadline);
+  public long notify(String channel, String payload, Duration deadline) throws SQLException {
+    return execute(List.of(ListenSql.notify(channel, payload)), deadline);
   }
 
-  void execute(List<String> sql, Duration within) throws SQLException {
+  long execute(List<String> sql, Duration within) throws SQLException {
     var deadline = Deadline.in(within);
     var task =
-        new FutureTask<@Nullable Void>(
+        new FutureTask<>(
             () -> {
+              long begun = System.nanoTime();
               session.execute(sql, deadline);
-              return null;
+              return begun;
             });
     statements.add(task);
     if (!open) {
       task.cancel(false); // the thread may have gone before it could see the task
     }
     try {
-      task.get(within.toNanos(), TimeUnit.NANOSECONDS);
+      return task.get(within.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       throw new SQLException(
           "a statement on the LISTEN connection took longer than " + within.toMillis() + " ms",
@@ -94,7 +94,7 @@ final class PgjdbcConnection implements WakeUpConnection {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new SQLException("a statement on the LISTEN connection was interrupted", "08006", e);
-    } catch (java.util.concurrent.CancellationException e) {
+    } catch (CancellationException e) {
       throw new SQLException("the LISTEN connection is closed", "08003", e);
     } catch (ExecutionException e) {
       if (e.getCause() instanceof SQLException refused) {

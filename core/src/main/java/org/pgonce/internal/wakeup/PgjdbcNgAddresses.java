@@ -40,7 +40,7 @@ final class PgjdbcNgAddresses {
   private PgjdbcNgAddresses() {}
 
   static AddressLookup of(PGDataSource dataSource) {
-    var login = new Login(dataSource.getUser(), blankAsNull(dataSource.getPassword()));
+    var login = new Credentials(dataSource.getUser(), blankAsNull(dataSource.getPassword()));
     var url = dataSource.getDatabaseUrl();
     if (url != null) {
       return of(url, login);
@@ -61,7 +61,7 @@ final class PgjdbcNgAddresses {
             properties));
   }
 
-  static AddressLookup of(String url, Login login) {
+  static AddressLookup of(String url, Credentials login) {
     var parts = URL.matcher(url);
     if (!parts.matches()) {
       return new Unknown(

@@ -43,23 +43,24 @@ final class PgjdbcNgConnection implements WakeUpConnection {
   }
 
   @Override
-  public void notify(String channel, String payload, Duration deadline) throws SQLException {
-    execute(List.of(ListenSql.notify(channel, payload)), deadline);
+  public long notify(String channel, String payload, Duration deadline) throws SQLException {
+    return execute(List.of(ListenSql.notify(channel, payload)), deadline);
   }
 
-  void execute(List<String> statements, Duration deadline) throws SQLException {
-    BoundedCall.run(
+  long execute(List<String> statements, Duration deadline) throws SQLException {
+    return BoundedCall.run(
         "a statement on the LISTEN connection",
         () -> {
           try (var statement = opened.connection().createStatement()) {
             statement.setEscapeProcessing(false);
             // The executor is never used by the driver.
             opened.connection().setNetworkTimeout(Runnable::run, (int) deadline.toMillis());
+            long begun = System.nanoTime();
             for (var sql : statements) {
               statement.execute(sql);
             }
+            return begun;
           }
-          return true;
         },
         deadline,
         "08006",

@@ -96,7 +96,7 @@ final class Supervisor {
       return e.deafness();
     } catch (RuntimeException e) {
       log.error("hearing failed unexpectedly; it is tried again", e);
-      return new Deafness(Kind.LOST, "hearing failed unexpectedly: " + e);
+      return new Deafness(Kind.FAILED, "hearing failed unexpectedly: " + e);
     }
   }
 

@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
  * @param user null if the URL or the driver's default says it
  * @param password null if the URL says it or there is none
  */
-public record Login(@Nullable String user, @Nullable String password) {
+public record Credentials(@Nullable String user, @Nullable String password) {
 
   /** None: the URL says it, or the driver's default holds. */
-  public static final Login NONE = new Login(null, null);
+  public static final Credentials NONE = new Credentials(null, null);
 
   /** The user alone: safe for logs. */
   @Override
   public String toString() {
-    return "Login[" + user + "]";
+    return "Credentials[" + user + "]";
   }
 }

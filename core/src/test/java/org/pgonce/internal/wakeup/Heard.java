@@ -1,0 +1,51 @@
+package org.pgonce.internal.wakeup;
+
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.pgonce.spi.WakeUpSource;
+
+/** Collects what an ear is told, on whatever thread it comes. */
+final class Heard implements WakeUpSource.Ear {
+
+  record Message(String channel, String payload) {}
+
+  static final Duration BOUND = Duration.ofSeconds(10);
+
+  private final List<Message> messages = new CopyOnWriteArrayList<>();
+  private final List<String> losses = new CopyOnWriteArrayList<>();
+
+  @Override
+  public void heard(String channel, String payload) {
+    messages.add(new Message(channel, payload));
+  }
+
+  @Override
+  public void lost(String reason) {
+    losses.add(reason);
+  }
+
+  List<Message> messages() {
+    return messages;
+  }
+
+  List<String> payloads(String channel) {
+    return messages.stream()
+        .filter(message -> message.channel().equals(channel))
+        .map(Message::payload)
+        .toList();
+  }
+
+  List<String> losses() {
+    return losses;
+  }
+
+  void awaitMessage(String channel, String payload) {
+    await("NOTIFY on " + channel)
+        .pollInterval(Duration.ofMillis(2))
+        .atMost(BOUND)
+        .until(() -> messages.contains(new Message(channel, payload)));
+  }
+}

@@ -1,0 +1,36 @@
+package org.pgonce.internal.wakeup;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.spi.WakeUpSource;
+
+/** Hearings with bounds that a test can wait for. */
+final class Hearings {
+
+  /** A dead connection is noticed within 700 ms. */
+  static final HearingConfig QUICK =
+      new HearingConfig(
+          Duration.ofSeconds(2),
+          Duration.ofMillis(200),
+          Duration.ofMillis(500),
+          Duration.ofMillis(20),
+          Duration.ofMillis(200));
+
+  static final Duration NOTICED = QUICK.heartbeat().plus(QUICK.echoDeadline());
+
+  private Hearings() {}
+
+  static Hearing started(
+      WakeUpSource source, ListenAddress address, Hearing.Sink sink, String... channels) {
+    return started(List.of(source), AddressLookup.found(address), sink, channels);
+  }
+
+  static Hearing started(
+      List<WakeUpSource> sources, AddressLookup lookup, Hearing.Sink sink, String... channels) {
+    var hearing = new Hearing(sources, () -> lookup, QUICK, Set.of(channels), sink);
+    hearing.start();
+    return hearing;
+  }
+}

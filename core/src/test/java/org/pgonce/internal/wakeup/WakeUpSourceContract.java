@@ -1,0 +1,197 @@
+package org.pgonce.internal.wakeup;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.internal.wakeup.Heard.Message;
+import org.pgonce.spi.WakeUpConnection;
+import org.pgonce.spi.WakeUpSource;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** What every wake-up source promises as long as nothing breaks. */
+@PgTest
+abstract class WakeUpSourceContract {
+
+  static final Duration DEADLINE = Duration.ofSeconds(5);
+
+  final Heard heard = new Heard();
+  TestDatabase database;
+
+  abstract WakeUpSource source();
+
+  @BeforeEach
+  void takeDatabase(TestDatabase fresh) {
+    database = fresh;
+  }
+
+  WakeUpConnection open() throws SQLException {
+    return source().open(Addresses.of(database), heard, DEADLINE);
+  }
+
+  WakeUpConnection listening(String... channels) throws SQLException {
+    var connection = open();
+    connection.listen(List.of(channels), DEADLINE);
+    return connection;
+  }
+
+  @Test
+  void hearsWhatCommitsAfterListenReturned() throws SQLException {
+    try (var connection = listening("orders")) {
+      database.execute("NOTIFY orders, 'one'");
+
+      heard.awaitMessage("orders", "one");
+      assertThat(connection.pooled()).isFalse();
+    }
+  }
+
+  @Test
+  void h1_whatIsRolledBackIsNotHeard() throws SQLException {
+    try (var connection = listening("orders")) {
+      database.execute("BEGIN; NOTIFY orders, 'rolled back'; ROLLBACK");
+      database.execute("NOTIFY orders, 'committed'");
+
+      heard.awaitMessage("orders", "committed");
+      assertThat(heard.payloads("orders")).containsExactly("committed");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "plain", "it's \"quoted\" \\ and \\' ", "Žluťoučký 馬 🐎\n\t{x} ? $1"})
+  void thePayloadComesAsItWasSent(String payload) throws SQLException {
+    try (var connection = listening("orders")) {
+      connection.notify("orders", payload, DEADLINE);
+
+      heard.awaitMessage("orders", payload);
+    }
+  }
+
+  @Test
+  void theLongestPayloadComesAndALongerOneIsRefused() throws SQLException {
+    try (var connection = listening("orders")) {
+      connection.notify("orders", "x".repeat(7_999), DEADLINE);
+
+      heard.awaitMessage("orders", "x".repeat(7_999));
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> connection.notify("orders", "x".repeat(8_000), DEADLINE))
+          .withMessageContaining("7999");
+    }
+  }
+
+  @Test
+  void messagesComeInTheOrderOfTheirCommits() throws SQLException {
+    try (var connection = listening("orders")) {
+      var sent = IntStream.range(0, 500).mapToObj(Integer::toString).toList();
+      try (var writer = database.dataSource().getConnection();
+          var statement = writer.createStatement()) {
+        for (var payload : sent) {
+          statement.execute("NOTIFY orders, '" + payload + "'");
+        }
+      }
+
+      heard.awaitMessage("orders", "499");
+      assertThat(heard.payloads("orders")).isEqualTo(sent);
+    }
+  }
+
+  @Test
+  void hearsTwoChannelsAndNoThird() throws SQLException {
+    try (var connection = listening("orders", "invoices")) {
+      database.execute("NOTIFY others, 'c'; NOTIFY orders, 'a'; NOTIFY invoices, 'b'");
+
+      heard.awaitMessage("invoices", "b");
+      assertThat(heard.messages())
+          .containsExactly(new Message("orders", "a"), new Message("invoices", "b"));
+    }
+  }
+
+  @Test
+  void aChannelCanBeAddedLater() throws SQLException {
+    try (var connection = listening("orders")) {
+      connection.listen(List.of("invoices"), DEADLINE);
+      database.execute("NOTIFY orders, 'a'; NOTIFY invoices, 'b'");
+
+      heard.awaitMessage("orders", "a");
+      heard.awaitMessage("invoices", "b");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Mixed Case",
+        "a\"b",
+        "a;b--c",
+        "/*x",
+        "ž馬🐎",
+        "{fn now()}",
+        "a?b$1:c",
+        "o'clock",
+        "a.b*",
+        "\\d+",
+        "exactly_63_bytes_exactly_63_bytes_exactly_63_bytes_exactly_63_b"
+      })
+  void h30_aChannelNameIsTakenToTheLetter(String name) throws SQLException {
+    var near = name.toLowerCase(java.util.Locale.ROOT).equals(name) ? "a.bb" : "mixed case";
+    try (var connection = listening(name)) {
+      connection.notify(near, "not this", DEADLINE);
+      connection.notify(name, "this", DEADLINE);
+
+      heard.awaitMessage(name, "this");
+      assertThat(heard.messages()).containsExactly(new Message(name, "this"));
+    }
+  }
+
+  @Test
+  void h30_aNameThatPostgresWouldCutIsRefused() throws SQLException {
+    try (var connection = open()) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> connection.listen(List.of("x".repeat(64)), DEADLINE))
+          .withMessageContaining("63 bytes");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> connection.listen(List.of("ž".repeat(32)), DEADLINE));
+      assertThatIllegalArgumentException().isThrownBy(() -> connection.notify("", "x", DEADLINE));
+    }
+  }
+
+  @Test
+  void aNotifyToItselfComesBack() throws SQLException {
+    try (var connection = listening("self")) {
+      connection.notify("self", "token", DEADLINE);
+
+      heard.awaitMessage("self", "token");
+    }
+  }
+
+  @Test
+  void showsInPgStatActivityAndNeverSitsInATransaction() throws SQLException {
+    try (var connection = listening("orders")) {
+      int pid = database.backends().awaitNamed("pgonce listen");
+
+      assertThat(connection.backendPid()).isEqualTo(pid);
+      assertThat(database.queryString("SELECT state FROM pg_stat_activity WHERE pid = " + pid))
+          .isEqualTo("idle");
+    }
+  }
+
+  @Test
+  void aClosedConnectionLeavesNoBackendAndNoThread() throws SQLException {
+    var connection = listening("orders");
+    connection.close();
+    connection.close();
+
+    Leaks.awaitNone(database);
+    assertThat(heard.losses()).isEmpty();
+    assertThatExceptionOfType(SQLException.class)
+        .isThrownBy(() -> connection.notify("a", "b", DEADLINE));
+  }
+}
