@@ -1,0 +1,7 @@
+/** Trigger channels for pgonce: from a channel definition to DDL. */
+module org.pgonce.triggers {
+  requires transitive org.pgonce;
+  requires org.slf4j;
+
+  exports org.pgonce.triggers;
+}
