@@ -133,7 +133,7 @@ class GuardedConnectionTest {
   @ParameterizedTest
   @EnumSource
   void h44_aLocalRoleDoesNotSettle(Source source, TestDatabase database) throws Exception {
-    var tenant = database.loginRole("tenant").name();
+    var tenant = database.loginRole("tenant").user();
     try (var row = ClaimedRow.in(database, source)) {
       database.execute("GRANT INSERT ON effect TO \"" + tenant + '"');
       row.handle("SET LOCAL ROLE \"" + tenant + '"');

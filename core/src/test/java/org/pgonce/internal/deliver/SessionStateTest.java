@@ -29,7 +29,7 @@ class SessionStateTest {
   @EnumSource
   void h44_searchPathAndRoleSetByAFunctionAreSetBack(Source source, TestDatabase database)
       throws Exception {
-    var other = database.loginRole("other").name();
+    var other = database.loginRole("other").user();
     database.execute(
         """
         CREATE FUNCTION rude() RETURNS void LANGUAGE plpgsql AS $$
@@ -84,7 +84,7 @@ class SessionStateTest {
   /** Each name of the column is restored: they stand in two statements, which could part. */
   @Test
   void everySettingIsSetBack(TestDatabase database) throws Exception {
-    var other = database.loginRole("other").name();
+    var other = database.loginRole("other").user();
     try (var connection = database.dataSource().getConnection()) {
       connection.setAutoCommit(false);
       var before = read(connection);
