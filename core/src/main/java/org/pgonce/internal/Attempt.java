@@ -36,12 +36,8 @@ final class Attempt<T> {
     this.deadline =
         bound.begin(
             () -> {
+              overrun(bound.timeout());
               whenCutOff.run();
-              endSession();
-              settlement.failLate(
-                  claim,
-                  new TimeoutException(
-                      "the handler did not return within " + bound.timeout().toMillis() + " ms"));
             });
   }
 
@@ -76,11 +72,21 @@ final class Attempt<T> {
   /** Ends the attempt at once and gives the row back uncounted: the listener stops. */
   void release() {
     if (deadline.cutOff()) {
-      endSession();
+      sessions.end(claim.backendPid());
+      sessions.abort(connection);
     }
   }
 
-  private void endSession() {
-    sessions.end(connection, claim.backendPid());
+  /**
+   * The handler does not come back. Its session is ended in the transaction that records the
+   * failure: that one waits for the row when the session lets go of it, so that hardly anyone can
+   * claim the row in between and run into the same.
+   */
+  private void overrun(Duration timeout) {
+    settlement.failLate(
+        claim,
+        new TimeoutException("the handler did not return within " + timeout.toMillis() + " ms"),
+        transaction -> sessions.end(transaction, claim.backendPid()));
+    sessions.abort(connection);
   }
 }

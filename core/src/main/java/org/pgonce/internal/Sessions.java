@@ -27,25 +27,27 @@ final class Sessions {
   }
 
   /**
-   * Ends the session of a connection that its worker still holds, so the process id is still its
-   * own. Never throws.
+   * Ends the session of a connection that its worker still holds, so that the process id is still
+   * its own. Never throws.
    */
-  void end(Connection connection, int backendPid) {
+  void end(int backendPid) {
     try {
-      transactions.run(
-          other -> {
-            try (var statement = other.prepareStatement(END)) {
-              statement.setInt(1, backendPid);
-              return statement.execute();
-            }
-          });
+      transactions.make(transaction -> end(transaction, backendPid));
     } catch (SQLException e) {
       LOG.warn(
-          "pgonce: server process {} could not be ended ({}); its row stays locked until the server notices",
+          "pgonce: server process {} could not be ended ({}); its row stays locked until the server"
+              + " notices",
           backendPid,
           Failures.inWords(e));
     }
-    abort(connection);
+  }
+
+  /** The same within a transaction of the caller's. */
+  void end(Connection transaction, int backendPid) throws SQLException {
+    try (var statement = transaction.prepareStatement(END)) {
+      statement.setInt(1, backendPid);
+      statement.execute();
+    }
   }
 
   /** Closes the connection's socket; whoever waits on it gets an exception. Never throws. */

@@ -21,6 +21,8 @@ public final class Settlement {
   // ended, or the next attempt.
   private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '5s'";
 
+  private static final Transactions.Change NOTHING_FIRST = transaction -> {};
+
   private final String channel;
   private final ListenOptions options;
   private final Transactions transactions;
@@ -75,7 +77,7 @@ public final class Settlement {
       guarded.undo();
       if (record(transaction, claim, verdict)) {
         transaction.commit();
-        tell(claim, verdict, failure);
+        tell(true, claim, verdict, failure);
         return true;
       }
       transaction.rollback();
@@ -85,32 +87,51 @@ public final class Settlement {
       if (transactionLost != failure) {
         failure.addSuppressed(transactionLost);
       }
-      var fit = rollBack(transaction);
-      failLate(claim, failure);
-      return fit;
+      if (rollBack(transaction) && failAgain(transaction, claim, failure)) {
+        return true;
+      }
+      failElsewhere(transaction, claim, failure);
+      return false;
     }
+  }
+
+  /**
+   * The transaction is lost but its connection lives: records the failure in the next one there.
+   */
+  private boolean failAgain(Connection connection, Claim claim, Throwable failure) {
+    try {
+      var verdict = Verdict.on(failure, claim, options);
+      var there = recordLate(connection, claim, verdict, NOTHING_FIRST);
+      connection.commit();
+      tell(there, claim, verdict, failure);
+      return true;
+    } catch (SQLException e) {
+      failure.addSuppressed(e);
+      return false;
+    }
+  }
+
+  private void failElsewhere(Connection lost, Claim claim, Throwable failure) {
+    try {
+      // First, so that a pool of one connection has one to give.
+      lost.close();
+    } catch (SQLException e) {
+      LOG.debug("pgonce: the lost connection could not be closed", e);
+    }
+    failLate(claim, failure, NOTHING_FIRST);
   }
 
   /**
    * Records a failure whose transaction is lost, in one of its own. If that fails too, the attempt
    * is not counted and the row runs again.
+   *
+   * @param first done in that transaction before the record, which may wait for it
    */
-  public void failLate(Claim claim, Throwable failure) {
+  public void failLate(Claim claim, Throwable failure, Transactions.Change first) {
     var verdict = Verdict.on(failure, claim, options);
     try {
-      var there =
-          transactions.run(
-              connection -> {
-                try (var statement = connection.createStatement()) {
-                  statement.execute(BOUND_THE_WAIT);
-                }
-                return record(connection, claim, verdict);
-              });
-      if (there) {
-        tell(claim, verdict, failure);
-      } else {
-        tellGone(claim, verdict);
-      }
+      var there = transactions.run(transaction -> recordLate(transaction, claim, verdict, first));
+      tell(there, claim, verdict, failure);
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: attempt {} of notification {} of channel {} failed ({}) and that could not be recorded ({}); it runs again uncounted",
@@ -142,6 +163,16 @@ public final class Settlement {
     }
   }
 
+  private static boolean recordLate(
+      Connection transaction, Claim claim, Verdict verdict, Transactions.Change first)
+      throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(BOUND_THE_WAIT);
+    }
+    first.on(transaction);
+    return record(transaction, claim, verdict);
+  }
+
   private static boolean record(Connection transaction, Claim claim, Verdict verdict)
       throws SQLException {
     if (verdict instanceof Verdict.Retry retry) {
@@ -151,7 +182,11 @@ public final class Settlement {
     return SettleStatements.bury(transaction, claim, bury.reason(), bury.why());
   }
 
-  private void tell(Claim claim, Verdict verdict, Throwable failure) {
+  private void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
+    if (!there) {
+      tellGone(claim, verdict);
+      return;
+    }
     if (verdict instanceof Verdict.Retry retry) {
       LOG.warn(
           "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
