@@ -64,7 +64,7 @@ final class Connecting {
           if (!Diagnosis.ownFailure(e)) {
             break;
           }
-          sources.failed(source, e, deafness.reason());
+          sources.failed(source, e);
         }
       }
       reasons.add(deafness);

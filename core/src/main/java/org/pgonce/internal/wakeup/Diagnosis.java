@@ -153,15 +153,13 @@ final class Diagnosis {
 
   private static Deafness because(
       Kind kind, ListenAddress address, SQLException failure, String why) {
+    return new Deafness(kind, at(address) + why + " (" + inShort(failure) + ")");
+  }
+
+  /** What the driver or server said, with its SQLState. */
+  static String inShort(SQLException failure) {
     var state = failure.getSQLState();
-    return new Deafness(
-        kind,
-        at(address)
-            + why
-            + " ("
-            + (state == null ? "" : state + ": ")
-            + failure.getMessage()
-            + ")");
+    return (state == null ? "" : state + ": ") + failure.getMessage();
   }
 
   private static String at(ListenAddress address) {

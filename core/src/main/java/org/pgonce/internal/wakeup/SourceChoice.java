@@ -48,8 +48,8 @@ final class SourceChoice {
     resting.remove(source.name());
   }
 
-  void failed(WakeUpSource source, SQLException failure, String reason) {
-    failures.put(source.name(), reason);
+  void failed(WakeUpSource source, SQLException failure) {
+    failures.put(source.name(), Diagnosis.inShort(failure));
     if (source == worked) {
       worked = null;
     }

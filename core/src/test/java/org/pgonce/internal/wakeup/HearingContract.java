@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -55,22 +56,14 @@ abstract class HearingContract {
     return Hearings.started(source(), Addresses.through(proxy, database), witness, channels);
   }
 
-  /** The source, and the connection it opened last, for a test that has to reach into it. */
+  /** The source; the connection it opened last is kept for a test that has to reach into it. */
   private WakeUpSource remembering() {
-    return new WakeUpSource() {
-      @Override
-      public String name() {
-        return source().name();
-      }
-
-      @Override
-      public WakeUpConnection open(org.pgonce.spi.ListenAddress address, Ear ear, Duration deadline)
-          throws SQLException {
-        var connection = source().open(address, ear, deadline);
-        latest.set(connection);
-        return connection;
-      }
-    };
+    return new DecoratedSource(
+        source(),
+        opened -> {
+          latest.set(opened);
+          return opened;
+        });
   }
 
   private void run(String statement) throws SQLException {
@@ -223,23 +216,35 @@ abstract class HearingContract {
 
   @Test
   void h31_forgedEchoesDoNotKeepADeafSessionAlive() throws Exception {
-    try (var hearing = hearing("orders")) {
-      hearing.awaitFirstAttempt(Heard.BOUND);
-      var self =
-          database.queryString(
-              "SELECT substring(query FROM 'pgonce_self_[0-9a-f]*') FROM pg_stat_activity"
-                  + " WHERE application_name = 'pgonce listen'");
-      // On the session itself: LISTEN on another, so that forged ones arrive and true ones do not.
-      proxy.pass();
-      for (int i = 0; i < 50; i++) {
-        database.execute("NOTIFY \"" + self + "\", 'forged'");
-      }
-      run("UNLISTEN *");
+    var mute = new AtomicBoolean();
+    var source = new DecoratedSource(source(), opened -> new MuteConnection(opened, mute));
+    try (var hearing = Hearings.started(source, Addresses.of(database), witness, "orders")) {
+      var pid = hearing.awaitFirstAttempt(Heard.BOUND).session().backendPid();
+      await("the statement that names its own channel")
+          .atMost(Heard.BOUND)
+          .until(() -> selfChannel(pid) != null);
+      var self = selfChannel(pid);
+      mute.set(true); // its own heartbeats are lost from now on
 
-      witness.awaitDeaf(Hearings.NOTICED.plus(SLACK));
-      assertThat(witness.ears().messages()).isEmpty();
+      await("deaf in spite of the forged ones")
+          .pollInterval(Duration.ofMillis(20))
+          .atMost(Hearings.NOTICED.plus(SLACK))
+          .until(
+              () -> {
+                database.execute("NOTIFY \"" + self + "\", 'forged'");
+                return !witness.deafnesses().isEmpty();
+              });
+      mute.set(false);
       witness.awaitListening(2);
+      assertThat(witness.ears().messages()).isEmpty();
     }
+  }
+
+  private String selfChannel(int pid) throws SQLException {
+    return database.queryString(
+        "SELECT substring(query FROM 'pgonce_self_[0-9a-f]+') FROM pg_stat_activity"
+            + " WHERE pid = "
+            + pid);
   }
 
   @Test
