@@ -21,7 +21,7 @@ public final class DeadLetters {
       SELECT d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint
         FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id LIMIT ?
       """;
-  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::bigint[])";
+  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[])";
 
   private final Transactions transactions;
 

@@ -16,10 +16,10 @@ public final class ScanStatements {
 
   // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
   private static final String REGISTER =
-      "SELECT pgonce.listener_starts(?::uuid, ?, ?::integer[], ?, ?)";
-  private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::uuid)";
+      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
+  private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
-      "SELECT f.subscription, f.ready, f.due_in_ms FROM pgonce.scan(?::uuid, ?) AS f";
+      "SELECT f.subscription, f.ready, f.due_in_ms FROM pgonce.scan(?::text::uuid, ?) AS f";
 
   private ScanStatements() {}
 
