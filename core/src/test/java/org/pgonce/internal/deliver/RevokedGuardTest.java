@@ -148,9 +148,12 @@ class RevokedGuardTest {
   void h44_aCallThatWaitsForItsTurnWhenTheHandlerEndsDoesNotGetThrough(
       Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
+      // Made before: else it would be createStatement() that waits, and the check after it that
+      // holds.
+      var statement = row.handlers().createStatement();
       var first = HandlerThread.running(() -> row.handle("SELECT pg_sleep(0.3)"));
       database.backends().awaitRunning("pg_sleep(0.3)");
-      var second = HandlerThread.running(() -> row.handle("INSERT INTO effect VALUES (1)"));
+      var second = HandlerThread.running(() -> statement.execute("INSERT INTO effect VALUES (1)"));
       Awaitility.await("the second call to wait").until(second::isWaiting);
       row.guard().seal();
       assertThat(first.failure()).isNull();
