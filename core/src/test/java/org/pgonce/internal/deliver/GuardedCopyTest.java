@@ -10,6 +10,7 @@ import java.io.StringReader;
 import java.io.StringWriter;
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.testkit.PgTest;
@@ -68,6 +69,8 @@ class GuardedCopyTest {
 
   @ParameterizedTest
   @EnumSource(names = "PGJDBC_NG", mode = EnumSource.Mode.EXCLUDE)
+  // The driver waits for the end of a COPY for ever, and not even an interrupt ends that.
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   void h43_aCopyLeftOpenIsAFailureAndNoHang(Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
       var copy =

@@ -14,14 +14,21 @@ final class HandlerThread {
 
   private final CompletableFuture<Void> done = new CompletableFuture<>();
 
-  private HandlerThread() {}
+  private final Thread thread;
+
+  private HandlerThread(ThrowingCallable work) {
+    thread = new Thread(() -> run(work), "handler-thread");
+    thread.setDaemon(true);
+  }
 
   static HandlerThread running(ThrowingCallable work) {
-    var started = new HandlerThread();
-    var thread = new Thread(() -> started.run(work), "handler-thread");
-    thread.setDaemon(true);
-    thread.start();
+    var started = new HandlerThread(work);
+    started.thread.start();
     return started;
+  }
+
+  boolean isWaiting() {
+    return thread.getState() == Thread.State.WAITING;
   }
 
   private void run(ThrowingCallable work) {

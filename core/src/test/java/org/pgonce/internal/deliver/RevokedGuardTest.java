@@ -145,6 +145,26 @@ class RevokedGuardTest {
 
   @ParameterizedTest
   @EnumSource
+  void h44_aCallThatWaitsForItsTurnWhenTheHandlerEndsDoesNotGetThrough(
+      Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      // Made before: else it would be createStatement() that waits, and the check after it that
+      // holds.
+      var statement = row.handlers().createStatement();
+      var first = HandlerThread.running(() -> row.handle("SELECT pg_sleep(0.3)"));
+      database.backends().awaitRunning("pg_sleep(0.3)");
+      var second = HandlerThread.running(() -> statement.execute("INSERT INTO effect VALUES (1)"));
+      Awaitility.await("the second call to wait").until(second::isWaiting);
+      row.guard().seal();
+      assertThat(first.failure()).isNull();
+      assertThat(second.failure()).hasMessageContaining("has ended");
+      row.deleteAndCommit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
   void h44_aCallThatDoesNotReturnCondemnsTheConnection(Source source, TestDatabase database)
       throws Exception {
     var row = ClaimedRow.in(database, source);
@@ -157,9 +177,8 @@ class RevokedGuardTest {
         .isEqualTo("08003");
     assertThat(other.failure()).isInstanceOf(SQLException.class);
     // The server notices when it next writes to the socket, or is told by the driver's cancel.
-    for (int pid : database.backends().running("pg_sleep(30)")) {
-      database.backends().terminate(pid);
-    }
+    database.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(30)'");
     Awaitility.await("the claim to be free")
         .atMost(Duration.ofSeconds(10))
         .until(() -> row.claimableElsewhere() == 1);
