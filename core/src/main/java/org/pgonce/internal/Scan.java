@@ -44,7 +44,7 @@ final class Scan {
   private boolean running;
   private boolean again;
   private boolean stopped;
-  private boolean registered;
+  private volatile boolean registered;
   private int troubles;
   // When the next scan is to begin, by System.nanoTime(), and the timer that begins it.
   private long nextAt;
@@ -105,6 +105,9 @@ final class Scan {
       }
     } finally {
       lock.unlock();
+    }
+    if (!registered) {
+      return;
     }
     try {
       context
@@ -194,6 +197,12 @@ final class Scan {
     // Jitter, so that processes started together do not scan together.
     var delay = ThreadLocalRandom.current().nextLong(interval * 3 / 4, interval + 1);
     for (var work : found) {
+      if (!work.known()) {
+        LOG.error(
+            "pgonce: subscription {} was dropped, or dropped and installed anew, while this process"
+                + " listens to it; nothing reaches it here until it is started again",
+            work.subscription());
+      }
       if (work.isReadyNow()) {
         drains.stream()
             .filter(drain -> drain.subscription() == work.subscription())

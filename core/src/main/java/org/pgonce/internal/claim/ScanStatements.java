@@ -19,7 +19,7 @@ public final class ScanStatements {
       "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
-      "SELECT f.subscription, f.ready, f.due_in_ms FROM pgonce.scan(?::text::uuid, ?) AS f";
+      "SELECT f.subscription, f.ready, f.due_in_ms, f.known FROM pgonce.scan(?::text::uuid, ?) AS f";
 
   private ScanStatements() {}
 
@@ -30,7 +30,7 @@ public final class ScanStatements {
    * @param dueInMs milliseconds until the next scheduled row is due, not positive if it is; null if
    *     none is scheduled
    */
-  public record Found(int subscription, boolean ready, @Nullable Long dueInMs) {
+  public record Found(int subscription, boolean ready, @Nullable Long dueInMs, boolean known) {
 
     public boolean isReadyNow() {
       return ready || (dueInMs != null && dueInMs <= 0);
@@ -69,7 +69,12 @@ public final class ScanStatements {
       try (var row = statement.executeQuery()) {
         while (row.next()) {
           var dueInMs = row.getLong(3);
-          found.add(new Found(row.getInt(1), row.getBoolean(2), row.wasNull() ? null : dueInMs));
+          found.add(
+              new Found(
+                  row.getInt(1),
+                  row.getBoolean(2),
+                  row.wasNull() ? null : dueInMs,
+                  row.getBoolean(4)));
         }
       }
     }

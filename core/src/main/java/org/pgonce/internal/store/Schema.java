@@ -23,7 +23,7 @@ public final class Schema {
           "V006__grants.sql");
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
-  private static final String LOCK = "SELECT pg_advisory_xact_lock(123588112901989)";
+  private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";
   private static final String EXISTS = "SELECT to_regclass('pgonce.schema_version') IS NOT NULL";
   private static final String VERSION =
       "SELECT coalesce(max(version), 0) FROM pgonce.schema_version";
