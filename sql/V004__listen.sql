@@ -19,8 +19,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ DELETE FROM pgonce.listener l WHERE l.id = listener $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have something to claim now, and how long until the next
--- row of each is due (null: none),
--- and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in time: clocks differ.
+-- row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
+-- time: clocks differ.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
 RETURNS TABLE (subscription integer, ready boolean, due_in_ms bigint, known boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off

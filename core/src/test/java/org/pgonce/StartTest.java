@@ -273,6 +273,25 @@ class StartTest {
   }
 
   @Test
+  void scan_wakesOnlyWhereThereIsWork() throws Exception {
+    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource));
+    pgonce.listen(ORDERS, Stage::effect).start();
+    await()
+        .atMost(SOON)
+        .until(() -> stage.database.queryLong("select count(*) from pgonce.listener") == 1);
+    // A claim that finds nothing is the only transaction here that rolls back.
+    var before = claims();
+    var seen = stage.database.queryString("select seen_at::text from pgonce.listener");
+    await()
+        .atMost(SOON)
+        .until(
+            () ->
+                !seen.equals(
+                    stage.database.queryString("select seen_at::text from pgonce.listener")));
+    assertThat(claims() - before).isLessThanOrEqualTo(1);
+  }
+
+  @Test
   void h87_listeningToAnUnknownChannelSaysSo() {
     var pgonce = stage.pgonce();
     pgonce.listen(Channel.of("unheard.of", String.class), (order, tx) -> {});

@@ -69,12 +69,10 @@ public final class ScanStatements {
       try (var row = statement.executeQuery()) {
         while (row.next()) {
           var dueInMs = row.getLong(3);
+          var scheduled = !row.wasNull();
           found.add(
               new Found(
-                  row.getInt(1),
-                  row.getBoolean(2),
-                  row.wasNull() ? null : dueInMs,
-                  row.getBoolean(4)));
+                  row.getInt(1), row.getBoolean(2), scheduled ? dueInMs : null, row.getBoolean(4)));
         }
       }
     }
