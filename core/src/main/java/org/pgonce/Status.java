@@ -39,6 +39,9 @@ public record Status(
    *
    * @param working workers that claim or handle
    * @param stuck handlers that overran their time, were cut off, and have not returned
+   * @param claims claims since the start; in BROADCAST, which has none, messages handled
+   * @param emptyClaims those among them that found nothing
    */
-  public record ChannelActivity(String channel, Mode mode, int working, int stuck) {}
+  public record ChannelActivity(
+      String channel, Mode mode, int working, int stuck, long claims, long emptyClaims) {}
 }

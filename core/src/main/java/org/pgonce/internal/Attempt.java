@@ -59,6 +59,9 @@ final class Attempt<T> {
       try {
         delivery.run(claim, guarded);
       } finally {
+        // What the handler left: a virtual thread that is interrupted would close its socket at the
+        // next statement (JDK 21 and later), and settling needs it.
+        Thread.interrupted();
         guarded.revoke();
       }
       return settlement.complete(

@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Deadline;
@@ -53,6 +54,8 @@ final class Drain<T> {
   private boolean resting;
   private boolean stopping;
   private boolean dueFirst;
+  private long claims;
+  private long emptyClaims;
 
   Drain(Subscribed<T> subscribed, int subscription, Context context, Sessions sessions, Scan scan) {
     this.subscribed = subscribed;
@@ -73,20 +76,15 @@ final class Drain<T> {
     return subscription;
   }
 
-  Activity activity() {
+  ChannelActivity activity() {
     lock.lock();
     try {
-      return new Activity(working, stuck);
+      return new ChannelActivity(
+          subscribed.name(), subscribed.channel().mode(), working, stuck, claims, emptyClaims);
     } finally {
       lock.unlock();
     }
   }
-
-  /**
-   * Workers of this process now: at work, and stuck in a handler that was cut off but does not
-   * return.
-   */
-  record Activity(int working, int stuck) {}
 
   /** There may be work. Returns at once; safe on any thread. */
   void wake() {
@@ -282,6 +280,8 @@ final class Drain<T> {
         stopLooking();
         more = claim != null && claim.more();
         pace.claimed(claim != null);
+        claims++;
+        emptyClaims += claim == null ? 1 : 0;
         if (claim != null && (more || wokenMeanwhile)) {
           join();
         }

@@ -167,26 +167,13 @@ public final class Listener {
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
       ears.put(ChannelNames.wakeUpChannel(one.name()), receiver::heard);
-      work.add(
-          new ChannelWork(
-              one,
-              () -> new ChannelActivity(one.name(), one.channel().mode(), receiver.working(), 0),
-              receiver::stop));
+      work.add(new ChannelWork(one, receiver::activity, receiver::stop));
       return;
     }
     var drain = new Drain<>(one, subscription, context, sessions, scan);
     drains.add(drain);
     ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake());
-    work.add(
-        new ChannelWork(
-            one,
-            () ->
-                new ChannelActivity(
-                    one.name(),
-                    one.channel().mode(),
-                    drain.activity().working(),
-                    drain.activity().stuck()),
-            drain::stop));
+    work.add(new ChannelWork(one, drain::activity, drain::stop));
   }
 
   private final class Ears implements Hearing.Sink {

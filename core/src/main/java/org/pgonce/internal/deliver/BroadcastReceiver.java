@@ -3,7 +3,9 @@ package org.pgonce.internal.deliver;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.pgonce.Notification;
+import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
 import org.pgonce.internal.settle.Failures;
@@ -27,6 +29,7 @@ public final class BroadcastReceiver<T> {
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicInteger working = new AtomicInteger();
+  private final AtomicLong handled = new AtomicLong();
   private volatile boolean stopping;
 
   public BroadcastReceiver(Subscribed<T> subscribed, Context context) {
@@ -56,9 +59,9 @@ public final class BroadcastReceiver<T> {
     waiting.clear();
   }
 
-  /** Handlers at work. */
-  public int working() {
-    return working.get();
+  public ChannelActivity activity() {
+    return new ChannelActivity(
+        subscribed.name(), subscribed.channel().mode(), working.get(), 0, handled.get(), 0);
   }
 
   private void join() {
@@ -88,6 +91,7 @@ public final class BroadcastReceiver<T> {
 
   private void handle(Message message) {
     var begun = System.nanoTime();
+    handled.incrementAndGet();
     try (var transaction = new OwnTransaction(context)) {
       var deadline =
           new Deadline.Bound(subscribed.options().handlerTimeout(), context.threads())
