@@ -17,6 +17,8 @@ import org.postgresql.ds.PGSimpleDataSource;
  */
 public final class TestDatabase implements AutoCloseable {
 
+  private static final int MAINTENANCE_BOUND_MS = 30_000;
+
   private final TestServer server;
   private final Login login;
   private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
@@ -209,6 +211,10 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   private void maintain(String sql) throws SQLException {
-    execute(new Login(host(), port(), server.database(), user(), password()).dataSource(), sql);
+    var login = new Login(host(), port(), server.database(), user(), password());
+    var source = login.dataSource();
+    // Creating and dropping databases waits for every backend of the server, a frozen one as well.
+    source.setOptions("-c statement_timeout=" + MAINTENANCE_BOUND_MS);
+    execute(source, sql);
   }
 }
