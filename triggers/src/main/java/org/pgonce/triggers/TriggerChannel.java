@@ -3,8 +3,10 @@ package org.pgonce.triggers;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.spi.ChannelFeed;
-import org.pgonce.triggers.internal.Capture;
-import org.pgonce.triggers.internal.TriggerFeed;
+import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.fit.RowType;
+import org.pgonce.triggers.internal.install.ChannelRow;
+import org.pgonce.triggers.internal.install.TriggerFeed;
 
 /**
  * A channel that is fed by a table: each inserted row becomes one notification, stored in the
@@ -51,7 +53,7 @@ public final class TriggerChannel<T> implements Channel<T> {
 
   /** As {@link #on(String, Class)}, with the name as PostgreSQL stores it. */
   public static <T> TriggerChannelBuilder<T> on(TableName table, Class<T> rowType) {
-    return new TriggerChannelBuilder<>(table, rowType);
+    return new TriggerChannelBuilder<>(table, RowType.requireRow(rowType));
   }
 
   @Override
@@ -77,6 +79,21 @@ public final class TriggerChannel<T> implements Channel<T> {
   /** The watched table, as it was defined. */
   public TableName table() {
     return capture.table();
+  }
+
+  /**
+   * The channel as a migration: SQL for a reviewer, and to paste into psql, Flyway or Liquibase
+   * (there with splitStatements:false), on a database that has the schema. It follows the files of
+   * {@code sql/}; {@link org.pgonce.PgOnce#migration} prints both. Who runs it must be a member of
+   * {@code pgonce_owner} and may create triggers on the table.
+   */
+  public String print() {
+    return ChannelRow.migration(this) + feed.migration(this);
+  }
+
+  /** The way back, with the loss of all that waits in the channel. */
+  public String printDrop() {
+    return feed.downMigration() + ChannelRow.downMigration(this);
   }
 
   /** For example {@code channel author_inserted (trigger after insert on author)}. */

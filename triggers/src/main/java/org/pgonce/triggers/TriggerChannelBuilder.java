@@ -5,8 +5,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
-import org.pgonce.triggers.internal.Capture;
-import org.pgonce.triggers.internal.Event;
+import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.Event;
 
 /**
  * Defines a {@link TriggerChannel}. Triggers run AFTER the event and never before: a BEFORE trigger

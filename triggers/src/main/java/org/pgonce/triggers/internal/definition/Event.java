@@ -1,4 +1,4 @@
-package org.pgonce.triggers.internal;
+package org.pgonce.triggers.internal.definition;
 
 /** What a trigger fires after. */
 public enum Event {

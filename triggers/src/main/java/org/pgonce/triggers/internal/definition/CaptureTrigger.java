@@ -1,9 +1,9 @@
-package org.pgonce.triggers.internal;
+package org.pgonce.triggers.internal.definition;
 
 import org.pgonce.triggers.TableName;
 
 /** The trigger on the watched table. */
-final class CaptureTrigger {
+public final class CaptureTrigger {
 
   // Per statement, with a transition table: a thousand rows of one statement cost one call and one
   // wake-up.
@@ -16,12 +16,14 @@ final class CaptureTrigger {
 
   private CaptureTrigger() {}
 
-  static String name(Capture capture) {
+  /** Unquoted. At most 55 bytes. */
+  public static String bareName(Capture capture) {
     return "pgonce_" + capture.channel();
   }
 
-  static String create(Capture capture, TableName table) {
+  /** To be run as who may create triggers on the table. */
+  public static String create(Capture capture, TableName table) {
     return CREATE.formatted(
-        Quoted.identifier(name(capture)), Quoted.table(table), CaptureFunction.name(capture));
+        Quoted.identifier(bareName(capture)), Quoted.table(table), CaptureFunction.name(capture));
   }
 }

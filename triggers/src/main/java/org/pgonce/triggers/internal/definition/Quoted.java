@@ -1,23 +1,23 @@
-package org.pgonce.triggers.internal;
+package org.pgonce.triggers.internal.definition;
 
 import org.pgonce.triggers.TableName;
 
 /** Names and texts in SQL. */
-final class Quoted {
+public final class Quoted {
 
   private Quoted() {}
 
-  static String identifier(String name) {
+  public static String identifier(String name) {
     return '"' + name.replace("\"", "\"\"") + '"';
   }
 
-  static String table(TableName name) {
+  public static String table(TableName name) {
     var schema = name.schema();
     return (schema == null ? "" : identifier(schema) + ".") + identifier(name.table());
   }
 
   /** Means the same whatever standard_conforming_strings says. */
-  static String literal(String text) {
+  public static String literal(String text) {
     var quoted = "'" + text.replace("'", "''") + "'";
     return text.indexOf('\\') < 0 ? quoted : "E" + quoted.replace("\\", "\\\\");
   }

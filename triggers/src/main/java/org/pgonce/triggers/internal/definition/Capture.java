@@ -1,4 +1,4 @@
-package org.pgonce.triggers.internal;
+package org.pgonce.triggers.internal.definition;
 
 import java.util.Locale;
 import java.util.Set;
@@ -10,6 +10,7 @@ import org.pgonce.triggers.TableName;
  * What is captured, and for which channel: the definition that all DDL is made from.
  *
  * @param events not empty
+ * @param rowType what a row is decoded to
  */
 public record Capture(
     String channel, Mode mode, TableName table, Set<Event> events, Class<?> rowType) {
