@@ -19,21 +19,29 @@ final class Knock {
   /** SSLRequest: the one message that every server answers with a single byte, before any login. */
   private static final byte[] SSL_REQUEST = {0, 0, 0, 8, 4, (byte) 210, 22, 47};
 
+  /**
+   * What answered.
+   *
+   * @param address the first of the host's addresses where a server answers
+   * @param tls whether it offers TLS
+   */
+  record Answer(InetAddress address, boolean tls) {}
+
   private Knock() {}
 
   /**
-   * Returns the first of the host's addresses where a server answers. Name resolution has no bound
-   * of its own: call within a {@link BoundedCall}.
+   * Knocks at each address of the host until one answers. Name resolution has no bound of its own:
+   * call within a {@link BoundedCall}.
    *
    * @throws SQLTransientConnectionException 08001 when none does
    */
-  static InetAddress at(ListenAddress address, Deadline deadline) throws SQLException {
+  static Answer at(ListenAddress address, Deadline deadline) throws SQLException {
     IOException failure = null;
     try {
       for (var candidate : InetAddress.getAllByName(address.host())) {
         try {
-          knock(new InetSocketAddress(candidate, address.port()), deadline);
-          return candidate;
+          int answer = knock(new InetSocketAddress(candidate, address.port()), deadline);
+          return new Answer(candidate, answer == 'S');
         } catch (IOException e) {
           failure = e;
         }
@@ -52,14 +60,16 @@ final class Knock {
         failure);
   }
 
-  private static void knock(InetSocketAddress target, Deadline deadline) throws IOException {
+  private static int knock(InetSocketAddress target, Deadline deadline) throws IOException {
     try (var socket = new Socket()) {
       socket.connect(target, deadline.remainingMillis());
       socket.setSoTimeout(deadline.remainingMillis());
       socket.getOutputStream().write(SSL_REQUEST);
-      if (socket.getInputStream().read() < 0) {
+      int answer = socket.getInputStream().read();
+      if (answer < 0) {
         throw new IOException("closed by the peer before it answered");
       }
+      return answer;
     }
   }
 }

@@ -32,12 +32,10 @@ final class PgjdbcNgSettings {
 
   private PgjdbcNgSettings() {}
 
-  /**
-   * @param host numeric: the address of the host that answered
-   */
-  static PGDataSource dataSource(ListenAddress address, String host) {
+  static PGDataSource dataSource(ListenAddress address, Knock.Answer server) {
     var settings = new PGDataSource();
-    settings.setServerName(host);
+    // Numeric: of a name the driver tries the first address only.
+    settings.setServerName(server.address().getHostAddress());
     settings.setPortNumber(address.port());
     settings.setDatabaseName(address.database());
     settings.setUser(address.user() == null ? System.getProperty("user.name") : address.user());
@@ -48,7 +46,7 @@ final class PgjdbcNgSettings {
     // Its own thread, which closes connections that nobody holds; this one is held.
     settings.setHousekeeper(false);
     settings.setNetworkTimeout(PgjdbcNgConnection.CLOSE_MILLIS);
-    encrypt(settings, address.properties());
+    encrypt(settings, address.properties(), server.tls());
     return settings;
   }
 
@@ -62,8 +60,11 @@ final class PgjdbcNgSettings {
     return ssl != null && (ssl.isEmpty() || Boolean.parseBoolean(ssl)) ? "verify-full" : "prefer";
   }
 
-  private static void encrypt(PGDataSource settings, Map<String, String> properties) {
-    settings.setSslMode(sslMode(properties));
+  private static void encrypt(
+      PGDataSource settings, Map<String, String> properties, boolean offered) {
+    var mode = sslMode(properties);
+    // Asked again, it would wait a minute if the connection broke before the answer.
+    settings.setSslMode(mode.equals("prefer") && !offered ? "disable" : mode);
     // pgjdbc-ng's own defaults are relative to the working directory.
     settings.setSslCaCertificateFile(file(properties.get("sslrootcert"), "root.crt"));
     settings.setSslCertificateFile(file(properties.get("sslcert"), "postgresql.crt"));

@@ -42,9 +42,7 @@ public final class PgjdbcNgSource implements WakeUpSource {
 
   private static Opened connect(ListenAddress address, Deadline deadline) throws SQLException {
     PgjdbcNgSettings.refuseWhatItCannot(address.properties());
-    // The driver itself tries only the first address of a name.
-    var host = Knock.at(address, deadline).getHostAddress();
-    var settings = PgjdbcNgSettings.dataSource(address, host);
+    var settings = PgjdbcNgSettings.dataSource(address, Knock.at(address, deadline));
     try {
       var connection = settings.getConnection();
       try {

@@ -27,8 +27,6 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest
 abstract class HearingContract {
 
-  private static final Duration SLACK = Duration.ofMillis(600);
-
   private final Witness witness = new Witness();
   private final AtomicReference<WakeUpConnection> latest = new AtomicReference<>();
   private TestDatabase database;
@@ -134,7 +132,7 @@ abstract class HearingContract {
       var old = hearing.awaitFirstAttempt(Heard.BOUND).session().backendPid();
       database.backends().terminate(old);
 
-      assertThat(witness.awaitDeaf(Hearings.NOTICED.plus(SLACK)).kind()).isEqualTo(Kind.LOST);
+      assertThat(witness.awaitDeaf(Hearings.NOTICED).kind()).isEqualTo(Kind.LOST);
       witness.awaitListening(2);
       database.execute("NOTIFY orders, 'again'");
       witness.ears().awaitMessage("orders", "again");
@@ -149,7 +147,7 @@ abstract class HearingContract {
       var frozen = hearing.awaitFirstAttempt(Heard.BOUND).session().backendPid();
       database.backends().sigstop(frozen);
       try {
-        witness.awaitDeaf(Hearings.NOTICED.plus(SLACK));
+        witness.awaitDeaf(Hearings.NOTICED);
         witness.awaitListening(2); // though the old one is still frozen
         database.execute("NOTIFY orders, 'again'");
         witness.ears().awaitMessage("orders", "again");
@@ -165,7 +163,7 @@ abstract class HearingContract {
       hearing.awaitFirstAttempt(Heard.BOUND);
       proxy.silence();
 
-      witness.awaitDeaf(Hearings.NOTICED.plus(SLACK));
+      witness.awaitDeaf(Hearings.NOTICED);
       assertThat(hearing.status().source()).isEqualTo("polling");
 
       proxy.pass();
@@ -180,7 +178,7 @@ abstract class HearingContract {
       hearing.awaitFirstAttempt(Heard.BOUND);
       proxy.cutAfterForwarding("NOTIFY").awaitSprung(Heard.BOUND);
 
-      witness.awaitDeaf(Hearings.NOTICED.plus(SLACK));
+      witness.awaitDeaf(Hearings.NOTICED);
       witness.awaitListening(2);
       assertThat(hearing.status().reconnects()).isEqualTo(1);
     }
@@ -206,7 +204,7 @@ abstract class HearingContract {
       hearing.awaitFirstAttempt(Heard.BOUND);
       run(statement);
 
-      var deafness = witness.awaitDeaf(Hearings.NOTICED.plus(SLACK));
+      var deafness = witness.awaitDeaf(Hearings.NOTICED);
       assertThat(deafness.reason()).contains("fell silent").contains("UNLISTEN");
       witness.awaitListening(2);
       database.execute("NOTIFY orders, 'again'");
@@ -228,7 +226,7 @@ abstract class HearingContract {
 
       await("deaf in spite of the forged ones")
           .pollInterval(Duration.ofMillis(20))
-          .atMost(Hearings.NOTICED.plus(SLACK))
+          .atMost(Hearings.NOTICED)
           .until(
               () -> {
                 database.execute("NOTIFY \"" + self + "\", 'forged'");
@@ -358,6 +356,6 @@ abstract class HearingContract {
   private static void closesWithin(Hearing hearing, Duration bound) {
     var begin = System.nanoTime();
     hearing.close();
-    assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(bound.plus(SLACK));
+    assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(bound.plus(Hearings.SLACK));
   }
 }

@@ -24,8 +24,6 @@ import org.pgonce.testkit.TestServer;
 /** What happens to hearing when the server itself is restarted, stuck or promoted. */
 class HearingServerTest {
 
-  private static final Duration SLACK = Duration.ofMillis(600);
-
   private final Witness witness = new Witness();
   private TestServer server;
   private TestDatabase database;
@@ -92,7 +90,7 @@ class HearingServerTest {
             .until(() -> waitsForALock(pid));
         database.backends().terminate(pid);
 
-        assertThat(witness.awaitDeaf(Hearings.NOTICED.plus(SLACK)).kind()).isEqualTo(Kind.LOST);
+        assertThat(witness.awaitDeaf(Hearings.NOTICED).kind()).isEqualTo(Kind.LOST);
       } finally {
         standbyNames("''");
         writer.join();

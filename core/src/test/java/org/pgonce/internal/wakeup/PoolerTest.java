@@ -76,7 +76,8 @@ class PoolerTest {
     try (var pooler = PgBouncer.start(database, "session");
         var hearing =
             Hearings.started(source, Addresses.of(pooler.login(database)), witness, "orders")) {
-      assertThat(hearing.awaitFirstAttempt(Heard.BOUND).listening()).isTrue();
+      var status = hearing.awaitFirstAttempt(Heard.BOUND);
+      assertThat(status.listening()).as("%s", status).isTrue();
 
       database.execute("NOTIFY orders, 'through'");
       witness.ears().awaitMessage("orders", "through");
