@@ -1,13 +1,13 @@
 package org.pgonce.example;
 
 import java.sql.SQLException;
-import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
 import org.pgonce.example.WelcomePosts.Author;
+import org.pgonce.triggers.TriggerChannel;
 
 /**
  * The same channel as {@link WelcomePosts} in BROADCAST: every process that is up hears of every
@@ -15,8 +15,8 @@ import org.pgonce.example.WelcomePosts.Author;
  */
 public final class HeardAuthors {
 
-  public static final Channel<Author> AUTHOR_ADDED =
-      AuthorTrigger.channel("author.heard", Mode.BROADCAST);
+  public static final TriggerChannel<Author> AUTHOR_ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().mode(Mode.BROADCAST).build();
 
   private HeardAuthors() {}
 

@@ -1,11 +1,11 @@
 package org.pgonce.example;
 
 import java.sql.SQLException;
-import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
+import org.pgonce.triggers.TriggerChannel;
 
 /**
  * Every new row of table {@code author} gets exactly one first post, however many processes run
@@ -17,8 +17,8 @@ public final class WelcomePosts {
   public record Author(long id, String name) {}
 
   /** Fed by a trigger on the table, in the transaction that inserts the row. */
-  public static final Channel<Author> AUTHOR_ADDED =
-      AuthorTrigger.channel("author.added", org.pgonce.Mode.EXACTLY_ONCE);
+  public static final TriggerChannel<Author> AUTHOR_ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().build();
 
   private WelcomePosts() {}
 
