@@ -19,7 +19,7 @@ import org.postgresql.ds.PGSimpleDataSource;
  * @param url JDBC URL without user and password
  * @param password empty where none is needed
  */
-record DatabaseAddress(String url, String user, String password) {
+public record DatabaseAddress(String url, String user, String password) {
 
   static final String URL = "PGONCE_EXAMPLE_URL";
   static final String USER = "PGONCE_EXAMPLE_USER";
@@ -85,7 +85,7 @@ record DatabaseAddress(String url, String user, String password) {
   }
 
   /** Connections one by one; a new object at each call. */
-  PGSimpleDataSource dataSource() {
+  public PGSimpleDataSource dataSource() {
     var source = new PGSimpleDataSource();
     source.setUrl(url);
     source.setUser(user);
@@ -96,7 +96,7 @@ record DatabaseAddress(String url, String user, String password) {
   }
 
   /** A pool, as an application would have it. The caller closes it. */
-  HikariDataSource pool(String applicationName, int size) {
+  public HikariDataSource pool(String applicationName, int size) {
     var config = new HikariConfig();
     config.setJdbcUrl(url);
     config.setUsername(user);

@@ -73,7 +73,7 @@ final class Killer {
     return killed >= plan.promised();
   }
 
-  /** Kills as many as are due; what finds no listener at work stays due. */
+  /** Kills as many as are due; what finds too few listeners at work stays due. */
   void step(long handled) {
     while (plan.isDue(killed, handled, Duration.ofNanos(System.nanoTime() - lastKill))
         && listeners.killOne(random)) {

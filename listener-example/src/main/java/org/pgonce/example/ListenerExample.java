@@ -34,7 +34,7 @@ import picocli.CommandLine.TypeConversionException;
     subcommands = {
       DowntimeRun.class,
       RestartRun.class,
-      BroadcastRun.class,
+      AudienceRun.class,
       MistakeRun.class,
       LatencyRun.class
     },
@@ -89,7 +89,8 @@ final class ListenerExample implements Callable<Integer> {
   @Option(
       names = "--kill-interval",
       paramLabel = "<ms>",
-      description = "Kill one every so many milliseconds instead, 10 to 60,000.")
+      description =
+          "Kill one every so many milliseconds instead, 10 to 60,000, or more slowly where the machine cannot keep half of them at work.")
   void killInterval(int value) {
     killInterval = Duration.ofMillis(Bounds.require(spec, "--kill-interval", value, 10, 60_000));
   }

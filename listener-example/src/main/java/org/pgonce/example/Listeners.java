@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
 
 /**
  * A number of places, each with a listener process in it that is replaced when it is killed. The
@@ -85,22 +86,24 @@ final class Listeners implements AutoCloseable {
    * Kills one that is at work and puts another in its place; one that has not begun has nothing to
    * lose.
    *
-   * @return false if none is at work
+   * @return false if fewer than half of them are at work: where JVMs start slowly, all would be
+   *     killed before they have done anything
    */
   boolean killOne(Random random) {
     lock.lock();
     try {
-      var first = random.nextInt(places.size());
-      for (var i = 0; i < places.size(); i++) {
-        var place = (first + i) % places.size();
-        if (places.get(place).isListening()) {
-          places.get(place).kill();
-          lives.set(place, lives.get(place) + 1);
-          places.set(place, launch(place));
-          return true;
-        }
+      var atWork =
+          IntStream.range(0, places.size())
+              .filter(place -> places.get(place).isListening())
+              .toArray();
+      if (atWork.length == 0 || 2 * atWork.length < places.size()) {
+        return false;
       }
-      return false;
+      var place = atWork[random.nextInt(atWork.length)];
+      places.get(place).kill();
+      lives.set(place, lives.get(place) + 1);
+      places.set(place, launch(place));
+      return true;
     } finally {
       lock.unlock();
     }

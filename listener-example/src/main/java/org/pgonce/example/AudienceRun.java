@@ -10,11 +10,11 @@ import picocli.CommandLine.Mixin;
 
 /** BROADCAST: who is up is called, nothing waits for who is not (S2). */
 @Command(
-    name = "broadcast",
+    name = "audience",
     mixinStandardHelpOptions = true,
     description =
         "One author while all processes are up (3 by default): one call in each. One while none is: no call, then and later.")
-final class BroadcastRun implements Callable<Integer> {
+final class AudienceRun implements Callable<Integer> {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final String CALLS = "select count(*) from heard where author_id = %d";
