@@ -32,7 +32,6 @@ final class ByHand extends Contender {
     super(address, INSERT);
     this.handler = handler;
     pool = address.pool("by hand", 2);
-    pool.setAutoCommit(false);
     listening = NgListening.to(address, "by_hand", payload -> wakeUps.release());
     worker.start();
   }
@@ -55,6 +54,7 @@ final class ByHand extends Contender {
 
   private boolean handleOne() throws SQLException {
     try (var connection = pool.getConnection()) {
+      connection.setAutoCommit(false); // sends nothing
       try (var claim = connection.prepareStatement(CLAIM);
           var row = claim.executeQuery()) {
         if (!row.next()) {
