@@ -21,6 +21,9 @@ final class Killer {
 
     /** How many kills the last rows wait for. */
     int promised();
+
+    /** How many of so many listeners must be at work for one to be killed. */
+    int leastAtWork(int listeners);
   }
 
   /**
@@ -43,6 +46,11 @@ final class Killer {
     public int promised() {
       return points.size();
     }
+
+    @Override
+    public int leastAtWork(int listeners) {
+      return 1;
+    }
   }
 
   /** One after each interval, as long as the work lasts. */
@@ -56,6 +64,12 @@ final class Killer {
     @Override
     public int promised() {
       return 0;
+    }
+
+    /** Where JVMs start slowly, all would be killed before they have done anything. */
+    @Override
+    public int leastAtWork(int listeners) {
+      return (listeners + 1) / 2;
     }
   }
 
@@ -76,7 +90,7 @@ final class Killer {
   /** Kills as many as are due; what finds too few listeners at work stays due. */
   void step(long handled) {
     while (plan.isDue(killed, handled, Duration.ofNanos(System.nanoTime() - lastKill))
-        && listeners.killOne(random)) {
+        && listeners.killOne(random, plan.leastAtWork(listeners.now().size()))) {
       killed++;
       lastKill = System.nanoTime();
     }

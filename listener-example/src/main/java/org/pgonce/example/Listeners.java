@@ -86,17 +86,16 @@ final class Listeners implements AutoCloseable {
    * Kills one that is at work and puts another in its place; one that has not begun has nothing to
    * lose.
    *
-   * @return false if fewer than half of them are at work: where JVMs start slowly, all would be
-   *     killed before they have done anything
+   * @return false if fewer than {@code leastAtWork} are, or none
    */
-  boolean killOne(Random random) {
+  boolean killOne(Random random, int leastAtWork) {
     lock.lock();
     try {
       var atWork =
           IntStream.range(0, places.size())
               .filter(place -> places.get(place).isListening())
               .toArray();
-      if (atWork.length == 0 || 2 * atWork.length < places.size()) {
+      if (atWork.length == 0 || atWork.length < leastAtWork) {
         return false;
       }
       var place = atWork[random.nextInt(atWork.length)];
