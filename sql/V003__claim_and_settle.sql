@@ -4,10 +4,11 @@ SET ROLE pgonce_owner;
 
 -- The scheduled rows' part of a claim: those that are due, earliest first.
 CREATE OR REPLACE FUNCTION pgonce.claim_scheduled(subscription integer, max_rows integer)
-RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, payload text, more boolean)
-LANGUAGE sql
+RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, true, s.attempts, (extract(epoch FROM s.created_at) * 1000000)::bigint, s.payload::text,
+  SELECT s.id, true, s.attempts, (extract(epoch FROM s.created_at) * 1000000)::bigint,
+         (extract(epoch FROM clock_timestamp() - s.created_at) * 1000000)::bigint, s.payload::text,
          max_rows = 1 AND (
            EXISTS (SELECT FROM pgonce.notification b WHERE b.subscription_id = subscription)
            OR EXISTS (SELECT FROM pgonce.scheduled b
@@ -24,7 +25,7 @@ $$;
 -- Times are passed as microseconds since 1970, which every driver reads the same.
 -- The plan is pinned: planned while the table is empty, a sequential scan would stay in the session's cache for good.
 CREATE OR REPLACE FUNCTION pgonce.claim(subscription integer, max_rows integer, due_first boolean)
-RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, payload text, more boolean)
+RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
@@ -41,7 +42,8 @@ BEGIN
   END IF;
 
   RETURN QUERY
-    SELECT n.id, false, 0, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.payload::text,
+    SELECT n.id, false, 0, (extract(epoch FROM n.created_at) * 1000000)::bigint,
+           (extract(epoch FROM clock_timestamp() - n.created_at) * 1000000)::bigint, n.payload::text,
            max_rows = 1 AND EXISTS (SELECT FROM pgonce.notification b WHERE b.subscription_id = subscription AND b.id > n.id)
       FROM pgonce.notification n
      WHERE n.subscription_id = subscription ORDER BY n.id LIMIT max_rows - taken FOR UPDATE OF n SKIP LOCKED;

@@ -19,9 +19,10 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ DELETE FROM pgonce.listener l WHERE l.id = listener $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have something to claim now, and how long until the next
--- row of each is due (null: none). It is also the listener's sign of life. Lengths of time, never points in time: clocks differ.
+-- row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
+-- time: clocks differ.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
-RETURNS TABLE (subscription integer, ready boolean, due_in_ms bigint)
+RETURNS TABLE (subscription integer, ready boolean, due_in_ms bigint, known boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 BEGIN
@@ -34,7 +35,8 @@ BEGIN
     SELECT s.id,
            EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - clock_timestamp()))::bigint
-              FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1)
+              FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1),
+           EXISTS (SELECT FROM pgonce.subscription k WHERE k.id = s.id)
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) WHERE l.id = listener;
 END
 $$;

@@ -4,6 +4,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.awaitility.Awaitility;
 
 /**
@@ -17,6 +19,7 @@ public final class Backends {
   private static final Duration BOUND = Duration.ofSeconds(10);
 
   private final TestDatabase database;
+  private final Set<Integer> stopped = ConcurrentHashMap.newKeySet();
 
   Backends(TestDatabase database) {
     this.database = database;
@@ -84,21 +87,37 @@ public final class Backends {
    */
   public void sigstop(int pid) {
     signal(Signal.STOP, pid);
+    stopped.add(pid);
   }
 
   /** Lets a frozen backend go on. Only on embedded servers; others skip the test. */
   public void sigcont(int pid) {
     signal(Signal.CONT, pid);
+    stopped.remove(pid);
+  }
+
+  /**
+   * Lets those go on that a test left frozen: they could not be ended, nor their database dropped.
+   */
+  void continueAll() {
+    stopped.stream().filter(this::isOurs).forEach(Signal.CONT::send);
+    stopped.clear();
   }
 
   private void signal(Signal signal, int pid) {
-    var postmaster = database.server().postmasterPid();
-    var parent = ProcessHandle.of(pid).flatMap(ProcessHandle::parent).map(ProcessHandle::pid);
-    // A pid that is no longer a child of this server may be any process of the machine.
-    if (parent.isEmpty() || parent.get() != postmaster) {
+    if (!isOurs(pid)) {
       throw new IllegalStateException(
           "Process %d is no backend of %s".formatted(pid, database.server()));
     }
     signal.send(pid);
+  }
+
+  /** A backend that has ended may have left its pid to any process of this machine. */
+  private boolean isOurs(int pid) {
+    var postmaster = database.server().postmasterPid();
+    return ProcessHandle.of(pid)
+        .flatMap(ProcessHandle::parent)
+        .filter(parent -> parent.pid() == postmaster)
+        .isPresent();
   }
 }

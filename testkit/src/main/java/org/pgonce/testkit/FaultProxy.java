@@ -104,7 +104,7 @@ public final class FaultProxy implements AutoCloseable {
 
   /**
    * Everything passes again, and connections are accepted. A connection that lost bytes to {@link
-   * #silence} stays silent for good.
+   * #silence} stays silent for good. Traps stay set.
    */
   public void pass() {
     traffic.pass();

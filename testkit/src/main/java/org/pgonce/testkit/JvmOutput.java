@@ -3,7 +3,7 @@ package org.pgonce.testkit;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -15,10 +15,12 @@ import java.util.function.Predicate;
 final class JvmOutput {
 
   private static final int MAX_LINES = 20_000;
+  private static final int DROPPED_AT_ONCE = 10_000;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition grown = lock.newCondition();
-  private final ArrayDeque<String> lines = new ArrayDeque<>();
+  private final List<String> lines = new ArrayList<>();
+  private long dropped;
   private boolean ended;
 
   /** Reads until the process has closed its output. */
@@ -36,9 +38,10 @@ final class JvmOutput {
     lock.lock();
     try {
       if (lines.size() == MAX_LINES) {
-        lines.removeFirst();
+        lines.subList(0, DROPPED_AT_ONCE).clear();
+        dropped += DROPPED_AT_ONCE;
       }
-      lines.addLast(line);
+      lines.add(line);
       grown.signalAll();
     } finally {
       lock.unlock();
@@ -72,8 +75,10 @@ final class JvmOutput {
     lock.lock();
     try {
       var deadline = System.nanoTime() + nanos;
+      var seen = 0L;
       while (true) {
-        var found = lines.stream().filter(wanted).findFirst();
+        var found = lines.stream().skip(Math.max(0, seen - dropped)).filter(wanted).findFirst();
+        seen = dropped + lines.size();
         var left = deadline - System.nanoTime();
         if (found.isPresent() || ended || left <= 0) {
           return found;

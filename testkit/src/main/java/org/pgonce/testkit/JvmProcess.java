@@ -48,8 +48,8 @@ public final class JvmProcess implements AutoCloseable {
   }
 
   /**
-   * What it has printed so far, standard output and standard error as they came; at most the last
-   * 20,000 lines.
+   * What it has printed so far, standard output and standard error as they came; at least the last
+   * 10,000 lines.
    */
   public List<String> lines() {
     return output.lines();

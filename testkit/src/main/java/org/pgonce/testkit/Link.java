@@ -42,7 +42,12 @@ final class Link implements AutoCloseable {
     var thread =
         new Thread(
             () -> {
-              pump.run();
+              try {
+                pump.run();
+              } catch (RuntimeException e) {
+                cut(); // a link with one dead thread would look like a fault that nobody asked for
+                throw e;
+              }
               if (pumping.decrementAndGet() == 0) {
                 cut();
               }

@@ -13,6 +13,8 @@ import org.postgresql.ds.PGSimpleDataSource;
  */
 public record Login(String host, int port, String database, String user, String password) {
 
+  private static final String DRIVER = System.getProperty("pgonce.test.driver", "pgjdbc");
+
   /** The same role and database by way of a proxy. */
   public Login through(FaultProxy proxy) {
     return new Login(proxy.host(), proxy.port(), database, user, password);
@@ -48,12 +50,16 @@ public record Login(String host, int port, String database, String user, String 
     return dataSource;
   }
 
-  /** A pool of at most {@code size} connections through pgjdbc. The caller closes it. */
+  /**
+   * A pool of at most {@code size} connections, through pgjdbc, or pgjdbc-ng where the system
+   * property {@code pgonce.test.driver} says {@code pgjdbc-ng}. The caller closes it.
+   */
   public HikariDataSource pooled(int size) {
     var config = new HikariConfig();
     // By URL and not by a DataSource object, as applications do: who needs the address can read it
     // off the pool.
-    config.setJdbcUrl(jdbcUrl());
+    config.setJdbcUrl(
+        DRIVER.equals("pgjdbc-ng") ? jdbcUrl().replace("postgresql:", "pgsql:") : jdbcUrl());
     config.setUsername(user);
     config.setPassword(password);
     config.setMaximumPoolSize(size);

@@ -6,7 +6,7 @@ import org.opentest4j.TestAbortedException;
 /** Which server the property {@code pgonce.test.server} asks for. */
 record ServerKind(String choice) {
 
-  private static final String PROPERTY = "pgonce.test.server";
+  static final String PROPERTY = "pgonce.test.server";
   private static final String VARIABLE = "PGONCE_TEST_SERVER";
 
   static ServerKind configured() {
@@ -34,7 +34,7 @@ record ServerKind(String choice) {
 
   TestServer startShared(Map<String, String> settings) {
     if (choice.startsWith("jdbc:")) {
-      return OwnServer.at(choice);
+      return ExistingServer.at(choice);
     }
     return choice.equals("docker")
         ? DockerServer.start(settings, true)

@@ -49,7 +49,9 @@ final class ServerReaper implements AutoCloseable {
   @Override
   public void close() {
     try {
-      shell.getOutputStream().close();
+      try (var pipe = shell.outputWriter()) {
+        pipe.write("stop\n");
+      }
       if (!shell.waitFor(BOUND_S, TimeUnit.SECONDS)) {
         throw new IllegalStateException(
             "The embedded server has not ended within %d s; its reaper is process %d"

@@ -17,10 +17,13 @@ import org.postgresql.ds.PGSimpleDataSource;
  */
 public final class TestDatabase implements AutoCloseable {
 
+  private static final int MAINTENANCE_BOUND_MS = 30_000;
+
   private final TestServer server;
   private final Login login;
   private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
   private final List<String> roles = new CopyOnWriteArrayList<>();
+  private final Backends backends = new Backends(this);
 
   private TestDatabase(TestServer server, Login login) {
     this.server = server;
@@ -31,7 +34,11 @@ public final class TestDatabase implements AutoCloseable {
     var name = "test_" + randomSuffix();
     var login = new Login(server.host(), server.port(), name, server.user(), server.password());
     var database = new TestDatabase(server, login);
-    database.maintain("CREATE DATABASE " + name);
+    try {
+      database.maintain("CREATE DATABASE " + name);
+    } catch (SQLException e) {
+      throw new IllegalStateException("%s cannot create %s".formatted(server, name), e);
+    }
     return database;
   }
 
@@ -161,29 +168,53 @@ public final class TestDatabase implements AutoCloseable {
 
   /** The server processes that work for this database. */
   public Backends backends() {
-    return new Backends(this);
+    return backends;
   }
 
   /**
    * Closes the pools, cuts off whoever is still connected, drops database and roles. Does nothing
-   * on a server that a test left dead.
+   * more on a server that a test left dead.
    */
   @Override
   public void close() {
     pools.forEach(HikariDataSource::close);
-    if (server.isRunning()) {
+    if (!server.isRunning()) {
+      return;
+    }
+    backends.continueAll();
+    try {
+      rollBackPrepared();
       maintain("DROP DATABASE IF EXISTS " + name() + " WITH (FORCE)");
-      roles.forEach(role -> maintain("DROP ROLE IF EXISTS " + quoted(role)));
+      for (var role : roles) {
+        maintain("DROP ROLE IF EXISTS " + quoted(role));
+      }
+    } catch (SQLException e) {
+      throw new IllegalStateException("%s cannot drop %s".formatted(server, name()), e);
     }
   }
 
-  private void maintain(String sql) {
-    var source = dataSource();
-    source.setDatabaseName(server.database());
-    try {
-      execute(source, sql);
-    } catch (SQLException e) {
-      throw new IllegalStateException("Failed on %s: %s".formatted(server, sql), e);
+  /** Prepared transactions outlive their sessions, and FORCE does not reach them. */
+  private void rollBackPrepared() throws SQLException {
+    var prepared =
+        """
+        SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts
+        WHERE database = current_database()
+        """;
+    try (var connection = dataSource().getConnection();
+        var select = connection.createStatement();
+        var rollback = connection.createStatement();
+        var rows = select.executeQuery(prepared)) {
+      while (rows.next()) {
+        rollback.execute(rows.getString(1));
+      }
     }
+  }
+
+  private void maintain(String sql) throws SQLException {
+    var login = new Login(host(), port(), server.database(), user(), password());
+    var source = login.dataSource();
+    // Creating and dropping databases waits for every backend of the server, a frozen one as well.
+    source.setOptions("-c statement_timeout=" + MAINTENANCE_BOUND_MS);
+    execute(source, sql);
   }
 }

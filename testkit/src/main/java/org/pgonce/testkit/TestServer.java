@@ -12,7 +12,8 @@ import java.util.Map;
  *   <li>{@code embedded} (default): started on this machine from the PostgreSQL binaries of the
  *       build, with {@code fsync} and {@code synchronous_commit} on. It ends with this JVM, however
  *       the JVM ends.
- *   <li>a JDBC URL with user and password: an own server, of which only fresh databases are used.
+ *   <li>a JDBC URL with user and password: a server that runs already; tests make fresh databases
+ *       there and touch nothing else.
  *   <li>{@code docker}: a container.
  * </ul>
  *
@@ -21,7 +22,7 @@ import java.util.Map;
  * not run at the same time.
  */
 public sealed interface TestServer extends AutoCloseable
-    permits EmbeddedServer, DockerServer, OwnServer {
+    permits EmbeddedServer, DockerServer, ExistingServer {
 
   /**
    * The one server that all tests of this JVM share; started at the first call, stopped when the
@@ -32,8 +33,8 @@ public sealed interface TestServer extends AutoCloseable
   }
 
   /**
-   * A server of the caller's own, which a test may kill. A test that asks for one on an own server
-   * (JDBC URL) is skipped.
+   * A server of the caller's own, which a test may kill. Where the property names a server that
+   * runs already, the test that asks is skipped.
    */
   static TestServer start() {
     return start(Map.of());

@@ -1,18 +1,30 @@
-# Ends an embedded PostgreSQL and removes its directory ($1) once standard input closes.
-# The JVM holds the other end of that pipe and never writes to it, so this runs on an orderly close, on exit, and when the JVM is killed with -9.
+# Ends an embedded PostgreSQL and removes its directory ($1) as soon as standard input says a word
+# or ends. The JVM holds the other end of that pipe: it says the word on an orderly close, and the
+# kernel ends it when the JVM is killed, by SIGKILL too.
 
-trap '' INT TERM HUP # Ctrl-C reaches the whole process group, and the JVM may outlive it by a while
-
-while read -r _; do :; done
+trap '' INT TERM HUP QUIT # Ctrl-C reaches the whole process group; the JVM may outlive it a while
 
 data="$1/data"
+orderly=
+read -r orderly
+
+# Killed at the very start: let initdb and pg_ctl, which go on alone, get to where they are found.
+[ -n "$orderly" ] || [ -e "$data/postmaster.pid" ] || sleep 3
+
 pid=$(head -n 1 "$data/postmaster.pid" 2>/dev/null)
-arguments=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid" 2>/dev/null)
 
 # After a crash postmaster.pid may name a process that is somebody else's by now.
-case "$arguments" in
-*"$data"*)
-  # SIGQUIT, not SIGKILL: an immediate shutdown gives shared memory back. CONT comes first, as a stopped process hears nothing else.
+is_ours() {
+  [ -n "$pid" ] || return 1
+  case $(tr '\0' ' ' <"/proc/$pid/cmdline" || ps -o args= -p "$pid") in
+  *"$data"*) return 0 ;;
+  *) return 1 ;;
+  esac
+}
+
+if is_ours; then
+  # SIGQUIT and not at once SIGKILL: an immediate shutdown gives its shared memory back.
+  # SIGCONT first, as a stopped process hears nothing else.
   kill -CONT "$pid"
   kill -QUIT "$pid"
   tries=0
@@ -21,7 +33,11 @@ case "$arguments" in
     tries=$((tries + 1))
   done
   [ -e "$data/postmaster.pid" ] && kill -KILL "$pid"
-  ;;
-esac
+fi
 
-rm -rf "$1"
+# An initdb that still writes gets in the way of rm; without its directory it soon gives up.
+tries=0
+until rm -rf "$1" || [ "$tries" -ge 20 ]; do
+  sleep 0.5
+  tries=$((tries + 1))
+done

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -19,6 +20,14 @@ class JvmProcessTest {
       Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("terminated")));
       System.out.printf("%s %s%n", System.getProperty("greeting"), String.join(" ", args));
       Thread.currentThread().join();
+    }
+  }
+
+  /** Prints more lines than are kept. */
+  static final class Chatterbox {
+    public static void main(String[] args) {
+      IntStream.range(0, 50_000).forEach(System.out::println);
+      System.out.println("done");
     }
   }
 
@@ -79,6 +88,15 @@ class JvmProcessTest {
       assertThatThrownBy(() -> child.awaitLine("goodbye", Duration.ofMillis(100)))
           .isInstanceOf(AssertionError.class)
           .hasMessageContaining("hello to you");
+    }
+  }
+
+  @Test
+  void ofMuchOutputTheEndIsKept() throws Exception {
+    try (var child = JvmProcess.start(Chatterbox.class)) {
+      child.awaitLine("done", BOUND);
+      assertThat(child.awaitExit(BOUND)).isZero();
+      assertThat(child.lines()).hasSizeBetween(10_000, 20_000).endsWith("49999", "done");
     }
   }
 

@@ -61,4 +61,21 @@ class TestDatabaseTest {
         .isInstanceOfSatisfying(
             SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("28P01"));
   }
+
+  @Test
+  void whatATestLeavesBehindDoesNotKeepTheDatabase(TestDatabase bystander) throws Exception {
+    var database = TestServer.shared().createDatabase();
+    var source = database.dataSource();
+    source.setApplicationName("left frozen");
+    try (var connection = source.getConnection()) {
+      database.execute("BEGIN; CREATE TABLE t (id int); PREPARE TRANSACTION 'left;prepared'");
+      database.backends().sigstop(database.backends().awaitNamed("left frozen"));
+      database.close();
+      assertThat(connection.isValid(1)).isFalse();
+    }
+    assertThat(
+            bystander.queryLong(
+                "SELECT count(*) FROM pg_database WHERE datname = '" + database.name() + "'"))
+        .isZero();
+  }
 }

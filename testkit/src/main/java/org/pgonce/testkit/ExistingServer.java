@@ -6,16 +6,16 @@ import org.postgresql.Driver;
 import org.postgresql.PGProperty;
 
 /** A server that somebody else started and goes on using. */
-record OwnServer(String host, int port, String user, String password, String database)
+record ExistingServer(String host, int port, String user, String password, String database)
     implements TestServer {
 
-  static OwnServer at(String jdbcUrl) {
+  static ExistingServer at(String jdbcUrl) {
     var parts = Driver.parseURL(jdbcUrl, new Properties());
     if (parts == null) {
       throw new IllegalArgumentException(
           "pgonce.test.server is no JDBC URL that the PostgreSQL driver reads: use jdbc:postgresql://host:port/database?user=…&password=…");
     }
-    return new OwnServer(
+    return new ExistingServer(
         part(PGProperty.PG_HOST, parts, "localhost"),
         Integer.parseInt(part(PGProperty.PG_PORT, parts, "5432")),
         part(PGProperty.USER, parts, "postgres"),

@@ -1,0 +1,40 @@
+package org.pgonce;
+
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * How long a failed notification waits: the first delay, doubled with each further failure up to
+ * the longest, of which between a half and the whole is taken at random, so that what failed
+ * together does not come back together.
+ *
+ * @param first at least 1 ms
+ * @param longest not below {@code first}, at most 365 days
+ */
+public record Backoff(Duration first, Duration longest) {
+
+  /** 1 second, doubled up to 15 minutes. */
+  public static final Backoff DEFAULT = new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(15));
+
+  public Backoff {
+    if (first.toMillis() < 1) {
+      throw new IllegalArgumentException(
+          "first backoff " + first + " is below 1 ms: a failing notification would spin");
+    }
+    if (longest.compareTo(first) < 0 || longest.toDays() > 365) {
+      throw new IllegalArgumentException(
+          "longest backoff " + longest + " is not between the first, " + first + ", and 365 days");
+    }
+  }
+
+  /** The delay after the given number of failures, from 1. */
+  public Duration after(int failures) {
+    var whole = first.toMillis();
+    for (var i = 1; i < failures && whole < longest.toMillis(); i++) {
+      whole *= 2;
+    }
+    whole = Math.min(whole, longest.toMillis());
+    return Duration.ofMillis(
+        whole / 2 + ThreadLocalRandom.current().nextLong(whole - whole / 2 + 1));
+  }
+}

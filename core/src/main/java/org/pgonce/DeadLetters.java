@@ -1,0 +1,117 @@
+package org.pgonce;
+
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.settle.Failures;
+
+/**
+ * The notifications that used up their attempts, were rejected, or could not be read. Safe for use
+ * by several threads.
+ */
+public final class DeadLetters {
+
+  private static final String LIST =
+      """
+      SELECT d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint
+        FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id LIMIT ?
+      """;
+  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[])";
+
+  private final Transactions transactions;
+
+  DeadLetters(Transactions transactions) {
+    this.transactions = transactions;
+  }
+
+  /**
+   * One dead letter.
+   *
+   * @param reason ATTEMPTS_USED_UP, UNREADABLE or REJECTED
+   * @param error the last failure in words
+   */
+  public record DeadLetter(long id, String reason, String error, int attempts, Instant diedAt) {}
+
+  /**
+   * The channel's dead letters, oldest first.
+   *
+   * @param limit at most so many, 1 to 100,000
+   */
+  public List<DeadLetter> of(Channel<?> channel, int limit) {
+    if (limit < 1 || limit > 100_000) {
+      throw new IllegalArgumentException("limit " + limit + " is not between 1 and 100,000");
+    }
+    return run(
+        "list",
+        channel,
+        connection -> {
+          try (var statement = connection.prepareStatement(LIST)) {
+            statement.setString(1, channel.name());
+            statement.setInt(2, limit);
+            var letters = new ArrayList<DeadLetter>();
+            try (var row = statement.executeQuery()) {
+              while (row.next()) {
+                letters.add(
+                    new DeadLetter(
+                        row.getLong(1),
+                        row.getString(2),
+                        row.getString(3),
+                        row.getInt(4),
+                        Instant.EPOCH.plus(row.getLong(5), ChronoUnit.MICROS)));
+              }
+            }
+            return letters;
+          }
+        });
+  }
+
+  /**
+   * Gives all dead letters of the channel another life, with their attempts counted from zero,
+   * under the same delivery keys.
+   */
+  public long redrive(Channel<?> channel) {
+    return redriven(channel, null);
+  }
+
+  /** As {@link #redrive(Channel)}, for those with the given ids. */
+  public long redrive(Channel<?> channel, List<Long> ids) {
+    return redriven(
+        channel, ids.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}")));
+  }
+
+  private long redriven(Channel<?> channel, @Nullable String ids) {
+    return run(
+        "redrive",
+        channel,
+        connection -> {
+          try (var statement = connection.prepareStatement(REDRIVE)) {
+            statement.setString(1, channel.name());
+            statement.setString(2, ids);
+            try (var row = statement.executeQuery()) {
+              row.next();
+              return row.getLong(1);
+            }
+          }
+        });
+  }
+
+  private <R> R run(String what, Channel<?> channel, Transactions.Work<R> work) {
+    try {
+      return transactions.run(work);
+    } catch (SQLException e) {
+      throw new PgOnceException(
+          "pgonce cannot "
+              + what
+              + " the dead letters of channel "
+              + channel.name()
+              + ": "
+              + Failures.withHint(e),
+          e);
+    }
+  }
+}

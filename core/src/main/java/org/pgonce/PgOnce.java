@@ -1,0 +1,248 @@
+package org.pgonce;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Listener;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.store.Installation;
+import org.pgonce.internal.store.Migration;
+import org.pgonce.internal.store.Schema;
+
+/**
+ * Exactly-once notification channels on PostgreSQL: where everything begins.
+ *
+ * <pre>{@code
+ * try (var pgonce = PgOnce.using(dataSource)) {
+ *   pgonce.install(SIGNED_UP);
+ *   pgonce.listen(SIGNED_UP, (signedUp, tx) ->
+ *       tx.update("insert into greeting (user_id) values (?)", signedUp.payload().userId()));
+ *   pgonce.start().awaitStopped();
+ * }
+ * }</pre>
+ *
+ * <p>What is promised, in {@link Mode#EXACTLY_ONCE}: what a handler writes through the supplied
+ * transaction takes effect exactly once for as long as PostgreSQL keeps what it acknowledged. The
+ * handler itself may start more than once. What it does elsewhere happens at least once, and {@link
+ * Notification#deliveryKey()} lets the other side drop the repeats. After a failover to a lagging
+ * standby, or a restore, committed work can be undone and so repeat.
+ *
+ * <p>Safe for use by several threads. One instance per process and database; it holds one LISTEN
+ * connection outside the data source and takes others from the data source while it works.
+ */
+public final class PgOnce implements AutoCloseable {
+
+  private final PgOnceBuilder settings;
+  private final Publisher publisher;
+  private final List<Subscribed<?>> subscribed = new ArrayList<>();
+  private final ReentrantLock lock = new ReentrantLock();
+  private @Nullable Listener listener;
+  private boolean closed;
+
+  PgOnce(PgOnceBuilder settings) {
+    this.settings = settings;
+    this.publisher = Publisher.with(settings.codec());
+  }
+
+  /** With defaults that are right for production; nothing is opened before it is needed. */
+  public static PgOnce using(DataSource dataSource) {
+    return builder(dataSource).build();
+  }
+
+  /** With settings of your own. */
+  public static PgOnceBuilder builder(DataSource dataSource) {
+    return new PgOnceBuilder(dataSource);
+  }
+
+  /**
+   * Brings schema and channels into the database, in one transaction: all of it or nothing.
+   * Idempotent; safe when several processes do it at once. Waits at most 10 s for locks.
+   *
+   * @throws PgOnceException if a channel is installed with another definition, or the role may not
+   *     install
+   */
+  public PgOnce install(Channel<?>... channels) {
+    try {
+      settings.transactions().make(transaction -> Installation.run(transaction, List.of(channels)));
+      return this;
+    } catch (SQLException e) {
+      var names = List.of(channels).stream().map(Channel::name).toList();
+      throw new PgOnceException(
+          "pgonce cannot install " + names + ", nothing was changed: " + Failures.withHint(e), e);
+    }
+  }
+
+  /** What {@link #install} amounts to, as SQL for a reviewer and a migration tool. */
+  public static String migration(Channel<?>... channels) {
+    return Schema.script()
+        + "\n"
+        + String.join("\n", List.of(channels).stream().map(Migration::of).toList());
+  }
+
+  /** As {@link #listen(Channel, ListenOptions, Handler)}, with {@link ListenOptions#DEFAULT}. */
+  public <T> PgOnce listen(Channel<T> channel, Handler<T> handler) {
+    return listen(channel, ListenOptions.DEFAULT, handler);
+  }
+
+  /**
+   * Says who handles a channel in this process; takes effect with {@link #start()}.
+   *
+   * @throws IllegalStateException after the start
+   * @throws IllegalArgumentException if the channel has a handler here already
+   */
+  public <T> PgOnce listen(Channel<T> channel, ListenOptions options, Handler<T> handler) {
+    lock.lock();
+    try {
+      if (listener != null || closed) {
+        throw new IllegalStateException(
+            "listen(" + channel.name() + ") after start(): say first who handles what, then start");
+      }
+      if (subscribed.stream().anyMatch(one -> one.name().equals(channel.name()))) {
+        throw new IllegalArgumentException(
+            "channel "
+                + channel.name()
+                + " has a handler in this process already; raise its concurrency instead");
+      }
+      subscribed.add(new Subscribed<>(channel, handler, options));
+      return this;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Checks that every channel is installed as defined and that the role may handle it, then begins
+   * to listen, and returns. What was stored before is handled too.
+   *
+   * @throws PgOnceException if something would keep a notification from being handled; it names all
+   *     of it
+   * @throws IllegalStateException if it was started before, or nothing is listened to
+   */
+  public PgOnce start() {
+    lock.lock();
+    try {
+      if (listener != null || closed) {
+        throw new IllegalStateException("start() was called before; make a new PgOnce");
+      }
+      if (subscribed.isEmpty()) {
+        throw new IllegalStateException("start() without listen(): there is nothing to listen to");
+      }
+      var starting = new Listener(settings.context(), settings.listenSettings(), subscribed);
+      try {
+        starting.start();
+        listener = starting;
+      } finally {
+        if (listener == null) {
+          starting.stop(Duration.ZERO);
+        }
+      }
+      return this;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new PgOnceException("pgonce was interrupted while it started", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits until {@link #stop} or {@link #close} is called elsewhere, or the JVM is told to end
+   * (SIGTERM, Ctrl-C): then it stops within the stop timeout of the builder.
+   *
+   * @throws IllegalStateException before the start
+   */
+  public void awaitStopped() throws InterruptedException {
+    var running = running();
+    var hook = new Thread(this::close, "pgonce-shutdown");
+    Runtime.getRuntime().addShutdownHook(hook);
+    try {
+      running.awaitStopped();
+    } finally {
+      try {
+        Runtime.getRuntime().removeShutdownHook(hook);
+      } catch (IllegalStateException shuttingDown) {
+        // The hook is what stopped it; wait for its end, so that main does not return before.
+        hook.join(settings.stopTimeout().toMillis());
+      }
+    }
+  }
+
+  /**
+   * Takes no new notifications, waits for the handlers that run, then interrupts those that are
+   * left and gives their notifications back. Idempotent.
+   *
+   * @return whether every handler ended by itself
+   */
+  public boolean stop(Duration deadline) throws InterruptedException {
+    Listener stopping;
+    lock.lock();
+    try {
+      closed = true;
+      stopping = listener;
+    } finally {
+      lock.unlock();
+    }
+    return stopping == null || stopping.stop(deadline);
+  }
+
+  /**
+   * {@link #stop} within the stop timeout of the builder. The data source stays open: it is not
+   * pgonce's.
+   */
+  @Override
+  public void close() {
+    try {
+      stop(settings.stopTimeout());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** How it stands, without asking the database. */
+  public Status status() {
+    lock.lock();
+    try {
+      return listener == null ? Status.beforeStart() : listener.status();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Publishes in the caller's transaction, as {@link Publisher#publish}. */
+  public <T> long publish(Connection transaction, Channel<T> channel, T payload)
+      throws SQLException {
+    return publisher.publish(transaction, channel, payload);
+  }
+
+  /** Publishes in the caller's transaction, as {@link Publisher#publishAll}. */
+  public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
+      throws SQLException {
+    return publisher.publishAll(transaction, channel, payloads);
+  }
+
+  /**
+   * What could not be handled, and the way back. Needs the role {@code pgonce_admin}, or the
+   * owner's.
+   */
+  public DeadLetters deadLetters() {
+    return new DeadLetters(settings.transactions());
+  }
+
+  private Listener running() {
+    lock.lock();
+    try {
+      if (listener == null) {
+        throw new IllegalStateException("awaitStopped() before start()");
+      }
+      return listener;
+    } finally {
+      lock.unlock();
+    }
+  }
+}

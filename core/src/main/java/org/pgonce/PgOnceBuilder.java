@@ -1,0 +1,165 @@
+package org.pgonce;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Context;
+import org.pgonce.internal.ListenSettings;
+import org.pgonce.internal.SafeObserver;
+import org.pgonce.internal.Threads;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.wakeup.AddressLookup;
+import org.pgonce.internal.wakeup.HearingConfig;
+import org.pgonce.internal.wakeup.ListenAddresses;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.WakeUpSource;
+
+/** Settings of a {@link PgOnce}. Not safe for use by several threads. */
+public final class PgOnceBuilder {
+
+  private final DataSource dataSource;
+  private final PoolSettings pool = new PoolSettings();
+  private PayloadCodec codec = new JacksonCodec();
+  private Observer observer = Observer.NONE;
+  private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
+  private @Nullable ListenAddress listenAddress;
+  private HearingConfig hearing = HearingConfig.DEFAULTS;
+  private Duration pollInterval = Duration.ofSeconds(10);
+  private Duration stopTimeout = Duration.ofSeconds(20);
+  private String instance = "pid " + ProcessHandle.current().pid();
+
+  PgOnceBuilder(DataSource dataSource) {
+    this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
+  }
+
+  /** Reads and writes payloads. Default {@link JacksonCodec}. */
+  public PgOnceBuilder codec(PayloadCodec codec) {
+    this.codec = codec;
+    return this;
+  }
+
+  /** Hears what happens, for metrics. Default {@link Observer#NONE}. */
+  public PgOnceBuilder observer(Observer observer) {
+    this.observer = observer;
+    return this;
+  }
+
+  /**
+   * What listens: tried in this order where one cannot connect though the server answers. None:
+   * polling alone, each second. Default {@link WakeUpSources#DEFAULT}.
+   */
+  public PgOnceBuilder wakeUpBy(WakeUpSource... sources) {
+    this.sources = List.of(sources);
+    return this;
+  }
+
+  /**
+   * Where the LISTEN connection goes. Default: as the data source says (HikariDataSource, and those
+   * of the drivers). Needed where the data source does not say, or leads to a transaction-mode
+   * pooler.
+   */
+  public PgOnceBuilder listenAddress(ListenAddress address) {
+    this.listenAddress = address;
+    return this;
+  }
+
+  /**
+   * The LISTEN connection's NOTIFY to itself, and how long its echo may take: a dead connection is
+   * noticed within the sum. Default 15 s and 5 s.
+   *
+   * @param interval 50 ms to 10 minutes
+   * @param echoDeadline 50 ms to 1 minute
+   */
+  public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
+    hearing =
+        new HearingConfig(
+            hearing.connectTimeout(),
+            interval,
+            echoDeadline,
+            hearing.backoffMin(),
+            hearing.backoffMax());
+    return this;
+  }
+
+  /**
+   * The slow scan for what no wake-up announced. Default 10 s; while nothing is heard, at most 1 s.
+   *
+   * @param interval 10 ms to 1 hour
+   */
+  public PgOnceBuilder pollInterval(Duration interval) {
+    if (interval.toMillis() < 10 || interval.compareTo(Duration.ofHours(1)) > 0) {
+      throw new IllegalArgumentException(
+          "pollInterval " + interval + " is not between 10 ms and 1 hour");
+    }
+    this.pollInterval = interval;
+    return this;
+  }
+
+  /**
+   * How long {@link PgOnce#close} waits for running handlers before it interrupts them. Default 20
+   * s.
+   *
+   * @param timeout 0 to 1 hour
+   */
+  public PgOnceBuilder stopTimeout(Duration timeout) {
+    if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
+      throw new IllegalArgumentException("stopTimeout " + timeout + " is not between 0 and 1 hour");
+    }
+    this.stopTimeout = timeout;
+    return this;
+  }
+
+  /**
+   * The process's name in the view {@code pgonce.listener_status}, 1 to 200 characters. Default its
+   * process id.
+   */
+  public PgOnceBuilder instance(String name) {
+    if (name.isBlank() || name.length() > 200) {
+      throw new IllegalArgumentException(
+          "instance name of " + name.length() + " characters: 1 to 200, not blank");
+    }
+    this.instance = name;
+    return this;
+  }
+
+  public PgOnce build() {
+    return new PgOnce(this);
+  }
+
+  PayloadCodec codec() {
+    return codec;
+  }
+
+  Duration stopTimeout() {
+    return stopTimeout;
+  }
+
+  Transactions transactions() {
+    return new Transactions(dataSource, pool);
+  }
+
+  /** With threads of its own, which the listener closes. */
+  Context context() {
+    return new Context(dataSource, pool, codec, new SafeObserver(observer), new Threads());
+  }
+
+  ListenSettings listenSettings() {
+    var given = listenAddress;
+    return new ListenSettings(
+        sources,
+        () ->
+            given == null
+                ? ListenAddresses.of(dataSource)
+                : new AddressLookup.Found(List.of(given)),
+        given != null,
+        hearing,
+        pollInterval,
+        instance);
+  }
+}

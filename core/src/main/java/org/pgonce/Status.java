@@ -1,0 +1,47 @@
+package org.pgonce;
+
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a listener stands at one moment, as far as this process knows without asking the database.
+ * What waits and what failed is in the views {@code pgonce.channel_status} and {@code
+ * pgonce.dead_letter_status}.
+ *
+ * @param hearsBy the wake-up source that listens, or {@code polling}
+ * @param deafReason why nothing is heard, and what to do; null while something is
+ * @param failedSources sources that cannot connect though others can, and why
+ * @param reconnects how often listening began again after it had ended
+ */
+public record Status(
+    State state,
+    String hearsBy,
+    @Nullable String deafReason,
+    Map<String, String> failedSources,
+    long reconnects,
+    List<ChannelActivity> channels) {
+
+  static Status beforeStart() {
+    return new Status(State.NEW, "polling", "not started", Map.of(), 0, List.of());
+  }
+
+  /** A listener's life, in this order. */
+  public enum State {
+    NEW,
+    RUNNING,
+    STOPPING,
+    STOPPED
+  }
+
+  /**
+   * What this process does on a channel.
+   *
+   * @param working workers that claim or handle
+   * @param stuck handlers that overran their time, were cut off, and have not returned
+   * @param claims claims since the start; in BROADCAST, which has none, messages handled
+   * @param emptyClaims those among them that found nothing
+   */
+  public record ChannelActivity(
+      String channel, Mode mode, int working, int stuck, long claims, long emptyClaims) {}
+}

@@ -1,0 +1,24 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Supplier;
+import org.pgonce.internal.wakeup.AddressLookup;
+import org.pgonce.internal.wakeup.HearingConfig;
+import org.pgonce.spi.WakeUpSource;
+
+/**
+ * How one listener listens.
+ *
+ * @param sources tried in this order; none for polling alone
+ * @param address where the LISTEN connection goes
+ * @param addressGiven whether the user gave it: then that it is wrong is an error at start
+ * @param instance the process's name for people
+ */
+public record ListenSettings(
+    List<WakeUpSource> sources,
+    Supplier<AddressLookup> address,
+    boolean addressGiven,
+    HearingConfig hearing,
+    Duration pollInterval,
+    String instance) {}

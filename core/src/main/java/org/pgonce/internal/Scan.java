@@ -1,0 +1,226 @@
+package org.pgonce.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.ListenerIdentity;
+import org.pgonce.internal.claim.ScanStatements;
+import org.pgonce.internal.claim.ScanStatements.Found;
+import org.pgonce.internal.deliver.Deadline;
+import org.pgonce.internal.settle.Failures;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What correctness rests on: looks for work that no wake-up announced, for all drains of the
+ * process in one statement. It runs right after every (re)LISTEN, when the next row is due, and at
+ * a slow interval. One scan at a time; requests meanwhile are folded into the next.
+ */
+final class Scan {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Scan.class);
+
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
+  private static final long DEAF_INTERVAL_MS = 1_000;
+  private static final Duration LONGEST_TROUBLE = Duration.ofSeconds(1);
+
+  private final Context context;
+  private final ListenerIdentity identity;
+  private final Supplier<String> hearsBy;
+  private final BooleanSupplier hears;
+  private final Sessions sessions;
+  private volatile List<Drain<?>> drains = List.of();
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private boolean started;
+  private boolean running;
+  private boolean again;
+  private boolean stopped;
+  private volatile boolean registered;
+  private int troubles;
+  // When the next scan is to begin, by System.nanoTime(), and the timer that begins it.
+  private long nextAt;
+  private @Nullable Future<?> next;
+
+  Scan(
+      Context context,
+      ListenerIdentity identity,
+      Supplier<String> hearsBy,
+      BooleanSupplier hears,
+      Sessions sessions) {
+    this.context = context;
+    this.identity = identity;
+    this.hearsBy = hearsBy;
+    this.hears = hears;
+    this.sessions = sessions;
+  }
+
+  void start(Collection<Drain<?>> toWake) {
+    lock.lock();
+    try {
+      drains = List.copyOf(toWake);
+      started = true;
+    } finally {
+      lock.unlock();
+    }
+    within(Duration.ZERO);
+  }
+
+  /**
+   * Sees to it that a scan begins within the given time; the first one begins with the start.
+   * Returns at once; safe on any thread.
+   */
+  void within(Duration delay) {
+    lock.lock();
+    try {
+      var at = System.nanoTime() + delay.toNanos();
+      if (!started || stopped || (next != null && nextAt - at <= 0)) {
+        return;
+      }
+      if (next != null) {
+        next.cancel(false);
+      }
+      nextAt = at;
+      next = context.threads().runLater(delay, this::run);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** No scan begins from now on; takes the process off the list of listeners. */
+  void stop() {
+    lock.lock();
+    try {
+      stopped = true;
+      if (next != null) {
+        next.cancel(false);
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (!registered) {
+      return;
+    }
+    try {
+      context
+          .transactions()
+          .make(connection -> ScanStatements.unregister(connection, identity.id()));
+    } catch (SQLException e) {
+      LOG.debug(
+          "pgonce: the listener could not take itself off the list; the others will when its silence is over",
+          e);
+    }
+  }
+
+  private void run() {
+    lock.lock();
+    try {
+      next = null;
+      if (running || stopped) {
+        // The running scan asks for its successor when it ends; it must not be later than this
+        // request.
+        again = running;
+        return;
+      }
+      running = true;
+    } finally {
+      lock.unlock();
+    }
+    var delay = LONGEST_TROUBLE;
+    try {
+      delay = scan();
+      troubles = 0;
+    } catch (SQLException e) {
+      delay = trouble(e);
+    } finally {
+      lock.lock();
+      try {
+        running = false;
+        if (again) {
+          again = false;
+          delay = Duration.ZERO;
+        }
+      } finally {
+        lock.unlock();
+      }
+      within(delay);
+    }
+  }
+
+  /** Wakes the drains that have work; returns the time until the next scan. */
+  private Duration scan() throws SQLException {
+    return wake(
+        context
+            .transactions()
+            .run(
+                connection -> {
+                  var deadline =
+                      new Deadline.Bound(TIMEOUT, context.threads())
+                          .begin(() -> sessions.abort(connection));
+                  try {
+                    return scan(connection);
+                  } finally {
+                    deadline.end();
+                  }
+                }));
+  }
+
+  private List<Found> scan(Connection connection) throws SQLException {
+    if (!registered) {
+      ScanStatements.register(
+          connection, identity, drains.stream().map(Drain::subscription).toList(), hearsBy.get());
+    }
+    try {
+      var found = ScanStatements.scan(connection, identity.id(), hearsBy.get());
+      registered = true;
+      return found;
+    } catch (SQLException e) {
+      registered &= !ScanStatements.NOT_REGISTERED.equals(e.getSQLState());
+      throw e;
+    }
+  }
+
+  private Duration wake(List<Found> found) {
+    // While nothing is heard, the scan is all there is.
+    var interval =
+        Math.min(
+            identity.pollInterval().toMillis(),
+            hears.getAsBoolean() ? Long.MAX_VALUE : DEAF_INTERVAL_MS);
+    // Jitter, so that processes started together do not scan together.
+    var delay = ThreadLocalRandom.current().nextLong(interval * 3 / 4, interval + 1);
+    for (var work : found) {
+      if (!work.known()) {
+        LOG.error(
+            "pgonce: subscription {} was dropped, or dropped and installed anew, while this process"
+                + " listens to it; nothing reaches it here until it is started again",
+            work.subscription());
+      }
+      if (work.isReadyNow()) {
+        drains.stream()
+            .filter(drain -> drain.subscription() == work.subscription())
+            .forEach(Drain::wake);
+      } else if (work.dueInMs() != null) {
+        delay = Math.min(delay, Math.max(1, work.dueInMs()));
+      }
+    }
+    return Duration.ofMillis(delay);
+  }
+
+  private Duration trouble(SQLException e) {
+    var reason = Failures.inWords(e);
+    LOG.warn("pgonce: the scan for work failed: {}; it is tried again within a second", reason);
+    LOG.debug("pgonce: the trouble in full", e);
+    context.observer().databaseTrouble("", reason);
+    troubles = Math.min(troubles + 1, 6);
+    var longest = Math.min(25L << troubles, LONGEST_TROUBLE.toMillis());
+    return Duration.ofMillis(ThreadLocalRandom.current().nextLong(longest / 2, longest + 1));
+  }
+}

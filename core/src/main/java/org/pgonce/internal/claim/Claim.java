@@ -1,0 +1,50 @@
+package org.pgonce.internal.claim;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import org.pgonce.internal.deliver.SessionState;
+
+/**
+ * A notification that the current transaction holds.
+ *
+ * @param subscription the subscription whose row it is
+ * @param scheduled whether it waits among the scheduled rows
+ * @param attempts failed attempts so far
+ * @param createdUs when it was stored, microseconds since 1970
+ * @param ageUs how long ago that was at the claim, both by the database's clock
+ * @param more whether another row lies behind it
+ * @param backendPid the server process that holds it
+ * @param session the session's settings at the claim
+ */
+public record Claim(
+    int subscription,
+    long id,
+    boolean scheduled,
+    int attempts,
+    long createdUs,
+    long ageUs,
+    String payload,
+    boolean more,
+    int backendPid,
+    SessionState session) {
+
+  /** The id; the payload stays out of messages. */
+  @Override
+  public String toString() {
+    return "notification " + id + " (subscription " + subscription + ", attempt " + attempt() + ")";
+  }
+
+  public Instant createdAt() {
+    return Instant.EPOCH.plus(createdUs, ChronoUnit.MICROS);
+  }
+
+  public Duration age() {
+    return Duration.of(Math.max(0, ageUs), ChronoUnit.MICROS);
+  }
+
+  /** Which attempt this is, from 1. */
+  public int attempt() {
+    return attempts + 1;
+  }
+}

@@ -1,0 +1,66 @@
+package org.pgonce.internal.claim;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.deliver.SessionState;
+
+/** The claim: one row, locked for the caller's transaction. */
+public final class ClaimStatement {
+
+  private static final String CLAIM =
+      """
+      SELECT c.id, c.scheduled, c.attempts, c.created_us, c.age_us, c.payload, c.more, pg_catalog.pg_backend_pid(),
+             %s,
+             %s
+        FROM pgonce.claim(?, 1, ?) AS c
+      """
+          .formatted(SessionState.COLUMN, PoolSettings.COLUMN);
+
+  private ClaimStatement() {}
+
+  /**
+   * Claims one due row, in a transaction that it begins.
+   *
+   * @return null if there is none that nobody else holds; the transaction is open all the same
+   */
+  public static @Nullable Claim claim(
+      Connection connection, PoolSettings.Taken taken, int subscription, boolean dueFirst)
+      throws SQLException {
+    taken.begin();
+    try (var statement = connection.prepareStatement(CLAIM)) {
+      statement.setInt(1, subscription);
+      statement.setBoolean(2, dueFirst);
+      try (var row = statement.executeQuery()) {
+        if (!row.next()) {
+          return null;
+        }
+        if (!taken.mustBeginAgain(row)) {
+          return claim(row, subscription);
+        }
+      }
+    } catch (SQLException e) {
+      if (!taken.mustBeginAgain(e)) {
+        throw e;
+      }
+    }
+    connection.rollback();
+    return claim(connection, taken, subscription, dueFirst);
+  }
+
+  private static Claim claim(ResultSet row, int subscription) throws SQLException {
+    return new Claim(
+        subscription,
+        row.getLong(1),
+        row.getBoolean(2),
+        row.getInt(3),
+        row.getLong(4),
+        row.getLong(5),
+        row.getString(6),
+        row.getBoolean(7),
+        row.getInt(8),
+        SessionState.of(row));
+  }
+}

@@ -1,0 +1,81 @@
+package org.pgonce.internal.claim;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The statements of a listener's slow scan, and of its entry in the list of listeners. */
+public final class ScanStatements {
+
+  /** SQLState of a scan by a listener that is not on the list (any more). */
+  public static final String NOT_REGISTERED = "PO002";
+
+  // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+  private static final String REGISTER =
+      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
+  private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
+  private static final String SCAN =
+      "SELECT f.subscription, f.ready, f.due_in_ms, f.known FROM pgonce.scan(?::text::uuid, ?) AS f";
+
+  private ScanStatements() {}
+
+  /**
+   * What a scan found for a subscription.
+   *
+   * @param ready whether a new row waits, claimed or not
+   * @param dueInMs milliseconds until the next scheduled row is due, not positive if it is; null if
+   *     none is scheduled
+   */
+  public record Found(int subscription, boolean ready, @Nullable Long dueInMs, boolean known) {
+
+    public boolean isReadyNow() {
+      return ready || (dueInMs != null && dueInMs <= 0);
+    }
+  }
+
+  public static void register(
+      Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
+      throws SQLException {
+    try (var statement = connection.prepareStatement(REGISTER)) {
+      statement.setString(1, identity.id().toString());
+      statement.setString(2, identity.instance());
+      statement.setString(
+          3,
+          subscriptions.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}")));
+      statement.setString(4, hearsBy);
+      // Five scans missed: gone, not slow.
+      statement.setLong(5, 5 * identity.pollInterval().toMillis());
+      statement.execute();
+    }
+  }
+
+  public static void unregister(Connection connection, UUID listener) throws SQLException {
+    try (var statement = connection.prepareStatement(UNREGISTER)) {
+      statement.setString(1, listener.toString());
+      statement.execute();
+    }
+  }
+
+  public static List<Found> scan(Connection connection, UUID listener, String hearsBy)
+      throws SQLException {
+    var found = new ArrayList<Found>();
+    try (var statement = connection.prepareStatement(SCAN)) {
+      statement.setString(1, listener.toString());
+      statement.setString(2, hearsBy);
+      try (var row = statement.executeQuery()) {
+        while (row.next()) {
+          var dueInMs = row.getLong(3);
+          var scheduled = !row.wasNull();
+          found.add(
+              new Found(
+                  row.getInt(1), row.getBoolean(2), scheduled ? dueInMs : null, row.getBoolean(4)));
+        }
+      }
+    }
+    return found;
+  }
+}

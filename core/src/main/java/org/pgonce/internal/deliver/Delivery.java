@@ -1,0 +1,35 @@
+package org.pgonce.internal.deliver;
+
+import org.pgonce.Notification;
+import org.pgonce.Publisher;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+
+/** Decodes claimed notifications of one subscription and runs its handler. */
+public final class Delivery<T> {
+
+  private final Subscribed<T> subscribed;
+  private final PayloadCodec codec;
+  private final Publisher publisher;
+
+  public Delivery(Subscribed<T> subscribed, PayloadCodec codec, Publisher publisher) {
+    this.subscribed = subscribed;
+    this.codec = codec;
+    this.publisher = publisher;
+  }
+
+  /**
+   * Runs the handler on the guarded connection.
+   *
+   * @throws UnreadablePayloadException if there is nothing to run it with
+   * @throws Exception whatever the handler throws
+   */
+  public void run(Claim claim, GuardedConnection guarded) throws Exception {
+    var payload = codec.decode(claim.payload(), subscribed.channel().payloadType());
+    var notification =
+        new Notification<>(
+            subscribed.name(), claim.id(), claim.attempt(), claim.createdAt(), payload);
+    subscribed.handler().handle(notification, new HandlerTx(guarded::connection, publisher));
+  }
+}

@@ -1,0 +1,188 @@
+package org.pgonce.internal.deliver;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection of a claim's transaction, lent to a handler and taken back.
+ *
+ * <p>The handler uses {@link #connection()}. Before its first statement the savepoint {@code
+ * pgonce_handler} is set; a handler that sends none costs no round trip. Then whoever made this
+ * calls either {@link #seal} and settles, or {@link #undo} and records the failure. Both end the
+ * handler first: from then on whatever it still holds (connection, statements, result sets,
+ * metadata, COPY) throws, {@code close()} excepted.
+ *
+ * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
+ * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
+ * end in a small cache that all sessions share. Both {@link #seal} and {@link #undo} see to that.
+ *
+ * <p>What the handler may not do is refused with an SQLException of SQLState 25000, by method and
+ * by SQL text: to commit or roll back (its own savepoints are free), to change the session for
+ * longer than the transaction, to unwrap the raw connection. {@code close()} does nothing, since
+ * try-with-resources on a supplied connection is a common habit. Whoever has been refused the end
+ * of the transaction has failed, even if it swallows the exception.
+ *
+ * <p>It guards against mistakes, not against an attacker in the same JVM. It does not see what
+ * functions called by the handler do to the session: see {@link SessionState}. Temporary tables and
+ * session-level advisory locks stay with the session.
+ *
+ * <p>Not thread-safe for its owner; what it hands out may be used by threads of the handler, one
+ * call at a time.
+ */
+public final class GuardedConnection {
+
+  /** How long a call of the handler that is still under way when the handler ends is waited for. */
+  public static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
+
+  private static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
+
+  private static final String UNDO =
+      """
+      ROLLBACK TO SAVEPOINT pgonce_handler;
+      RELEASE SAVEPOINT pgonce_handler
+      """;
+
+  private static final String RESTORE_ROLE =
+      """
+      SELECT pg_catalog.set_config('role', ?, true)
+      """;
+
+  private final Connection real;
+  private final HandlerScope scope;
+  private final Guards guards;
+  private boolean sealed;
+
+  private GuardedConnection(Connection real, HandlerScope scope) {
+    this.real = real;
+    this.scope = scope;
+    this.guards = new Guards(scope, real);
+  }
+
+  /** As {@link #over(Connection, Object, Duration)}, for a notification without a name. */
+  public static GuardedConnection over(Connection real) {
+    return over(real, "a notification", DEFAULT_PATIENCE);
+  }
+
+  /**
+   * Guards a connection for one run of a handler.
+   *
+   * @param real with autocommit off, in a READ WRITE transaction at READ COMMITTED (see {@link
+   *     PoolSettings}), not in a savepoint
+   * @param notification says in messages which notification is handled, by its toString(), which is
+   *     called for a message only and must not tell the payload
+   * @param patience how long to wait, when the handler ends, for a call that another thread of it
+   *     is still making; after that the connection is aborted
+   */
+  public static GuardedConnection over(Connection real, Object notification, Duration patience) {
+    return new GuardedConnection(real, new HandlerScope(real, notification, patience));
+  }
+
+  /**
+   * What the handler gets. Always the same object; {@code getConnection()} of its parts gives it.
+   */
+  public Connection connection() {
+    return guards.connection();
+  }
+
+  /** Whether the handler has sent anything to the server. */
+  public boolean isUsed() {
+    return scope.savepointSet();
+  }
+
+  /**
+   * Ends the handler, and makes sure that its work stands and the transaction is alive and still
+   * the one it began in. Without a statement of the handler it sends none either.
+   *
+   * @throws SQLException if the handler has failed although it returned: it swallowed an SQL error
+   *     (25P02), ended the transaction (3B001, 25P01), was refused its end (25000), or a thread of
+   *     it did not let go of the connection (08003: the connection is aborted). Call {@link #undo}
+   *     then
+   */
+  public void seal() throws SQLException {
+    scope.end();
+    if (scope.endRefused() != null) {
+      throw scope.endRefused().exception(scope.notification());
+    }
+    if (scope.savepointSet()) {
+      try (var statement = real.createStatement()) {
+        statement.execute(RELEASE);
+      } catch (SQLException e) {
+        throw notSealed(e);
+      }
+      scope.savepointGone();
+      restoreRole(scope.roleBefore());
+    }
+    sealed = true;
+  }
+
+  /**
+   * Ends the handler and undoes its work, keeping the transaction and its row lock.
+   *
+   * @throws SQLException if that is not possible, since the transaction or the connection is gone,
+   *     or since {@link #seal} has succeeded before: roll the whole transaction back then
+   */
+  public void undo() throws SQLException {
+    scope.end();
+    if (sealed) {
+      throw new SQLException(
+          "the work of the handler of "
+              + scope.notification()
+              + " is sealed and cannot be undone alone: roll the transaction back",
+          Refusal.SQL_STATE);
+    }
+    if (scope.savepointSet()) {
+      try (var statement = real.createStatement()) {
+        statement.execute(UNDO);
+      }
+      scope.savepointGone();
+    }
+  }
+
+  /**
+   * Ends the handler and leaves the transaction as it is. Idempotent.
+   *
+   * @throws SQLException if a thread of the handler did not let go of the connection within the
+   *     patience; the connection is aborted then
+   */
+  public void revoke() throws SQLException {
+    scope.end();
+  }
+
+  private void restoreRole(@Nullable String role) throws SQLException {
+    if (role == null) {
+      return;
+    }
+    // SET LOCAL ROLE lasts to the end of the transaction: settling is not for that role.
+    try (var statement = real.prepareStatement(RESTORE_ROLE)) {
+      statement.setString(1, role);
+      statement.execute();
+    }
+  }
+
+  private SQLException notSealed(SQLException e) {
+    String state = String.valueOf(e.getSQLState());
+    String what =
+        switch (state) {
+          case "25P02" ->
+              "caught an SQLException and went on, but its transaction is aborted and nothing of its"
+                  + " work would stay. Instead: let the exception through, or set a savepoint before"
+                  + " the statement that may fail and roll back to it";
+          case "3B001", "25P01" ->
+              "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
+          default ->
+              "could not be followed by a statement of pgonce: the connection does not answer";
+        };
+    SQLException lastError = scope.lastError();
+    var failure =
+        new SQLException(
+            "the handler of " + scope.notification() + " " + what,
+            state,
+            lastError == null ? e : lastError);
+    if (lastError != null) {
+      failure.addSuppressed(e);
+    }
+    return failure;
+  }
+}

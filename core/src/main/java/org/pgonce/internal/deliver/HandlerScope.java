@@ -1,0 +1,218 @@
+package org.pgonce.internal.deliver;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.copy.CopyOperation;
+
+/**
+ * One run of a handler, as all its guarded objects see it: whose turn it is on the connection,
+ * whether the savepoint is set, and whether the handler has ended.
+ *
+ * <p>Each guarded call holds the turn from its check to its return. So once {@link #end} has had
+ * the turn, no call of the handler is under way and none can begin.
+ */
+final class HandlerScope {
+
+  static final String SAVEPOINT = "pgonce_handler";
+
+  private static final String SET_SAVEPOINT = "SAVEPOINT pgonce_handler";
+  private static final String CURRENT_ROLE = "SELECT pg_catalog.current_setting('role')";
+  private static final String IN_FAILED_TRANSACTION = "25P02";
+  private static final String CONNECTION_DOES_NOT_EXIST = "08003";
+
+  private final Connection real;
+  private final Object notification;
+  private final Duration patience;
+  private final ReentrantLock turn = new ReentrantLock();
+  private volatile boolean ended;
+
+  // The rest is read and written with the turn held, or after end().
+  private boolean savepointSet;
+  private @Nullable String roleBefore;
+  private @Nullable SQLException lastError;
+  private @Nullable Refusal endRefused;
+  private @Nullable CopyOperation copy;
+
+  HandlerScope(Connection real, Object notification, Duration patience) {
+    this.real = real;
+    this.notification = notification;
+    this.patience = patience;
+  }
+
+  static boolean isOwnSavepoint(String name) {
+    return name.equals(SAVEPOINT) || name.equals('"' + SAVEPOINT + '"');
+  }
+
+  /**
+   * Takes the turn; false, without it, if the handler has ended. Waits as long as another call of
+   * the same handler runs, as the drivers' own locks would.
+   */
+  boolean enter() {
+    if (ended) {
+      return false;
+    }
+    turn.lock();
+    if (ended) {
+      turn.unlock();
+      return false;
+    }
+    return true;
+  }
+
+  void leave() {
+    turn.unlock();
+  }
+
+  boolean hasEnded() {
+    return ended;
+  }
+
+  /** To be called before whatever talks to the server: sets the savepoint if none is set yet. */
+  void arm() throws SQLException {
+    requireNoOpenCopy();
+    if (!savepointSet) {
+      try (var statement = real.createStatement()) {
+        statement.execute(SET_SAVEPOINT);
+      }
+      savepointSet = true;
+    }
+  }
+
+  void requireNoOpenCopy() throws SQLException {
+    if (copy != null && copy.isActive()) {
+      // pgjdbc would wait for the end of the COPY for ever, and so would the thread that could end
+      // it: this one has the turn.
+      throw new SQLException(
+          "a COPY is still open on the connection in the handler of "
+              + notification
+              + ": end or cancel it before the next statement",
+          Refusal.SQL_STATE);
+    }
+  }
+
+  /** Checks the text of a statement, and arms. */
+  void arm(String sql) throws SQLException {
+    var read = HandlerSql.read(sql);
+    if (read.refusal() != null) {
+      throw refused(read.refusal());
+    }
+    arm();
+    if (read.setsLocalRole() && roleBefore == null) {
+      try (var statement = real.createStatement();
+          var role = statement.executeQuery(CURRENT_ROLE)) {
+        role.next();
+        roleBefore = role.getString(1);
+      }
+    }
+  }
+
+  void copying(CopyOperation started) {
+    copy = started;
+  }
+
+  SQLException refused(Refusal refusal) {
+    if (refusal.endsTransaction()) {
+      endRefused = refusal;
+    }
+    return refusal.exception(notification);
+  }
+
+  /** Remembers what went wrong, to be told if the handler swallows it. */
+  SQLException noted(SQLException error) {
+    // 25P02 only follows from an error before it, and that one is what the user must see.
+    if (!IN_FAILED_TRANSACTION.equals(error.getSQLState())) {
+      lastError = error;
+    }
+    return error;
+  }
+
+  SQLException usedAfterEnd() {
+    return new SQLException(
+        "the handler of "
+            + notification
+            + " has ended, and its connection with it: the connection now belongs to another"
+            + " transaction. Instead: keep the connection inside the handler, and wait there for"
+            + " threads that use it.",
+        CONNECTION_DOES_NOT_EXIST);
+  }
+
+  /**
+   * Shuts the handler out: new calls fail from here on, a call under way is waited for. One that
+   * does not return within the patience condemns the connection, which is aborted then.
+   */
+  void end() throws SQLException {
+    ended = true;
+    if (!takeTurn()) {
+      real.abort(Runnable::run);
+      throw new SQLException(
+          "a call of the handler of "
+              + notification
+              + " was still using the connection "
+              + patience.toMillis()
+              + " ms after the handler had ended. The connection is aborted, its transaction rolled"
+              + " back. Instead: wait in the handler for threads that use its connection.",
+          CONNECTION_DOES_NOT_EXIST);
+    }
+    try {
+      cancelOpenCopy();
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  private boolean takeTurn() {
+    // A handler may leave its thread interrupted: that must not cost the connection.
+    boolean interrupted = false;
+    try {
+      long deadline = System.nanoTime() + patience.toNanos();
+      while (!turn.tryLock()) {
+        try {
+          return turn.tryLock(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+      return true;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void cancelOpenCopy() throws SQLException {
+    if (copy != null && copy.isActive()) {
+      // Else the driver would wait for the handler to end it. The server then has an aborted
+      // transaction, unless it was a COPY TO, of which nothing is lost.
+      copy.cancelCopy();
+    }
+  }
+
+  boolean savepointSet() {
+    return savepointSet;
+  }
+
+  void savepointGone() {
+    savepointSet = false;
+  }
+
+  @Nullable String roleBefore() {
+    return roleBefore;
+  }
+
+  @Nullable SQLException lastError() {
+    return lastError;
+  }
+
+  @Nullable Refusal endRefused() {
+    return endRefused;
+  }
+
+  Object notification() {
+    return notification;
+  }
+}

@@ -1,0 +1,129 @@
+package org.pgonce.internal.deliver;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which SQL a handler may run: all but what ends its transaction or changes the session for longer
+ * than the transaction. It reads text only: what a function does inside is found by {@link
+ * SessionState}.
+ *
+ * @param refusal the first thing in the string that is refused, or null if there is none
+ * @param setsLocalRole whether the string changes the role till the end of the transaction
+ */
+record HandlerSql(@Nullable Refusal refusal, boolean setsLocalRole) {
+
+  private static final HandlerSql HARMLESS = new HandlerSql(null, false);
+
+  static HandlerSql read(String sql) {
+    if (isOneHarmlessStatement(sql)) {
+      return HARMLESS;
+    }
+    boolean setsLocalRole = false;
+    for (List<String> words : SqlStatements.leadingWords(sql)) {
+      Refusal refusal = refusal(words);
+      if (refusal != null) {
+        return new HandlerSql(refusal, false);
+      }
+      setsLocalRole |= words.get(0).equals("set") && word(words, 2).equals("role");
+    }
+    return setsLocalRole ? new HandlerSql(null, true) : HARMLESS;
+  }
+
+  /** Spares nearly all strings the scanner: no second statement, and a first word known well. */
+  private static boolean isOneHarmlessStatement(String sql) {
+    int semicolon = sql.indexOf(';');
+    if (semicolon >= 0 && !sql.substring(semicolon + 1).isBlank()) {
+      return false;
+    }
+    int start = 0;
+    while (start < sql.length() && sql.charAt(start) <= ' ') {
+      start++;
+    }
+    int end = start;
+    while (end < sql.length()
+        && (sql.charAt(end) | 0x20) >= 'a'
+        && (sql.charAt(end) | 0x20) <= 'z') {
+      end++;
+    }
+    return switch (sql.substring(start, end).toLowerCase(Locale.ROOT)) {
+      case "select", "insert", "update", "delete", "with", "merge", "values" -> true;
+      default -> false;
+    };
+  }
+
+  private static @Nullable Refusal refusal(List<String> words) {
+    String what = words.get(0).toUpperCase(Locale.ROOT);
+    return switch (words.get(0)) {
+      case "commit", "end", "abort" -> Refusal.ofTransactionEnd(what);
+      case "begin", "start" ->
+          new Refusal(
+              what,
+              "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
+              "leave it out; for a part that can be undone use SAVEPOINT",
+              false);
+      case "prepare" ->
+          word(words, 1).equals("transaction")
+              ? Refusal.ofTransactionEnd("PREPARE TRANSACTION")
+              : Refusal.ofSessionChange(what, "use a java.sql.PreparedStatement");
+      case "rollback" -> ofRollback(words);
+      case "savepoint" -> ofSavepoint(what, word(words, 1));
+      case "release" -> ofSavepoint(what, word(words, word(words, 1).equals("savepoint") ? 2 : 1));
+      case "set" -> ofSet(words);
+      case "reset" -> Refusal.ofSessionChange(what, "use SET LOCAL … TO DEFAULT");
+      case "discard", "deallocate" ->
+          Refusal.ofSessionChange(what, "leave it out; pgonce cleans up after the handler");
+      case "listen", "unlisten" ->
+          Refusal.ofSessionChange(what, "let pgonce listen, or use a connection of your own");
+      case "declare" ->
+          Collections.indexOfSubList(words, List.of("cursor", "with", "hold")) > 0
+              ? Refusal.ofSessionChange("DECLARE … WITH HOLD", "leave WITH HOLD out")
+              : null;
+      default -> null;
+    };
+  }
+
+  private static @Nullable Refusal ofRollback(List<String> words) {
+    int to = word(words, 1).equals("work") || word(words, 1).equals("transaction") ? 2 : 1;
+    if (!word(words, to).equals("to")) {
+      return Refusal.ofTransactionEnd("ROLLBACK");
+    }
+    return ofSavepoint(
+        "ROLLBACK TO", word(words, word(words, to + 1).equals("savepoint") ? to + 2 : to + 1));
+  }
+
+  private static @Nullable Refusal ofSavepoint(String what, String name) {
+    // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
+    return HandlerScope.isOwnSavepoint(name) || name.startsWith("u&")
+        ? Refusal.ofOwnSavepoint(what)
+        : null;
+  }
+
+  private static @Nullable Refusal ofSet(List<String> words) {
+    String scope = word(words, 1);
+    if (scope.equals("constraints")) {
+      return null;
+    }
+    if (!scope.equals("local") || word(words, 2).equals(".")) {
+      return Refusal.ofSessionChange(
+          "SET without LOCAL", "use SET LOCAL, which ends with the transaction");
+    }
+    String name = word(words, 2).replace("\"", "");
+    if (name.startsWith("transaction")) {
+      return new Refusal(
+          "SET LOCAL " + name.toUpperCase(Locale.ROOT),
+          "pgonce needs its transaction READ WRITE at READ COMMITTED to settle the notification",
+          "leave it out",
+          false);
+    }
+    return name.equals("session")
+        ? Refusal.ofSessionChange("SET LOCAL SESSION", "use SET LOCAL ROLE")
+        : null;
+  }
+
+  private static String word(List<String> words, int index) {
+    return index < words.size() ? words.get(index) : "";
+  }
+}

@@ -1,0 +1,123 @@
+package org.pgonce.internal.deliver;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.jdbc.AutoSave;
+
+/**
+ * Makes the connections of a data source fit for a claim, whatever the data source hands out, and
+ * gives them back as they came: autocommit off, no autosave of pgjdbc (it would put claim and
+ * deletion into different subtransactions, and hide swallowed errors), READ COMMITTED and READ
+ * WRITE.
+ *
+ * <p>The last two are learned: only after a transaction has shown itself otherwise, a statement is
+ * sent at the start of each. So a usual data source costs no round trip. One of these per data
+ * source; thread-safe.
+ */
+public final class PoolSettings {
+
+  /**
+   * A column for the select list of the claim; {@link Taken#mustBeginAgain(ResultSet)} reads it.
+   */
+  public static final String COLUMN =
+      """
+      pg_catalog.current_setting('transaction_isolation')
+        || ', ' || pg_catalog.current_setting('transaction_read_only') AS pgonce_transaction""";
+
+  private static final String AS_NEEDED = "read committed, off";
+
+  // It ends with the transaction, so there is nothing to restore, and it overrides what the server,
+  // the role, the driver and the pool have set. It must come before the first query.
+  private static final String BEGIN = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
+
+  private static final String READ_ONLY_TRANSACTION = "25006";
+  private static final String SERIALIZATION_FAILURE = "40001";
+
+  private volatile boolean setEachTime;
+
+  /** Takes a connection on. It must not be in a transaction. Sends nothing. */
+  public Taken take(Connection connection) throws SQLException {
+    boolean autoCommit = connection.getAutoCommit();
+    if (autoCommit) {
+      connection.setAutoCommit(false);
+    }
+    return new Taken(connection, autoCommit, withoutAutosave(connection));
+  }
+
+  private static @Nullable AutoSave withoutAutosave(Connection connection) throws SQLException {
+    if (!connection.isWrapperFor(PGConnection.class)) {
+      return null;
+    }
+    var pgjdbc = connection.unwrap(PGConnection.class);
+    var autosave = pgjdbc.getAutosave();
+    if (autosave == AutoSave.NEVER) {
+      return null;
+    }
+    pgjdbc.setAutosave(AutoSave.NEVER);
+    return autosave;
+  }
+
+  /** A connection while pgonce has it. Not thread-safe. */
+  public final class Taken {
+
+    private final Connection connection;
+    private final boolean autoCommit;
+    private final @Nullable AutoSave autosave;
+    private boolean set;
+
+    private Taken(Connection connection, boolean autoCommit, @Nullable AutoSave autosave) {
+      this.connection = connection;
+      this.autoCommit = autoCommit;
+      this.autosave = autosave;
+    }
+
+    /** Begins a transaction: to be called before the first statement of each. */
+    public void begin() throws SQLException {
+      set = setEachTime;
+      if (set) {
+        try (var statement = connection.createStatement()) {
+          statement.execute(BEGIN);
+        }
+      }
+    }
+
+    /**
+     * Whether the transaction of this claim must be rolled back, begun and claimed again, as it is
+     * not READ COMMITTED and READ WRITE. At most once per transaction begun.
+     */
+    public boolean mustBeginAgain(ResultSet claimed) throws SQLException {
+      return learn(!AS_NEEDED.equals(claimed.getString("pgonce_transaction")));
+    }
+
+    /** The same for a claim that has failed; false if the reason is another one. */
+    public boolean mustBeginAgain(SQLException claimFailure) {
+      String state = claimFailure.getSQLState();
+      return learn(READ_ONLY_TRANSACTION.equals(state) || SERIALIZATION_FAILURE.equals(state));
+    }
+
+    private boolean learn(boolean unfit) {
+      // Unfit although set: a standby, for one. Trying again would not end.
+      if (!unfit || set) {
+        return false;
+      }
+      setEachTime = true;
+      return true;
+    }
+
+    /**
+     * Gives the connection back as it came. To be called outside a transaction: autocommit on would
+     * commit it.
+     */
+    public void restore() throws SQLException {
+      if (autosave != null) {
+        connection.unwrap(PGConnection.class).setAutosave(autosave);
+      }
+      if (autoCommit) {
+        connection.setAutoCommit(true);
+      }
+    }
+  }
+}

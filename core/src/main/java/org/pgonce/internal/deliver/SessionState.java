@@ -1,0 +1,104 @@
+package org.pgonce.internal.deliver;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+
+/**
+ * The settings of a session that would make the next handler on a pooled connection do something
+ * else, as they were at one moment. Read with the claim and again when settling, by a column added
+ * to statements that are sent anyway; equal means nothing to do. It finds what the text of a
+ * handler's SQL does not show: {@code set_config(…, false)} and functions that SET.
+ *
+ * <p>In it is what changes
+ *
+ * <ul>
+ *   <li>who one is and what a name means: session_authorization, role, search_path, row_security;
+ *   <li>what a transaction is: the default_transaction_ settings; synchronous_commit, on which
+ *       rests what the server acknowledges;
+ *   <li>whether triggers fire: session_replication_role;
+ *   <li>how values read as text, and text as values: TimeZone, DateStyle, IntervalStyle,
+ *       bytea_output, extra_float_digits, standard_conforming_strings;
+ *   <li>what fails: the timeouts.
+ * </ul>
+ *
+ * Left out is what only makes a query slower or faster, and settings of an application's own.
+ */
+public record SessionState(String settings) {
+
+  /** A column for the select list of a claiming or settling statement, at its top level. */
+  public static final String COLUMN =
+      """
+      ARRAY[
+        pg_catalog.current_setting('session_authorization'),
+        pg_catalog.current_setting('role'),
+        pg_catalog.current_setting('search_path'),
+        pg_catalog.current_setting('row_security'),
+        pg_catalog.current_setting('default_transaction_isolation'),
+        pg_catalog.current_setting('default_transaction_read_only'),
+        pg_catalog.current_setting('default_transaction_deferrable'),
+        pg_catalog.current_setting('synchronous_commit'),
+        pg_catalog.current_setting('session_replication_role'),
+        pg_catalog.current_setting('TimeZone'),
+        pg_catalog.current_setting('DateStyle'),
+        pg_catalog.current_setting('IntervalStyle'),
+        pg_catalog.current_setting('bytea_output'),
+        pg_catalog.current_setting('extra_float_digits'),
+        pg_catalog.current_setting('standard_conforming_strings'),
+        pg_catalog.current_setting('statement_timeout'),
+        pg_catalog.current_setting('lock_timeout'),
+        pg_catalog.current_setting('idle_in_transaction_session_timeout')
+      ]::pg_catalog.text AS pgonce_session""";
+
+  // The same names in the same order: an array literal, so that the server parses the values.
+  // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
+  // session_authorization takes role with it.
+  private static final String RESTORE =
+      """
+      SELECT pg_catalog.set_config(s.name, s.value, false)
+      FROM ROWS FROM (
+        pg_catalog.unnest(ARRAY[
+          'session_authorization',
+          'role',
+          'search_path',
+          'row_security',
+          'default_transaction_isolation',
+          'default_transaction_read_only',
+          'default_transaction_deferrable',
+          'synchronous_commit',
+          'session_replication_role',
+          'TimeZone',
+          'DateStyle',
+          'IntervalStyle',
+          'bytea_output',
+          'extra_float_digits',
+          'standard_conforming_strings',
+          'statement_timeout',
+          'lock_timeout',
+          'idle_in_transaction_session_timeout'
+        ]),
+        pg_catalog.unnest(?::pg_catalog.text::pg_catalog.text[])
+      ) AS s (name, value)
+      WHERE pg_catalog.current_setting(s.name) IS DISTINCT FROM s.value
+      """;
+
+  /** Reads the column {@link #COLUMN} of the current row. */
+  public static SessionState of(ResultSet row) throws SQLException {
+    return new SessionState(row.getString("pgonce_session"));
+  }
+
+  /**
+   * Sets back whatever differs, for good: in a transaction of its own, which it commits. Call it
+   * after the commit that followed a difference, never in between.
+   *
+   * @throws SQLException if a setting cannot be set back; close the connection then, and do not let
+   *     the pool hand it out again
+   */
+  public void restore(Connection connection) throws SQLException {
+    try (var statement = connection.prepareStatement(RESTORE)) {
+      statement.setString(1, settings);
+      statement.execute();
+    }
+    connection.commit();
+  }
+}

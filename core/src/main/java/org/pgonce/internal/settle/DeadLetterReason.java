@@ -1,0 +1,10 @@
+package org.pgonce.internal.settle;
+
+/**
+ * Why a notification became a dead letter; the column {@code reason} of {@code pgonce.dead_letter}.
+ */
+public enum DeadLetterReason {
+  ATTEMPTS_USED_UP,
+  UNREADABLE,
+  REJECTED
+}

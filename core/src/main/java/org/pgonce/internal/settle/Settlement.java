@@ -1,0 +1,238 @@
+package org.pgonce.internal.settle;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.pgonce.ListenOptions;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.GuardedConnection;
+import org.pgonce.spi.Observer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Ends the transaction of a claim, one way or the other, for one subscription. */
+public final class Settlement {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
+
+  // How long the late record of a failure waits for whoever holds the row: its own session, being
+  // ended, or the next attempt.
+  private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '5s'";
+
+  private static final Transactions.Change NOTHING_FIRST = transaction -> {};
+
+  private final String channel;
+  private final ListenOptions options;
+  private final Transactions transactions;
+  private final Observer observer;
+  private final Consumer<Duration> nextAttemptIn;
+
+  /**
+   * @param nextAttemptIn told how long until a retry is due
+   */
+  public Settlement(
+      String channel,
+      ListenOptions options,
+      Transactions transactions,
+      Observer observer,
+      Consumer<Duration> nextAttemptIn) {
+    this.channel = channel;
+    this.options = options;
+    this.transactions = transactions;
+    this.observer = observer;
+    this.nextAttemptIn = nextAttemptIn;
+  }
+
+  /**
+   * The handler returned: deletes the row and commits. That the handler swallowed an SQL error, or
+   * ended the transaction, shows here: the driver's commit() would return normally on an aborted
+   * transaction.
+   *
+   * @return whether the connection is fit for the next claim
+   * @throws SQLException if it is not committed, or not known to be
+   */
+  public boolean complete(
+      Connection transaction, Claim claim, GuardedConnection guarded, Duration inHandler)
+      throws SQLException {
+    guarded.seal();
+    var after = SettleStatements.complete(transaction, claim);
+    transaction.commit();
+    observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
+    return after.equals(claim.session()) || restoreSession(transaction, claim);
+  }
+
+  /**
+   * The attempt failed: undoes the handler's work and records the failure. While the transaction
+   * lives this happens inside it, so the row is held throughout and nobody can take it before its
+   * backoff is written; otherwise in a transaction of its own.
+   *
+   * @return whether the connection is fit for the next claim
+   */
+  public boolean fail(
+      Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
+    var verdict = Verdict.on(failure, claim, options);
+    try {
+      guarded.undo();
+      if (record(transaction, claim, verdict)) {
+        transaction.commit();
+        tell(true, claim, verdict, failure);
+        return true;
+      }
+      transaction.rollback();
+      tellGone(claim, verdict);
+      return true;
+    } catch (SQLException transactionLost) {
+      if (transactionLost != failure) {
+        failure.addSuppressed(transactionLost);
+      }
+      if (rollBack(transaction) && failAgain(transaction, claim, failure)) {
+        return true;
+      }
+      failElsewhere(transaction, claim, failure);
+      return false;
+    }
+  }
+
+  /**
+   * The transaction is lost but its connection lives: records the failure in the next one there.
+   */
+  private boolean failAgain(Connection connection, Claim claim, Throwable failure) {
+    try {
+      var verdict = Verdict.on(failure, claim, options);
+      var there = recordLate(connection, claim, verdict, NOTHING_FIRST);
+      connection.commit();
+      tell(there, claim, verdict, failure);
+      return true;
+    } catch (SQLException e) {
+      failure.addSuppressed(e);
+      return false;
+    }
+  }
+
+  private void failElsewhere(Connection lost, Claim claim, Throwable failure) {
+    try {
+      // First, so that a pool of one connection has one to give.
+      lost.close();
+    } catch (SQLException e) {
+      LOG.debug("pgonce: the lost connection could not be closed", e);
+    }
+    failLate(claim, failure, NOTHING_FIRST);
+  }
+
+  /**
+   * Records a failure whose transaction is lost, in one of its own. If that fails too, the attempt
+   * is not counted and the row runs again.
+   *
+   * @param first done in that transaction before the record, which may wait for it
+   */
+  public void failLate(Claim claim, Throwable failure, Transactions.Change first) {
+    var verdict = Verdict.on(failure, claim, options);
+    try {
+      var there = transactions.run(transaction -> recordLate(transaction, claim, verdict, first));
+      tell(there, claim, verdict, failure);
+    } catch (SQLException e) {
+      LOG.warn(
+          "pgonce: attempt {} of notification {} of channel {} failed ({}) and that could not be recorded ({}); it runs again uncounted",
+          claim.attempt(),
+          claim.id(),
+          channel,
+          verdict.why(),
+          Failures.inWords(e));
+      LOG.debug("pgonce: the failure that could not be recorded", failure);
+    }
+  }
+
+  /**
+   * The handler changed the session in a way that its SQL did not show: the next one must not
+   * inherit it.
+   */
+  private boolean restoreSession(Connection connection, Claim claim) {
+    try {
+      claim.session().restore(connection);
+      return true;
+    } catch (SQLException e) {
+      LOG.warn(
+          "pgonce: the handler of notification {} of channel {} changed its session's settings, and they could not be set back ({}); the"
+              + " connection is closed",
+          claim.id(),
+          channel,
+          Failures.inWords(e));
+      return false;
+    }
+  }
+
+  private static boolean recordLate(
+      Connection transaction, Claim claim, Verdict verdict, Transactions.Change first)
+      throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(BOUND_THE_WAIT);
+    }
+    first.on(transaction);
+    return record(transaction, claim, verdict);
+  }
+
+  private static boolean record(Connection transaction, Claim claim, Verdict verdict)
+      throws SQLException {
+    if (verdict instanceof Verdict.Retry retry) {
+      return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
+    }
+    var bury = (Verdict.Bury) verdict;
+    return SettleStatements.bury(transaction, claim, bury.reason(), bury.why());
+  }
+
+  private void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
+    if (!there) {
+      tellGone(claim, verdict);
+      return;
+    }
+    if (verdict instanceof Verdict.Retry retry) {
+      LOG.warn(
+          "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
+          claim.attempt(),
+          options.maxAttempts(),
+          claim.id(),
+          channel,
+          retry.delay().toMillis(),
+          retry.why());
+      nextAttemptIn.accept(retry.delay());
+      observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
+    } else if (verdict instanceof Verdict.Bury bury) {
+      LOG.error(
+          "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
+              + " is mended",
+          claim.id(),
+          channel,
+          claim.attempt(),
+          bury.reason(),
+          bury.why());
+      observer.deadLettered(channel, claim.id(), claim.attempt(), bury.why());
+    }
+    LOG.debug("pgonce: the failure in full", failure);
+  }
+
+  /**
+   * The row is not there: its transaction did commit, or somebody took it out by hand. Not a
+   * success that we may report.
+   */
+  private void tellGone(Claim claim, Verdict verdict) {
+    LOG.warn(
+        "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is gone: either the attempt was committed and only its"
+            + " answer was lost, or the row was deleted by hand",
+        claim.attempt(),
+        claim.id(),
+        channel,
+        verdict.why());
+  }
+
+  private static boolean rollBack(Connection transaction) {
+    try {
+      transaction.rollback();
+      return true;
+    } catch (SQLException lost) {
+      LOG.debug("pgonce: the connection is lost", lost);
+      return false;
+    }
+  }
+}

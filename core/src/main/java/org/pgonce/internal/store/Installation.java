@@ -1,0 +1,55 @@
+package org.pgonce.internal.store;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.pgonce.Channel;
+
+/** Installs schema and channels within the caller's transaction: all of it or nothing. */
+public final class Installation {
+
+  // Installing must never make writers queue behind it: it gives up instead, and says so.
+  private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '10s'";
+  private static final String ROLE = "SELECT current_setting('role')";
+  private static final String RESTORE_ROLE = "SELECT set_config('role', ?, false)";
+  private static final String INSTALL_CHANNEL =
+      "SELECT pgonce.install_channel(?, ?, ?, ARRAY[?]::text[])";
+
+  private Installation() {}
+
+  public static void run(Connection transaction, List<Channel<?>> channels) throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(BOUND_THE_WAIT);
+    }
+    var role = role(transaction);
+    Schema.install(transaction);
+    restoreRole(transaction, role);
+    for (var channel : channels) {
+      try (var statement = transaction.prepareStatement(INSTALL_CHANNEL)) {
+        statement.setString(1, channel.name());
+        statement.setString(2, channel.mode().name());
+        statement.setString(3, channel.feed().description());
+        statement.setString(4, Installed.DEFAULT_SUBSCRIPTION);
+        statement.execute();
+      }
+      channel.feed().install(transaction, channel);
+      restoreRole(transaction, role);
+    }
+  }
+
+  private static String role(Connection transaction) throws SQLException {
+    try (var statement = transaction.createStatement();
+        var row = statement.executeQuery(ROLE)) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+
+  /** The scripts end with RESET ROLE, which is not what a pool that sets a role hands out. */
+  private static void restoreRole(Connection transaction, String role) throws SQLException {
+    try (var statement = transaction.prepareStatement(RESTORE_ROLE)) {
+      statement.setString(1, role);
+      statement.execute();
+    }
+  }
+}

@@ -1,0 +1,88 @@
+package org.pgonce.internal.store;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+
+/**
+ * The schema {@code pgonce}: its versions are the files of the folder {@code sql}, packaged with
+ * this class.
+ */
+public final class Schema {
+
+  private static final List<String> VERSIONS =
+      List.of(
+          "V001__roles_and_tables.sql",
+          "V002__publish.sql",
+          "V003__claim_and_settle.sql",
+          "V004__listen.sql",
+          "V005__install_and_operate.sql",
+          "V006__grants.sql");
+
+  // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
+  private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";
+  private static final String EXISTS = "SELECT to_regclass('pgonce.schema_version') IS NOT NULL";
+  private static final String VERSION =
+      "SELECT coalesce(max(version), 0) FROM pgonce.schema_version";
+
+  private Schema() {}
+
+  /** The version that this library brings. */
+  public static int latest() {
+    return VERSIONS.size();
+  }
+
+  /**
+   * Brings the schema to {@link #latest()} within the caller's transaction; does nothing if it is
+   * there already. A newer one is left alone. Others that install at the same time wait at the
+   * lock, and find it done.
+   */
+  public static void install(Connection transaction) throws SQLException {
+    if (version(transaction) >= latest()) {
+      return;
+    }
+    try (var statement = transaction.createStatement()) {
+      statement.execute(LOCK);
+    }
+    for (var script : VERSIONS.subList(version(transaction), latest())) {
+      try (var statement = transaction.createStatement()) {
+        statement.execute(text(script));
+      }
+    }
+  }
+
+  /** The installed version; 0 if there is none. */
+  public static int version(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      try (var row = statement.executeQuery(EXISTS)) {
+        if (!row.next() || !row.getBoolean(1)) {
+          return 0;
+        }
+      }
+      try (var row = statement.executeQuery(VERSION)) {
+        return row.next() ? row.getInt(1) : 0;
+      }
+    }
+  }
+
+  /** All versions as one script. */
+  public static String script() {
+    return String.join("\n", VERSIONS.stream().map(Schema::text).toList());
+  }
+
+  private static String text(String script) {
+    try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/" + script)) {
+      if (in == null) {
+        throw new IllegalStateException(
+            script
+                + " is missing from the jar of pgonce-core; the build did not package the folder sql");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

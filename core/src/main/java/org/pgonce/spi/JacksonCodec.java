@@ -1,0 +1,173 @@
+package org.pgonce.spi;
+
+import java.util.Base64;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.json.JsonFactory;
+import tools.jackson.databind.DeserializationContext;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.MapperFeature;
+import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.cfg.DateTimeFeature;
+import tools.jackson.databind.cfg.JsonNodeFeature;
+import tools.jackson.databind.cfg.MapperConfig;
+import tools.jackson.databind.deser.std.StdDeserializer;
+import tools.jackson.databind.exc.MismatchedInputException;
+import tools.jackson.databind.introspect.AnnotatedMember;
+import tools.jackson.databind.introspect.AnnotatedParameter;
+import tools.jackson.databind.introspect.JacksonAnnotationIntrospector;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.module.SimpleModule;
+
+/**
+ * The standard codec: Jackson, strict. Numbers are exact, nothing is rounded, coerced or cut in
+ * silence; what does not fit is an error. Unknown fields are let pass (a column may be added before
+ * the record knows it); a missing or null field of a primitive is an error. Properties are written
+ * in snake_case, as the columns of a table are. Default typing is never on: a payload cannot name
+ * classes.
+ */
+public final class JacksonCodec implements PayloadCodec {
+
+  /** Longest document that is read, in characters: 100 Mi. Longer ones become dead letters. */
+  public static final int MAX_DOCUMENT_LENGTH = 100 * 1024 * 1024;
+
+  private final JsonMapper mapper;
+
+  /** The standard settings. */
+  public JacksonCodec() {
+    this(strict().build());
+  }
+
+  /** A mapper of your own; its settings are taken as they are. Start from {@link #strict()}. */
+  public JacksonCodec(JsonMapper mapper) {
+    this.mapper = mapper;
+  }
+
+  /** A builder with the standard settings, to add modules to. */
+  public static JsonMapper.Builder strict() {
+    var limits =
+        StreamReadConstraints.builder()
+            .maxDocumentLength(MAX_DOCUMENT_LENGTH)
+            .maxStringLength(MAX_DOCUMENT_LENGTH)
+            .maxNumberLength(
+                150_000) // a numeric has up to 131,072 digits before the point and 16,383 behind it
+            .build();
+    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(limits).build())
+        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+        .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
+        .enable(
+            DeserializationFeature.FAIL_ON_TRAILING_TOKENS,
+            DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+        .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+        .disable(
+            DeserializationFeature.ACCEPT_FLOAT_AS_INT,
+            DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+        .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+        .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+        .disable(
+            DateTimeFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE,
+            DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
+        .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+        .annotationIntrospector(new PrimitivesAreRequired())
+        .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
+  }
+
+  @Override
+  public <T> String encode(T payload, Class<T> type) {
+    try {
+      return mapper.writerFor(type).writeValueAsString(payload);
+    } catch (JacksonException e) {
+      throw new IllegalArgumentException(
+          "the payload of type "
+              + type.getName()
+              + " cannot be written as JSON"
+              + where(e)
+              + ": "
+              + e.getClass().getSimpleName(),
+          e);
+    }
+  }
+
+  @Override
+  public <T> T decode(String json, Class<T> type) throws UnreadablePayloadException {
+    T payload;
+    try {
+      payload = mapper.readValue(json, type);
+    } catch (JacksonException e) {
+      throw new UnreadablePayloadException(
+          "not readable as " + type.getName() + where(e) + ": " + what(e));
+    }
+    if (payload == null) {
+      throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is null");
+    }
+    return payload;
+  }
+
+  /** What is wrong without Jackson's own message, which quotes values. */
+  private static String what(JacksonException e) {
+    var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
+    return e.getClass().getSimpleName()
+        + (expected == null ? "" : ", expected " + expected.getName());
+  }
+
+  private static String where(JacksonException e) {
+    var path = new StringBuilder();
+    for (var step : e.getPath()) {
+      path.append(
+          step.getPropertyName() == null
+              ? "[" + step.getIndex() + "]"
+              : "." + step.getPropertyName());
+    }
+    var location = e.getLocation();
+    return (path.isEmpty() ? "" : " at " + path)
+        + (location == null ? "" : " (character " + location.getCharOffset() + ")");
+  }
+
+  /**
+   * A missing field of a primitive would silently become 0 or false: FAIL_ON_NULL_FOR_PRIMITIVES
+   * sees only null.
+   */
+  private static final class PrimitivesAreRequired extends JacksonAnnotationIntrospector {
+
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public @Nullable Boolean hasRequiredMarker(MapperConfig<?> config, AnnotatedMember member) {
+      var marked = super.hasRequiredMarker(config, member);
+      if (marked == null && member instanceof AnnotatedParameter) {
+        return member.getRawType().isPrimitive() ? Boolean.TRUE : null;
+      }
+      return marked;
+    }
+  }
+
+  /**
+   * bytea arrives as PostgreSQL prints it, hexadecimal behind a backslash and an x; what Java wrote
+   * is Base64.
+   */
+  private static final class Bytes extends StdDeserializer<byte[]> {
+
+    Bytes() {
+      super(byte[].class);
+    }
+
+    @Override
+    public byte[] deserialize(JsonParser parser, DeserializationContext context) {
+      var text = parser.getValueAsString();
+      if (text == null) {
+        return (byte[]) context.handleUnexpectedToken(byte[].class, parser);
+      }
+      try {
+        return text.startsWith("\\x")
+            ? HexFormat.of().parseHex(text, 2, text.length())
+            : Base64.getDecoder().decode(text);
+      } catch (IllegalArgumentException e) {
+        throw MismatchedInputException.from(parser, byte[].class, "neither hexadecimal nor Base64");
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package org.pgonce.spi;
+
+import java.time.Duration;
+
+/**
+ * Hears what happens, for metrics and alarms. Every method does nothing by default.
+ *
+ * <p>Methods are called on pgonce's threads, several at once, between a notification and the next:
+ * they must be quick and must not throw (what they throw is logged and goes no further). They get
+ * no payload.
+ */
+public interface Observer {
+
+  /** Hears nothing. */
+  Observer NONE = new Observer() {};
+
+  /**
+   * A notification was handled, and that is committed.
+   *
+   * @param sinceStored from the storing to the claim, both by the database's clock
+   * @param inHandler the handler's own time, by the JVM's monotonic clock
+   */
+  default void handled(
+      String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {}
+
+  /**
+   * An attempt failed; a further one follows after the delay.
+   *
+   * @param reason the exception, without values of the payload
+   */
+  default void retried(String channel, long id, int attempt, Duration delay, String reason) {}
+
+  /** A notification became a dead letter. */
+  default void deadLettered(String channel, long id, int attempt, String reason) {}
+
+  /**
+   * A BROADCAST could not be handled by this process (queue full, unreadable, too large) and is
+   * gone.
+   */
+  default void broadcastDropped(String channel, String reason) {}
+
+  /** The process hears wake-ups through the named source from now on. */
+  default void listening(String source) {}
+
+  /** The process does not hear wake-ups any more and works by polling until it does again. */
+  default void deaf(String reason) {}
+
+  /**
+   * A claim or scan failed for a reason that is not a notification's, for example because the
+   * database is down; it is tried again.
+   */
+  default void databaseTrouble(String channel, String reason) {}
+}

@@ -1,0 +1,276 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.pgonce.Stage.ORDERS;
+import static org.pgonce.Stage.QUICK;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.testkit.FaultProxy;
+import org.pgonce.testkit.JvmProcess;
+import org.pgonce.testkit.ParentWatch;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.Seed;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
+
+/**
+ * The crash matrix in EXACTLY_ONCE: whoever dies, and wherever, the effect in the database is there
+ * once.
+ */
+@PgTest
+class CrashTest {
+
+  private static final Duration BOUND = Duration.ofSeconds(60);
+
+  /**
+   * A listener in a process of its own: one effect per order, slowly enough to be killed inside.
+   */
+  static final class ListenerProcess {
+    public static void main(String[] arguments) throws Exception {
+      ParentWatch.exitWhenParentDies();
+      var pool = new HikariDataSource();
+      pool.setJdbcUrl(arguments[0]);
+      pool.setUsername(arguments[1]);
+      pool.setMaximumPoolSize(6);
+      try (pool;
+          var pgonce =
+              PgOnce.builder(pool)
+                  .pollInterval(Duration.ofMillis(500))
+                  .stopTimeout(Duration.ofSeconds(5))
+                  .build()) {
+        pgonce.listen(
+            ORDERS,
+            QUICK.withMaxAttempts(1_000),
+            (order, tx) -> {
+              Stage.effect(order, tx);
+              if (arguments.length > 2) {
+                tx.query("select pg_sleep(" + arguments[2] + ")", row -> 1);
+              }
+            });
+        pgonce.start();
+        System.out.println("listening");
+        pgonce.awaitStopped();
+        System.out.println("stopped");
+      }
+    }
+  }
+
+  private static JvmProcess listener(TestDatabase database, String... sleep) {
+    var arguments = new ArrayList<>(List.of(database.jdbcUrl(), database.user()));
+    arguments.addAll(List.of(sleep));
+    return JvmProcess.start(ListenerProcess.class, arguments.toArray(String[]::new));
+  }
+
+  @Test
+  void s01_h49_randomKill9OfListenerProcessesLosesAndDoublesNothing(TestDatabase database)
+      throws Exception {
+    var random = Seed.random();
+    var listeners = new ArrayList<JvmProcess>();
+    try (var stage = new Stage(database)) {
+      for (var i = 0; i < 3; i++) {
+        listeners.add(listener(database, "0.005"));
+      }
+      listeners.get(0).awaitLine("listening", BOUND);
+      stage.publish(1_500);
+      for (var kills = 0; kills < 5; kills++) {
+        var target = 250L * (kills + 1);
+        await()
+            .atMost(BOUND)
+            .pollInterval(Duration.ofMillis(20))
+            .until(() -> stage.effects() >= target);
+        var victim = random.nextInt(listeners.size());
+        listeners.get(victim).kill9();
+        listeners.set(victim, listener(database, "0.005"));
+      }
+      await().atMost(BOUND).until(() -> stage.waiting() == 0);
+      assertThat(stage.eachOnce(1_500)).isTrue();
+      assertThat(stage.deadLetters()).isZero();
+    } finally {
+      listeners.forEach(JvmProcess::close);
+    }
+  }
+
+  @Test
+  void h49_killedInTheHandlerItIsHandledAgainByAnother(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database);
+        var first = listener(database, "3600")) {
+      first.awaitLine("listening", BOUND);
+      stage.publish(1);
+      database.backends().awaitRunning("pg_sleep(3600)");
+      first.kill9();
+      try (var second = listener(database)) {
+        // The dead one's session sleeps on in the server, which notices its client's end when it
+        // next writes; the matrix says so.
+        database.backends().running("pg_sleep(3600)").forEach(pid -> terminate(database, pid));
+        await().atMost(BOUND).until(() -> stage.waiting() == 0);
+        assertThat(stage.eachOnce(1)).isTrue();
+        assertThat(second.isAlive()).isTrue();
+      }
+    }
+  }
+
+  private static void terminate(TestDatabase database, int pid) {
+    try {
+      database.backends().terminate(pid);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void h49_aTerminatedSessionIsAFailedAttemptAndTakesEffectOnce(TestDatabase database)
+      throws Exception {
+    try (var stage = new Stage(database)) {
+      var attempts = new AtomicInteger();
+      stage
+          .pgonce()
+          .listen(
+              ORDERS,
+              QUICK,
+              (order, tx) -> {
+                Stage.effect(order, tx);
+                if (attempts.incrementAndGet() == 1) {
+                  tx.query("select pg_terminate_backend(pg_backend_pid())", row -> 1);
+                }
+              })
+          .start();
+      stage.publish(1);
+      await().atMost(BOUND).until(() -> stage.waiting() == 0);
+      assertThat(database.queryString("select note from effect")).isEqualTo("attempt 2");
+    }
+  }
+
+  @Test
+  void h50_aCommitCutBeforeAfterOrHangingTakesEffectOnce(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database);
+        var proxy = FaultProxy.to(database)) {
+      var pool = new HikariDataSource();
+      pool.setJdbcUrl(
+          "jdbc:postgresql://" + proxy.host() + ":" + proxy.port() + "/" + database.name());
+      pool.setUsername(database.user());
+      pool.setMaximumPoolSize(4);
+      var address =
+          new ListenAddress(
+              database.host(), database.port(), database.name(), database.user(), null, Map.of());
+      var armed = new AtomicInteger();
+      var options =
+          QUICK.withConcurrency(1).withMaxAttempts(20).withHandlerTimeout(Duration.ofMillis(1_500));
+      try (pool;
+          var pgonce =
+              PgOnce.builder(pool)
+                  .listenAddress(address)
+                  .pollInterval(Duration.ofMillis(300))
+                  .build()) {
+        pgonce
+            .listen(
+                ORDERS,
+                options,
+                (order, tx) -> {
+                  Stage.effect(order, tx);
+                  // The next COMMIT on the wire is this handler's.
+                  if (order.attempt() == 1) {
+                    switch ((int) order.payload().id()) {
+                      case 2 -> proxy.cutBeforeForwarding("COMMIT");
+                      case 4 -> proxy.cutAfterForwarding("COMMIT");
+                      case 6 -> proxy.holdAnswerTo("COMMIT");
+                      default -> {
+                        return;
+                      }
+                    }
+                    armed.incrementAndGet();
+                  }
+                })
+            .start();
+        stage.publish(8);
+        await().atMost(BOUND).until(() -> stage.waiting() == 0);
+        proxy.pass();
+        assertThat(armed.get()).isEqualTo(3);
+        assertThat(stage.eachOnce(8)).isTrue();
+        assertThat(stage.deadLetters()).isZero();
+        // Cut before it arrived: done again. After: it was done, and is not.
+        assertThat(
+                database.queryString(
+                    "select string_agg(note, ',' order by id) from effect where id in (2, 4)"))
+            .isEqualTo("attempt 2,attempt 1");
+      }
+    }
+  }
+
+  @Test
+  void h70_aServerThatIsKilledComesBackAndNothingIsLostOrDoubled() throws Exception {
+    try (var server = TestServer.start();
+        var database = server.createDatabase();
+        var stage = new Stage(database)) {
+      var pool = database.pooled(6);
+      pool.setConnectionTimeout(1_000);
+      stage.pgonce(pool).listen(ORDERS, QUICK.withMaxAttempts(1_000), Stage::effect).start();
+      stage.publish(3_000);
+      for (var crash : List.<Runnable>of(server::killPostmaster, server::stopImmediately)) {
+        var target = stage.effects() + 300;
+        await()
+            .atMost(BOUND)
+            .pollInterval(Duration.ofMillis(10))
+            .until(() -> stage.effects() >= target);
+        crash.run();
+        server.restart();
+        var up = System.nanoTime();
+        var before = stage.effects();
+        await()
+            .atMost(Duration.ofSeconds(10))
+            .pollInterval(Duration.ofMillis(10))
+            .until(() -> stage.effects() > before || stage.waiting() == 0);
+        System.out.println(
+            "goes on after "
+                + Duration.ofNanos(System.nanoTime() - up).toMillis()
+                + " ms of the server being up");
+      }
+      await().atMost(BOUND).until(() -> stage.waiting() == 0);
+      assertThat(stage.eachOnce(3_000)).isTrue();
+    }
+  }
+
+  @Test
+  void h85_sigtermDrainsTheHandlersThatRun(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database);
+        var process = listener(database, "1")) {
+      process.awaitLine("listening", BOUND);
+      stage.publish(20);
+      await().atMost(BOUND).until(() -> !database.backends().running("pg_sleep(1)").isEmpty());
+      process.sigterm();
+      assertThat(process.awaitExit(Duration.ofSeconds(15))).isEqualTo(143);
+      assertThat(stage.effects()).isBetween(1L, 8L);
+      assertThat(stage.effects() + stage.waiting()).isEqualTo(20);
+      assertThat(stage.deadLetters()).isZero();
+    }
+  }
+
+  @Test
+  void h49_aHolderThatIsFrozenHoldsNothingOnceItsSessionEnds(TestDatabase database)
+      throws Exception {
+    try (var stage = new Stage(database);
+        var frozen = listener(database, "0.2")) {
+      frozen.awaitLine("listening", BOUND);
+      stage.publish(1);
+      var pid = database.backends().awaitRunning("pg_sleep(0.2)");
+      frozen.sigstop();
+      database.backends().terminate(pid);
+      try (var other = listener(database)) {
+        await().atMost(BOUND).until(() -> stage.waiting() == 0);
+        frozen.sigcont();
+        // The thawed one tells what came of its attempt: from then on it cannot do harm any more.
+        frozen.awaitLine("notification 1 of channel orders", BOUND);
+        assertThat(other.isAlive()).isTrue();
+      }
+      assertThat(stage.eachOnce(1)).isTrue();
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.pgonce.internal.store.Schema;
+import org.pgonce.testkit.JvmProcess;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.Seed;
+import org.pgonce.testkit.TestDatabase;
+
+/** H83 and the files of sql/: idempotent, all or nothing, by the library and by hand. */
+@PgTest
+class InstallTest {
+
+  private static final Channel<String> CHANNEL = Channel.of("orders", String.class);
+
+  @Test
+  void h83_installingTwiceChangesNothing(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    var before = fingerprint(database);
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    assertThat(fingerprint(database)).isEqualTo(before);
+    assertThat(database.queryLong("select max(version) from pgonce.schema_version"))
+        .isEqualTo(Schema.latest());
+  }
+
+  @Test
+  void h83_manyAtOnceInstallOnce(TestDatabase database) throws Exception {
+    var together = new CountDownLatch(1);
+    Callable<Boolean> installer =
+        () -> {
+          together.await();
+          PgOnce.using(database.dataSource()).install(CHANNEL, Channel.of("others", String.class));
+          return true;
+        };
+    var threads = Executors.newFixedThreadPool(8);
+    try {
+      List<Future<Boolean>> done = new ArrayList<>();
+      for (var i = 0; i < 8; i++) {
+        done.add(threads.submit(installer));
+      }
+      together.countDown();
+      for (var one : done) {
+        assertThat(one.get()).isTrue();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    assertThat(database.queryLong("select count(*) from pgonce.channel")).isEqualTo(2);
+    assertThat(database.queryLong("select count(*) from pgonce.subscription")).isEqualTo(2);
+  }
+
+  @Test
+  void h83_killedHalfWayItIsAllOrNothing(TestDatabase database) throws Exception {
+    var random = Seed.random();
+    for (var round = 0; round < 4; round++) {
+      try (var process = JvmProcess.start(Installer.class, database.jdbcUrl(), database.user())) {
+        process.awaitLine("installing", Duration.ofSeconds(30));
+        // Somewhere in the few dozen milliseconds that the DDL takes.
+        spinMillis(random.nextInt(60));
+        process.kill9();
+      }
+      var version = database.queryString("select to_regclass('pgonce.schema_version')::text");
+      if (version != null) {
+        assertThat(database.queryLong("select max(version) from pgonce.schema_version"))
+            .isEqualTo(Schema.latest());
+        assertThat(database.queryLong("select count(*) from pgonce.subscription")).isEqualTo(1);
+      }
+    }
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    assertThat(database.queryLong("select count(*) from pgonce.subscription")).isEqualTo(1);
+  }
+
+  /**
+   * Hits a moment inside another process's work; nothing to wait for, and too short for a timer.
+   */
+  private static void spinMillis(int millis) {
+    var end = System.nanoTime() + Duration.ofMillis(millis).toNanos();
+    while (System.nanoTime() < end) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Installs in a process of its own, to be killed. */
+  static final class Installer {
+    public static void main(String[] arguments) {
+      var dataSource = new org.postgresql.ds.PGSimpleDataSource();
+      dataSource.setUrl(arguments[0]);
+      dataSource.setUser(arguments[1]);
+      System.out.println("installing");
+      PgOnce.using(dataSource).install(CHANNEL);
+    }
+  }
+
+  @Test
+  void h83_anOlderLibraryLeavesANewerSchemaAlone(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    database.execute("insert into pgonce.schema_version (version) values (99)");
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    assertThat(database.queryLong("select max(version) from pgonce.schema_version")).isEqualTo(99);
+  }
+
+  @Test
+  void sql_theMigrationAsPrintedGivesTheSameSchemaAsTheLibrary(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    var byLibrary = fingerprint(database);
+    database.execute("drop schema pgonce cascade");
+    // Twice: each file may run again without harm.
+    database.execute(PgOnce.migration(CHANNEL));
+    database.execute(PgOnce.migration(CHANNEL));
+    assertThat(fingerprint(database)).isEqualTo(byLibrary);
+  }
+
+  @Test
+  void sql_aRoleThatMayCreateRolesAndSchemasInstallsWithoutBeingSuperuser(TestDatabase database)
+      throws Exception {
+    var migrator = database.loginRole("migrator");
+    database.execute(
+        "alter role \"%s\" createrole; grant create on database %s to \"%s\""
+            .formatted(migrator.user(), database.name(), migrator.user()));
+    // On a server where the roles are there already, whoever made them lets the migrator act as the
+    // owner.
+    database.execute(
+        "do $$ begin create role pgonce_owner nologin; exception when duplicate_object then null; end $$");
+    database.execute("grant pgonce_owner to \"" + migrator.user() + "\"" + " with admin option");
+    PgOnce.using(migrator.dataSource()).install(CHANNEL);
+    assertThat(
+            database.queryString(
+                "select nspowner::regrole::text from pg_namespace where nspname = 'pgonce'"))
+        .isEqualTo("pgonce_owner");
+    assertThat(
+            database.queryLong(
+                "select count(*) from pg_roles where rolname = 'pgonce_owner' and rolcanlogin"))
+        .isZero();
+  }
+
+  @Test
+  void sql_whoMayNotInstallIsTold(TestDatabase database) throws Exception {
+    var nobody = database.loginRole("nobody");
+    assertThatThrownBy(() -> PgOnce.using(nobody.dataSource()).install(CHANNEL))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot install [orders], nothing was changed")
+        .hasMessageContaining("permission denied");
+  }
+
+  @Test
+  void sql_uninstallLeavesNothing(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    try (var in = InstallTest.class.getResourceAsStream("/org/pgonce/sql/uninstall.sql")) {
+      database.execute(new String(in.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8));
+    }
+    assertThat(database.queryString("select to_regnamespace('pgonce')::text")).isNull();
+  }
+
+  @Test
+  void sql_noFunctionIsForPublicAndEachPinsItsSearchPath(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(CHANNEL);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(p.oid::regprocedure::text, ', ') from pg_proc p
+                 where p.pronamespace = 'pgonce'::regnamespace
+                   and (p.proowner <> 'pgonce_owner'::regrole
+                     or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'])
+                """))
+        .isNull();
+  }
+
+  /** Everything in the schema, with its definition and rights. */
+  private static String fingerprint(TestDatabase database) throws SQLException {
+    return database.queryString(
+        """
+        select string_agg(line, e'\\n' order by line) from (
+          select pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') from pg_proc p where p.pronamespace = 'pgonce'::regnamespace
+          union all
+          select c.relname || c.relkind::text || coalesce(c.relacl::text, '') || coalesce(pg_get_viewdef(c.oid), '') || coalesce(c.reloptions::text, '')
+            from pg_class c where c.relnamespace = 'pgonce'::regnamespace
+          union all
+          select a.attrelid::regclass::text || a.attname || format_type(a.atttypid, a.atttypmod) from pg_attribute a
+            join pg_class c on c.oid = a.attrelid where c.relnamespace = 'pgonce'::regnamespace and a.attnum > 0
+        ) as s (line)
+        """);
+  }
+}

@@ -1,0 +1,80 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A channel that code publishes to: the shortest way through the library. */
+@PgTest
+class PublishAndListenTest {
+
+  record Greeting(long id, String text) {}
+
+  static final Channel<Greeting> GREETINGS = Channel.of("greetings", Greeting.class);
+
+  @Test
+  void example_publishInYourTransactionAndHandleOnce(TestDatabase database) throws Exception {
+    database.execute("create table heard (id bigint, words text)");
+    var dataSource = database.pooled(8);
+    try (var pgonce = PgOnce.using(dataSource)) {
+      pgonce.install(GREETINGS);
+      pgonce.listen(
+          GREETINGS,
+          (greeting, tx) ->
+              tx.update(
+                  "insert into heard values (?, ?)",
+                  greeting.payload().id(),
+                  greeting.payload().text()));
+      pgonce.start();
+
+      try (var connection = dataSource.getConnection()) {
+        pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
+        pgonce.publishAll(
+            connection, GREETINGS, List.of(new Greeting(2, "again"), new Greeting(3, "again")));
+      }
+
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .untilAsserted(
+              () ->
+                  assertThat(
+                          database.queryString(
+                              "select string_agg(words, ',' order by id) from heard"))
+                      .isEqualTo("hello,again,again"));
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(() -> database.queryLong("select count(*) from pgonce.notification") == 0);
+    }
+  }
+
+  @Test
+  void s02_broadcastReachesEveryListenerThatIsUp(TestDatabase database) throws Exception {
+    var channel = Channel.of("news", String.class, Mode.BROADCAST);
+    var heard = new CopyOnWriteArrayList<String>();
+    var long5000 = "ä".repeat(50_000);
+    var dataSource = database.pooled(8);
+    try (var one = PgOnce.using(dataSource);
+        var two = PgOnce.using(dataSource)) {
+      one.install(channel);
+      one.listen(channel, (news, tx) -> heard.add("one " + news.payload())).start();
+      two.listen(channel, (news, tx) -> heard.add("two " + news.payload())).start();
+      try (var connection = dataSource.getConnection()) {
+        one.publish(connection, channel, "a");
+        one.publish(connection, channel, long5000);
+      }
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .untilAsserted(
+              () ->
+                  assertThat(heard)
+                      .containsExactlyInAnyOrder(
+                          "one a", "two a", "one " + long5000, "two " + long5000));
+    }
+  }
+}

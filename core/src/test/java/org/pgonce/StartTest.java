@@ -1,0 +1,410 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.pgonce.Stage.ORDERS;
+import static org.pgonce.Stage.QUICK;
+import static org.pgonce.Stage.SOON;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.testkit.FaultProxy;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/** What a listener says at its start, what it finds there, and how it ends. */
+@PgTest
+class StartTest {
+
+  private Stage stage;
+
+  @BeforeEach
+  void setUp(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+  }
+
+  @AfterEach
+  void tearDown() {
+    stage.close();
+  }
+
+  @Test
+  void s03_whatWasStoredWhileNobodyListenedIsHandledAfterTheStart() throws Exception {
+    stage.publish(500);
+    stage.pgonce().listen(ORDERS, Stage::effect).start();
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(500)).isTrue();
+  }
+
+  @Test
+  void s03_pollingAloneFindsEverything() throws Exception {
+    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).wakeUpBy());
+    pgonce.listen(ORDERS, Stage::effect).start();
+    assertThat(pgonce.status().hearsBy()).isEqualTo("polling");
+    stage.publish(20);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(20)).isTrue();
+  }
+
+  @Test
+  void example_severalListenersShareTheWork() throws Exception {
+    for (var i = 0; i < 4; i++) {
+      stage.pgonce().listen(ORDERS, Stage::effect).start();
+    }
+    stage.publish(1_000);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(1_000)).isTrue();
+    assertThat(stage.database.queryLong("select listeners from pgonce.channel_status"))
+        .isEqualTo(4);
+  }
+
+  @Test
+  void h34_aMissingRightIsNamedAtTheStart() throws Exception {
+    var role = stage.database.loginRole("worker");
+    var pgonce = stage.pgonce(role.dataSource());
+    pgonce.listen(ORDERS, Stage::effect);
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining(
+            "role "
+                + role.user()
+                + " may not use the schema pgonce: GRANT pgonce_listener TO "
+                + role.user())
+        .hasMessageContaining("may not execute pgonce.claim(integer,integer,boolean)");
+  }
+
+  @Test
+  void h34_aForcedRowLevelPolicyIsNamedAtTheStart() throws Exception {
+    stage.database.execute(
+        "alter table pgonce.notification enable row level security; alter table pgonce.notification force row level security");
+    var pgonce = stage.pgonce();
+    pgonce.listen(ORDERS, Stage::effect);
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("row-level security is forced on pgonce.notification");
+  }
+
+  @Test
+  void h34_theListenerRoleSufficesForEverythingAListenerDoes() throws Exception {
+    var role = stage.database.loginRole("worker", "pgonce_listener");
+    stage.database.execute("grant insert on effect to \"" + role.user() + "\"");
+    var pgonce = stage.pgonce(role.pooled(4));
+    pgonce
+        .listen(
+            ORDERS,
+            QUICK.withMaxAttempts(2).withHandlerTimeout(Duration.ofMillis(500)),
+            (order, tx) -> {
+              Stage.effect(order, tx);
+              if (order.payload().id() == 1) {
+                throw new IllegalStateException("always");
+              }
+              if (order.payload().id() == 2) {
+                tx.query("select pg_sleep(100)", row -> 1);
+              }
+            })
+        .start();
+    stage.publish(4);
+    await().atMost(SOON).until(() -> stage.waiting() == 0 && stage.deadLetters() == 2);
+    assertThat(stage.effects()).isEqualTo(2);
+  }
+
+  @Test
+  void h64_errorsOfTheDatabaseAreClearAtTheStart() throws Exception {
+    var wrongPassword = stage.database.loginRole("worker", "pgonce_listener").dataSource();
+    wrongPassword.setPassword("wrong");
+    var noSuchDatabase = stage.database.dataSource();
+    noSuchDatabase.setDatabaseName("nowhere");
+    var nobodyThere = new PGSimpleDataSource();
+    nobodyThere.setServerNames(new String[] {"127.0.0.1"});
+    nobodyThere.setPortNumbers(new int[] {1});
+    for (var expected :
+        Map.of(
+                wrongPassword,
+                "password authentication failed",
+                noSuchDatabase,
+                "database \"nowhere\" does not exist",
+                nobodyThere,
+                "refused")
+            .entrySet()) {
+      var pgonce = stage.pgonce(expected.getKey());
+      pgonce.listen(ORDERS, Stage::effect);
+      assertThatThrownBy(pgonce::start)
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("cannot start to listen")
+          .hasMessageContaining(expected.getValue());
+      assertThatThrownBy(() -> pgonce.install(ORDERS))
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining(expected.getValue());
+    }
+  }
+
+  @Test
+  void h64_aWrongListenAddressThatWasGivenIsAnErrorAtTheStart() throws Exception {
+    var address =
+        new ListenAddress(
+            stage.database.host(),
+            stage.database.port(),
+            "nowhere",
+            stage.database.user(),
+            null,
+            Map.of());
+    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).listenAddress(address));
+    pgonce.listen(ORDERS, Stage::effect);
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("nowhere");
+  }
+
+  @Test
+  void h64_anExhaustedPoolIsSurvived() throws Exception {
+    var pool = stage.database.pooled(2);
+    pool.setConnectionTimeout(250);
+    var pgonce = stage.pgonce(pool);
+    pgonce.listen(ORDERS, QUICK.withConcurrency(2), Stage::effect).start();
+    try (var one = pool.getConnection();
+        var two = pool.getConnection()) {
+      assertThat(one).isNotSameAs(two);
+      stage.publish(10);
+      await()
+          .atMost(SOON)
+          .until(() -> pool.getHikariPoolMXBean().getThreadsAwaitingConnection() > 0);
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(10)).isTrue();
+  }
+
+  @Test
+  void h63_aCommitBetweenListenAndTheFirstScanIsNotLostAndNotLate() throws Exception {
+    // Many starts while a writer commits all the time: whatever falls between the two must not wait
+    // for the slow scan.
+    for (var round = 0; round < 5; round++) {
+      var stop = new CountDownLatch(1);
+      var written = new AtomicInteger();
+      var writer =
+          new Thread(
+              () -> {
+                try (var connection = stage.dataSource.getConnection()) {
+                  while (stop.getCount() > 0) {
+                    Publisher.standard()
+                        .publish(
+                            connection, ORDERS, new Stage.Order(written.incrementAndGet(), "x"));
+                  }
+                } catch (SQLException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      writer.start();
+      try (var pgonce =
+          PgOnce.builder(stage.dataSource).pollInterval(Duration.ofHours(1)).build()) {
+        pgonce.listen(ORDERS, QUICK.withConcurrency(1), Stage::effect).start();
+        stop.countDown();
+        writer.join();
+        await().atMost(Duration.ofSeconds(20)).until(() -> stage.waiting() == 0);
+      }
+      assertThat(stage.eachOnce(written.get())).isTrue();
+      stage.database.execute("truncate effect");
+    }
+  }
+
+  @Test
+  void h85_stopDrainsTheHandlersThatRunAndTakesNoMore() throws Exception {
+    var inside = new CountDownLatch(2);
+    var goOn = new CountDownLatch(1);
+    var pgonce = stage.pgonce();
+    pgonce
+        .listen(
+            ORDERS,
+            QUICK.withConcurrency(2),
+            (order, tx) -> {
+              inside.countDown();
+              goOn.await();
+              Stage.effect(order, tx);
+            })
+        .start();
+    stage.publish(10);
+    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    var stopping = new Thread(() -> pgonce.close());
+    stopping.start();
+    await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
+    goOn.countDown();
+    stopping.join(10_000);
+    assertThat(pgonce.status().state()).isEqualTo(Status.State.STOPPED);
+    assertThat(stage.effects()).isEqualTo(2);
+    assertThat(stage.waiting()).isEqualTo(8);
+    assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
+  }
+
+  @Test
+  void h85_handlersThatOverrunTheStopAreReleasedUncounted() throws Exception {
+    var inside = new CountDownLatch(1);
+    var pgonce = stage.pgonce();
+    pgonce
+        .listen(
+            ORDERS,
+            QUICK,
+            (order, tx) -> {
+              Stage.effect(order, tx);
+              inside.countDown();
+              new CountDownLatch(1).await();
+            })
+        .start();
+    stage.publish(1);
+    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    var begun = System.nanoTime();
+    assertThat(pgonce.stop(Duration.ofMillis(200))).isFalse();
+    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(10));
+    await()
+        .atMost(SOON)
+        .until(
+            () -> stage.database.queryLong("select count(*) from pgonce.claim(1, 1, false)") == 1);
+    assertThat(stage.effects()).isZero();
+    assertThat(stage.deadLetters()).isZero();
+  }
+
+  @Test
+  void scan_wakesOnlyWhereThereIsWork() throws Exception {
+    var pgonce = stage.pgonce();
+    pgonce.listen(ORDERS, Stage::effect).start();
+    var scans = new HashSet<String>();
+    await()
+        .atMost(SOON)
+        .until(
+            () ->
+                scans.add(
+                        stage.database.queryString(
+                            "select max(seen_at)::text from pgonce.listener"))
+                    && scans.size() > 3);
+    assertThat(pgonce.status().channels().get(0).claims()).isZero();
+    stage.publish(1);
+    stage.awaitNothingWaits();
+    assertThat(pgonce.status().channels().get(0).claims()).isBetween(1L, 3L);
+  }
+
+  @Test
+  void h87_listeningToAnUnknownChannelSaysSo() {
+    var pgonce = stage.pgonce();
+    pgonce.listen(Channel.of("unheard.of", String.class), (order, tx) -> {});
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("channel unheard.of is not installed: call PgOnce.install");
+  }
+
+  @Test
+  void changedMode_isRefusedWithTheMigrationThatMendsIt() throws Exception {
+    var changed = Channel.of("orders", Stage.Order.class, Mode.BROADCAST);
+    var pgonce = stage.pgonce();
+    pgonce.listen(changed, (order, tx) -> {});
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining(
+            "installed with mode \"EXACTLY_ONCE\", but defined with \"BROADCAST\"")
+        .hasMessageContaining("SELECT pgonce.change_mode('orders', 'BROADCAST');");
+    assertThatThrownBy(() -> pgonce.install(changed))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("pgonce.change_mode");
+    stage.publish(1);
+    assertThatThrownBy(
+            () -> stage.database.execute("select pgonce.change_mode('orders', 'BROADCAST')"))
+        .hasMessageContaining("still holds 1");
+    stage.database.execute(
+        "delete from pgonce.notification; select pgonce.change_mode('orders', 'BROADCAST')");
+    pgonce.install(changed).start();
+  }
+
+  @Test
+  void h31_aFloodOfForgedNotifyIsOnlyAWakeUp() throws Exception {
+    var pgonce = stage.pgonce().listen(ORDERS, Stage::effect).start();
+    try (var connection = stage.dataSource.getConnection();
+        var statement = connection.prepareStatement("select pg_notify('pgonce_orders', ?)")) {
+      for (var i = 0; i < 5_000; i++) {
+        statement.setString(1, "forged " + i);
+        statement.execute();
+      }
+    }
+    assertThat(stage.effects()).isZero();
+    stage.publish(10);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(10)).isTrue();
+    // Far fewer claims than wake-ups.
+    assertThat(pgonce.status().channels().get(0).claims()).isLessThan(2_500);
+  }
+
+  @Test
+  void h42_whateverThePoolHandsOutIsMadeFitAndGivenBackAsItWas() throws Exception {
+    for (var setting :
+        new String[] {"read-only", "repeatable read", "autocommit off", "search_path and role"}) {
+      stage.database.execute("truncate effect");
+      var pool = new HikariDataSource();
+      pool.setDataSource(stage.database.dataSource());
+      pool.setMaximumPoolSize(3);
+      switch (setting) {
+        case "read-only" -> pool.setReadOnly(true);
+        case "repeatable read" -> pool.setTransactionIsolation("TRANSACTION_REPEATABLE_READ");
+        case "autocommit off" -> pool.setAutoCommit(false);
+        default -> {
+          stage.database.execute(
+              "create schema elsewhere; create table elsewhere.effect (id bigint, note text)");
+          pool.setConnectionInitSql(
+              "set search_path = elsewhere, public; set role pgonce_listener");
+          stage.database.execute(
+              "grant usage on schema elsewhere to pgonce_listener; grant all on elsewhere.effect to pgonce_listener");
+        }
+      }
+      try (var pgonce = PgOnce.builder(pool).pollInterval(Duration.ofMillis(500)).build()) {
+        pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+        stage.publish(20);
+        stage.awaitNothingWaits();
+      }
+      var table = setting.startsWith("search_path") ? "elsewhere.effect" : "effect";
+      assertThat(stage.database.queryLong("select count(distinct id) from " + table))
+          .as(setting)
+          .isEqualTo(20);
+      try (var connection = pool.getConnection()) {
+        assertThat(connection.isReadOnly()).isEqualTo(setting.equals("read-only"));
+        assertThat(connection.getAutoCommit()).isEqualTo(!setting.equals("autocommit off"));
+      }
+      pool.close();
+    }
+  }
+
+  @Test
+  void h60_whileNothingIsHeardPollingGoesOnAndItHearsAgain() throws Exception {
+    try (var proxy = FaultProxy.to(stage.database)) {
+      var address =
+          new ListenAddress(
+              proxy.host(),
+              proxy.port(),
+              stage.database.name(),
+              stage.database.user(),
+              null,
+              Map.of());
+      var pgonce =
+          stage.pgonce(
+              PgOnce.builder(stage.dataSource)
+                  .listenAddress(address)
+                  .heartbeat(Duration.ofMillis(200), Duration.ofMillis(300)));
+      pgonce.listen(ORDERS, Stage::effect).start();
+      assertThat(pgonce.status().hearsBy()).isEqualTo("pgjdbc-ng");
+      proxy.silence();
+      stage.publish(5);
+      stage.awaitNothingWaits();
+      await().atMost(SOON).until(() -> pgonce.status().deafReason() != null);
+      proxy.pass();
+      await().atMost(SOON).until(() -> pgonce.status().deafReason() == null);
+      assertThat(pgonce.status().reconnects()).isGreaterThanOrEqualTo(1);
+      assertThat(stage.eachOnce(5)).isTrue();
+    }
+  }
+}

@@ -1,0 +1,74 @@
+package org.pgonce.internal.deliver;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * A row that is claimed in an open transaction, and the guard over that transaction's connection.
+ * Table {@code item} has the row, table {@code effect} is the handler's.
+ */
+record ClaimedRow(TestDatabase database, Connection real, GuardedConnection guard)
+    implements AutoCloseable {
+
+  static final Duration PATIENCE = Duration.ofMillis(400);
+
+  static ClaimedRow in(TestDatabase database, Source source) throws SQLException {
+    database.execute(
+        """
+        CREATE TABLE item (id int PRIMARY KEY);
+        CREATE TABLE effect (id int PRIMARY KEY);
+        INSERT INTO item VALUES (1)
+        """);
+    var real = source.of(database).getConnection();
+    real.setAutoCommit(false);
+    try (var statement = real.createStatement()) {
+      statement.executeQuery("SELECT id FROM item FOR UPDATE SKIP LOCKED").close();
+    }
+    return new ClaimedRow(
+        database, real, GuardedConnection.over(real, "channel \"item\", id 1", PATIENCE));
+  }
+
+  Connection handlers() {
+    return guard.connection();
+  }
+
+  /** Runs SQL as the handler would. */
+  void handle(String sql) throws SQLException {
+    try (var statement = handlers().createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** Settles as pgonce would. */
+  void deleteAndCommit() throws SQLException {
+    try (var statement = real.createStatement()) {
+      if (statement.executeUpdate("DELETE FROM item WHERE id = 1") != 1) {
+        throw new SQLException("the claimed row is gone");
+      }
+    }
+    real.commit();
+  }
+
+  long effects() throws SQLException {
+    return database.queryLong("SELECT count(*) FROM effect");
+  }
+
+  /** How many rows another process could claim now. */
+  long claimableElsewhere() throws SQLException {
+    return database.queryLong(
+        "WITH free AS (SELECT id FROM item FOR UPDATE SKIP LOCKED) SELECT count(*) FROM free");
+  }
+
+  @Override
+  public void close() throws SQLException {
+    if (!real.isClosed()) {
+      try {
+        real.rollback();
+      } finally {
+        real.close();
+      }
+    }
+  }
+}

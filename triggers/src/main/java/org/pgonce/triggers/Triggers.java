@@ -1,0 +1,102 @@
+package org.pgonce.triggers;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.pgonce.PgOnceException;
+import org.pgonce.triggers.internal.install.ChannelRow;
+import org.pgonce.triggers.internal.install.Installer;
+import org.pgonce.triggers.internal.install.Planner;
+import org.pgonce.triggers.internal.install.TriggerFeed;
+
+/**
+ * The life of trigger channels in a database, step by step and on a connection of the caller's.
+ * {@link org.pgonce.PgOnce#install} and {@link org.pgonce.PgOnce#start} do the same as {@link
+ * #apply} and {@link #check}, on a connection of their own.
+ *
+ * <p>Safe for use by several threads, as far as their connections are different ones.
+ */
+public final class Triggers {
+
+  private Triggers() {}
+
+  /**
+   * Compares definitions and database, read-only. Takes no lock on the tables.
+   *
+   * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}, {@code
+   *     pgonce_admin} or {@code pgonce_listener} where the schema is there
+   */
+  public static Plan plan(Connection connection, TriggerChannel<?>... channels)
+      throws SQLException {
+    var plans = new ArrayList<Plan>();
+    for (var channel : channels) {
+      plans.add(new Planner(connection, channel, feed(channel)).plan());
+    }
+    return new Plan(
+        plans.stream().flatMap(plan -> plan.changes().stream()).toList(),
+        plans.stream().flatMap(plan -> plan.obstacles().stream()).toList(),
+        plans.stream().flatMap(plan -> plan.warnings().stream()).toList());
+  }
+
+  /**
+   * Makes the database as the channels are defined, within the caller's transaction, and neither
+   * commits nor rolls it back. The schema must be there. Idempotent: no lock on a table is taken if
+   * its channel is there. Otherwise a table's lock is tried for some 6 s, and makes its writers
+   * wait for 1.5 s at most; other locks are waited for as lock_timeout says.
+   *
+   * @throws PgOnceException if table and definition do not go together, rights are missing, or the
+   *     table is in use; roll back then
+   * @throws IllegalStateException if the connection is in autocommit
+   */
+  public static void apply(Connection transaction, TriggerChannel<?>... channels)
+      throws SQLException {
+    requireTransaction(transaction, "apply");
+    for (var channel : channels) {
+      ChannelRow.install(transaction, channel);
+      channel.feed().install(transaction, channel);
+    }
+  }
+
+  /**
+   * In what the database differs from the definitions, as {@link org.pgonce.PgOnce#start} finds it:
+   * one line per difference, with what to do. Read-only.
+   */
+  public static List<String> check(Connection connection, TriggerChannel<?>... channels)
+      throws SQLException {
+    var problems = new ArrayList<String>();
+    for (var channel : channels) {
+      problems.addAll(ChannelRow.of(connection, channel).problems());
+      problems.addAll(channel.feed().problems(connection, channel));
+    }
+    return problems;
+  }
+
+  /**
+   * Removes triggers, functions and channels, with all notifications that wait in them, within the
+   * caller's transaction. Waits for whoever uses the tables, readers too, as {@link #apply} does.
+   * What is not there is no error.
+   *
+   * @throws PgOnceException if a table is in use; roll back then
+   * @throws IllegalStateException if the connection is in autocommit
+   */
+  public static void drop(Connection transaction, TriggerChannel<?>... channels)
+      throws SQLException {
+    requireTransaction(transaction, "drop");
+    for (var channel : channels) {
+      new Installer(transaction, feed(channel).capture()).drop();
+      ChannelRow.drop(transaction, channel);
+    }
+  }
+
+  private static TriggerFeed feed(TriggerChannel<?> channel) {
+    return (TriggerFeed) channel.feed();
+  }
+
+  private static void requireTransaction(Connection connection, String what) throws SQLException {
+    if (connection.getAutoCommit()) {
+      throw new IllegalStateException(
+          what + " needs a transaction, so that it happens as a whole: call setAutoCommit(false)");
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package org.pgonce.triggers.internal.catalog;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/**
+ * A row of pg_type.
+ *
+ * @param name as format_type writes it
+ * @param kind typtype: b, c, d, e, p, r, m
+ * @param base of a domain, else 0
+ * @param element of a true array, else 0
+ * @param relation of a composite type, else 0
+ */
+record PgType(
+    String name,
+    Shape shape,
+    String kind,
+    long base,
+    int baseModifier,
+    boolean notNull,
+    long element,
+    long relation) {
+
+  // A true array type is the typarray of its element; int2vector and its like are not.
+  private static final String READ =
+      """
+      SELECT t.typname, n.nspname = 'pg_catalog', t.typtype::text, t.typbasetype::bigint, t.typtypmod, t.typnotnull,
+             (SELECT e.oid::bigint FROM pg_catalog.pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid),
+             t.typrelid::bigint, pg_catalog.format_type(t.oid, CAST(? AS integer)),
+             EXISTS (SELECT FROM pg_catalog.pg_cast x
+                      WHERE x.castsource = t.oid AND x.casttarget = 'pg_catalog.json'::pg_catalog.regtype AND x.castmethod = 'f')
+        FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+       WHERE t.oid = CAST(CAST(? AS bigint) AS oid)
+      """;
+
+  static PgType read(Connection connection, long oid, int modifier) throws SQLException {
+    try (var statement = connection.prepareStatement(READ)) {
+      statement.setInt(1, modifier);
+      statement.setLong(2, oid);
+      try (var row = statement.executeQuery()) {
+        if (!row.next()) {
+          throw new SQLException("type " + oid + " was dropped while its table was read");
+        }
+        var kind = row.getString(3);
+        var element = row.getLong(7);
+        var shape = shape(row.getString(1), row.getBoolean(2), kind, row.getBoolean(10));
+        return new PgType(
+            row.getString(9),
+            element == 0 ? shape : Shape.ARRAY,
+            kind,
+            row.getLong(4),
+            row.getInt(5),
+            row.getBoolean(6),
+            element,
+            row.getLong(8));
+      }
+    }
+  }
+
+  private static Shape shape(String name, boolean builtIn, String kind, boolean castToJson) {
+    // In the order of row_to_json: a row type is never cast.
+    if (kind.equals("c")) {
+      return Shape.COMPOSITE;
+    }
+    if (builtIn) {
+      return Shape.ofBuiltIn(name);
+    }
+    if (castToJson) {
+      return Shape.UNKNOWN;
+    }
+    if (kind.equals("e")) {
+      return Shape.ENUM;
+    }
+    return name.equals("citext") ? Shape.TEXT : Shape.STRING;
+  }
+}

@@ -1,0 +1,72 @@
+package org.pgonce.triggers.internal.catalog;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.triggers.TableName;
+
+/**
+ * What kind of thing a table is, as far as its trigger minds.
+ *
+ * @param kind relkind of pg_class
+ * @param persistence relpersistence of pg_class
+ * @param partition whether it is a partition of another
+ * @param hasChildren whether it has partitions, or tables that inherit from it
+ */
+public record TableForm(
+    String kind, String persistence, boolean partition, boolean rowSecurity, boolean hasChildren) {
+
+  /** Why no trigger channel can be on it; null if it can. */
+  public @Nullable String obstacle(TableName name) {
+    if ("pgonce".equals(name.schema())) {
+      return "table %s is pgonce's own: what it stores would be stored again, without end"
+          .formatted(name);
+    }
+    if (persistence.equals("t")) {
+      return "table %s is temporary, seen by one session only: watch a permanent table"
+          .formatted(name);
+    }
+    if (partition) {
+      return "table %s is a partition: a trigger on it misses the rows that are inserted through its parent. Watch the parent"
+          .formatted(name);
+    }
+    return switch (kind) {
+      case "r", "p" -> null;
+      case "v" ->
+          "%s is a view: watch the table behind it, which also sees what is inserted through the view"
+              .formatted(name);
+      case "m" ->
+          "%s is a materialized view, which no statement inserts into: watch the tables behind it"
+              .formatted(name);
+      case "f" ->
+          "%s is a foreign table, whose rows other servers insert unseen: watch it where it lives"
+              .formatted(name);
+      default -> "%s is no table".formatted(name);
+    };
+  }
+
+  /** What a channel on it does that one may not expect. */
+  public List<String> warnings(TableName name) {
+    var warnings = new ArrayList<String>();
+    if (kind.equals("p")) {
+      warnings.add(
+          "table %s is partitioned: rows that are inserted into a partition by its own name make no notification"
+              .formatted(name));
+    } else if (hasChildren) {
+      warnings.add(
+          "other tables inherit from table %s: rows that are inserted into them make no notification"
+              .formatted(name));
+    }
+    if (persistence.equals("u")) {
+      warnings.add(
+          "table %s is unlogged: a crash of the server empties it, and leaves the notifications of its rows"
+              .formatted(name));
+    }
+    if (rowSecurity) {
+      warnings.add(
+          "table %s has row-level security: notifications hold its whole rows, whatever its policies hide"
+              .formatted(name));
+    }
+    return warnings;
+  }
+}

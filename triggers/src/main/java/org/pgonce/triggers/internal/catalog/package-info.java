@@ -1,0 +1,5 @@
+/** What the database has: tables, columns, and the functions and triggers of channels. */
+@NullMarked
+package org.pgonce.triggers.internal.catalog;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,24 @@
+package org.pgonce.triggers.internal.definition;
+
+import org.pgonce.triggers.TableName;
+
+/** Names and texts in SQL. */
+public final class Quoted {
+
+  private Quoted() {}
+
+  public static String identifier(String name) {
+    return '"' + name.replace("\"", "\"\"") + '"';
+  }
+
+  public static String table(TableName name) {
+    var schema = name.schema();
+    return (schema == null ? "" : identifier(schema) + ".") + identifier(name.table());
+  }
+
+  /** Means the same whatever standard_conforming_strings says. */
+  public static String literal(String text) {
+    var quoted = "'" + text.replace("'", "''") + "'";
+    return text.indexOf('\\') < 0 ? quoted : "E" + quoted.replace("\\", "\\\\");
+  }
+}

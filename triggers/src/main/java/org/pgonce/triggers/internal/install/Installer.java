@@ -1,0 +1,141 @@
+package org.pgonce.triggers.internal.install;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.pgonce.PgOnceException;
+import org.pgonce.triggers.internal.catalog.WatchedTable;
+import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.CaptureTrigger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes function and trigger as defined, in the caller's transaction. */
+public final class Installer {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Installer.class);
+
+  // Two that create the same function at once: the second fails with «tuple concurrently updated».
+  private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(" + lockKey() + ")";
+
+  private final Connection transaction;
+  private final Capture capture;
+
+  public Installer(Connection transaction, Capture capture) {
+    this.transaction = transaction;
+    this.capture = capture;
+  }
+
+  /** One for all channels of a database: "pgonce" in ASCII, and 1. */
+  public static long lockKey() {
+    return 123588112901990L;
+  }
+
+  /**
+   * Does what is to be done, and nothing if nothing is: then no lock is taken.
+   *
+   * @throws PgOnceException if table and definition do not go together, or rights are missing, or
+   *     the table is locked by others
+   */
+  public void install() throws SQLException {
+    var state = State.of(transaction, capture);
+    refuse(Suitability.obstacles(transaction, capture, state));
+    if (isDone(state)) {
+      return;
+    }
+    lock();
+    state = State.of(transaction, capture);
+    var table = state.table();
+    if (table == null) {
+      throw new PgOnceException(WatchedTable.missing(transaction, capture.table()));
+    }
+    refuse(obstacles(state, table));
+    if (new FunctionDrift(capture, state.function()).isToBeReplaced()) {
+      OwnerRole.during(transaction, this::createFunction);
+    }
+    if (new TriggerDrift(capture, state).isToBeReplaced()) {
+      new BoundedLock(transaction)
+          .run(
+              CaptureTrigger.create(capture, table.name()),
+              "create the trigger of channel " + capture.channel(),
+              new BoundedLock.Target(table.oid(), table.name().toString()),
+              false);
+    }
+    for (var warning : Suitability.warnings(table)) {
+      LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
+    }
+  }
+
+  /**
+   * Drops the function, and with it every trigger that runs it. Does nothing if it is not there.
+   */
+  public void drop() throws SQLException {
+    var state = State.of(transaction, capture);
+    if (state.function() == null) {
+      return;
+    }
+    lock();
+    var target =
+        state.triggers().stream()
+            .findFirst()
+            .map(BoundedLock.Target::of)
+            .orElse(new BoundedLock.Target(0, capture.table().toString()));
+    OwnerRole.during(
+        transaction,
+        () ->
+            new BoundedLock(transaction)
+                .run(
+                    CaptureFunction.drop(capture),
+                    "drop the trigger of channel " + capture.channel(),
+                    target,
+                    true));
+  }
+
+  List<String> obstacles(State state, WatchedTable table) throws SQLException {
+    var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, table));
+    var function = state.function();
+    if (function != null && !function.owner().equals(FunctionDrift.OWNER)) {
+      obstacles.addAll(new FunctionDrift(capture, function).problems());
+    }
+    var elsewhere = new TriggerDrift(capture, state).obstacle();
+    if (elsewhere != null) {
+      obstacles.add(elsewhere);
+    }
+    return obstacles;
+  }
+
+  private void lock() throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(LOCK);
+    } catch (SQLException e) {
+      if (!BoundedLock.LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+        throw e;
+      }
+      throw new PgOnceException(
+          "pgonce cannot install channel %s, nothing was changed: another installation in this database has not ended within lock_timeout; try again"
+              .formatted(capture.channel()),
+          e);
+    }
+  }
+
+  private boolean isDone(State state) {
+    return !new FunctionDrift(capture, state.function()).isToBeReplaced()
+        && !new TriggerDrift(capture, state).isToBeReplaced();
+  }
+
+  private void createFunction() throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(CaptureFunction.create(capture));
+    }
+  }
+
+  private void refuse(List<String> obstacles) {
+    if (!obstacles.isEmpty()) {
+      throw new PgOnceException(
+          "pgonce cannot install channel %s, nothing was changed:\n- %s"
+              .formatted(capture.channel(), String.join("\n- ", obstacles)));
+    }
+  }
+}

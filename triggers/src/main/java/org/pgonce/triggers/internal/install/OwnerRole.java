@@ -1,0 +1,39 @@
+package org.pgonce.triggers.internal.install;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/** Acts as pgonce_owner for a while, within a transaction. */
+final class OwnerRole {
+
+  private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
+  private static final String SET_ROLE = "SELECT pg_catalog.set_config('role', ?, true)";
+
+  private OwnerRole() {}
+
+  /** Statements of the transaction. */
+  @FunctionalInterface
+  interface Statements {
+    void run() throws SQLException;
+  }
+
+  /** If the statements fail, the rollback of the transaction brings the role back. */
+  static void during(Connection transaction, Statements statements) throws SQLException {
+    String before;
+    try (var statement = transaction.createStatement();
+        var row = statement.executeQuery(ROLE)) {
+      row.next();
+      before = row.getString(1);
+    }
+    set(transaction, FunctionDrift.OWNER);
+    statements.run();
+    set(transaction, before);
+  }
+
+  private static void set(Connection transaction, String role) throws SQLException {
+    try (var statement = transaction.prepareStatement(SET_ROLE)) {
+      statement.setString(1, role);
+      statement.execute();
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** Rows in, one notification each out: the shortest way through a trigger channel. */
+@PgTest
+class TriggerChannelTest {
+
+  record Author(long id, String name) {}
+
+  static final TriggerChannel<Author> AUTHOR_ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().build();
+
+  @Test
+  void s01_everyNewAuthorGetsOneFirstPost(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create table author (id bigint generated always as identity primary key, name text not null);
+        create table post (author_id bigint not null, content text not null)
+        """);
+    try (var pgonce = PgOnce.using(database.pooled(8))) {
+      pgonce.install(AUTHOR_ADDED);
+      pgonce.listen(
+          AUTHOR_ADDED,
+          (added, tx) ->
+              tx.update(
+                  "insert into post (author_id, content) values (?, ?)",
+                  added.payload().id(),
+                  "Welcome, " + added.payload().name() + "!"));
+      pgonce.start();
+
+      database.execute(
+          "insert into author (name) select 'author ' || g from generate_series(1, 100) g");
+
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .untilAsserted(
+              () -> assertThat(database.queryLong("select count(*) from post")).isEqualTo(100));
+      assertThat(
+              database.queryLong(
+                  "select count(*) from author a join post p on p.author_id = a.id and p.content = 'Welcome, ' || a.name || '!'"))
+          .isEqualTo(100);
+    }
+  }
+}
