@@ -8,6 +8,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
@@ -74,13 +76,7 @@ class InstallTest {
         var process = start(database)) {
       // Schema, channel and function are made by now, and it waits for the writer to create the
       // trigger.
-      await()
-          .atMost(BOUND)
-          .until(
-              () ->
-                  database.queryLong(
-                          "select count(*) from pg_locks where not granted and mode = 'ShareRowExclusiveLock'")
-                      > 0);
+      awaitTableLockIsWanted(database);
       process.kill9();
       writer.commit();
     }
@@ -95,6 +91,52 @@ class InstallTest {
     assertThat(database.queryString("select to_regnamespace('pgonce')")).isNull();
     database.execute("insert into author values (2, 'Bob')");
     PgOnce.using(database.dataSource()).install(ADDED);
+  }
+
+  @Test
+  void h83_installationsThatNameChannelsInAnotherOrderDoNotDeadlock(TestDatabase database)
+      throws Exception {
+    var second =
+        TriggerChannel.on("author", InstallingProcess.Author.class)
+            .afterInsert()
+            .named("zz")
+            .build();
+    PgOnce.using(database.dataSource()).install();
+    try (var first = begin(database, "select 1")) {
+      Triggers.apply(first, ADDED);
+      var other =
+          CompletableFuture.runAsync(
+              () -> PgOnce.using(database.dataSource()).install(second, ADDED));
+      await()
+          .atMost(BOUND)
+          .until(() -> database.queryLong("select count(*) from pg_locks where not granted") > 0);
+      Triggers.apply(first, second);
+      first.commit();
+      other.get(30, TimeUnit.SECONDS);
+    }
+    assertThat(database.queryLong("select count(*) from pgonce.channel")).isEqualTo(2);
+  }
+
+  @Test
+  void installsThroughPgjdbcNgToo(TestDatabase database) throws Exception {
+    PgOnce.using(database.ngDataSource()).install(ADDED);
+    PgOnce.using(database.ngDataSource()).install(ADDED);
+
+    try (var connection = database.ngDataSource().getConnection()) {
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+      connection.setAutoCommit(false);
+      Triggers.drop(connection, ADDED);
+      Triggers.apply(connection, ADDED);
+      connection.commit();
+    }
+    database.execute("drop trigger pgonce_author_inserted on author");
+    try (var writer = begin(database, "insert into author values (1, 'Ann')")) {
+      var install =
+          CompletableFuture.runAsync(() -> PgOnce.using(database.ngDataSource()).install(ADDED));
+      awaitTableLockIsWanted(database);
+      writer.commit();
+      install.get(30, TimeUnit.SECONDS);
+    }
   }
 
   @Test
@@ -119,13 +161,7 @@ class InstallTest {
   void h84_aWriterThatEndsInTimeIsWaitedFor(TestDatabase database) throws Exception {
     try (var writer = begin(database, "insert into author values (1, 'Ann')");
         var process = start(database)) {
-      await()
-          .atMost(BOUND)
-          .until(
-              () ->
-                  database.queryLong(
-                          "select count(*) from pg_locks where not granted and mode = 'ShareRowExclusiveLock'")
-                      > 0);
+      awaitTableLockIsWanted(database);
       writer.commit();
 
       assertThat(process.awaitExit(BOUND)).describedAs("%s", process.lines()).isZero();
@@ -148,6 +184,16 @@ class InstallTest {
             database.queryString(
                 "select proowner::regrole from pg_proc where proname = 'capture_author_inserted'"))
         .isEqualTo("pgonce_owner");
+  }
+
+  private static void awaitTableLockIsWanted(TestDatabase database) {
+    await()
+        .atMost(BOUND)
+        .until(
+            () ->
+                database.queryLong(
+                        "select count(*) from pg_locks where not granted and mode = 'ShareRowExclusiveLock'")
+                    > 0);
   }
 
   private static Connection begin(TestDatabase database, String sql) throws SQLException {
