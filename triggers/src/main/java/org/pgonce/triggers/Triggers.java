@@ -3,7 +3,9 @@ package org.pgonce.triggers;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.pgonce.PgOnceException;
 import org.pgonce.triggers.internal.install.ChannelRow;
 import org.pgonce.triggers.internal.install.Installer;
@@ -52,7 +54,7 @@ public final class Triggers {
   public static void apply(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "apply");
-    for (var channel : channels) {
+    for (var channel : inOneOrder(channels)) {
       ChannelRow.install(transaction, channel);
       channel.feed().install(transaction, channel);
     }
@@ -83,10 +85,15 @@ public final class Triggers {
   public static void drop(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "drop");
-    for (var channel : channels) {
+    for (var channel : inOneOrder(channels)) {
       new Installer(transaction, feed(channel).capture()).drop();
       ChannelRow.drop(transaction, channel);
     }
+  }
+
+  /** Two that work on the same channels must not wait for each other. */
+  private static List<TriggerChannel<?>> inOneOrder(TriggerChannel<?>... channels) {
+    return Stream.of(channels).sorted(Comparator.comparing(TriggerChannel::name)).toList();
   }
 
   private static TriggerFeed feed(TriggerChannel<?> channel) {

@@ -2,6 +2,7 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Comparator;
 import java.util.List;
 import org.pgonce.Channel;
 
@@ -24,7 +25,8 @@ public final class Installation {
     var role = role(transaction);
     Schema.install(transaction);
     restoreRole(transaction, role);
-    for (var channel : channels) {
+    // In one order everywhere: two installations of the same channels must not wait for each other.
+    for (var channel : channels.stream().sorted(Comparator.comparing(Channel::name)).toList()) {
       try (var statement = transaction.prepareStatement(INSTALL_CHANNEL)) {
         statement.setString(1, channel.name());
         statement.setString(2, channel.mode().name());
