@@ -7,7 +7,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 import org.pgonce.PgOnceException;
-import org.pgonce.triggers.internal.install.ChannelRow;
+import org.pgonce.internal.store.Installation;
+import org.pgonce.internal.store.Installed;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
@@ -55,8 +56,7 @@ public final class Triggers {
       throws SQLException {
     requireTransaction(transaction, "apply");
     for (var channel : inOneOrder(channels)) {
-      ChannelRow.install(transaction, channel);
-      channel.feed().install(transaction, channel);
+      Installation.install(transaction, channel);
     }
   }
 
@@ -68,7 +68,7 @@ public final class Triggers {
       throws SQLException {
     var problems = new ArrayList<String>();
     for (var channel : channels) {
-      problems.addAll(ChannelRow.of(connection, channel).problems());
+      problems.addAll(Installed.lookUp(connection, channel).problems(channel));
       problems.addAll(channel.feed().problems(connection, channel));
     }
     return problems;
@@ -87,7 +87,7 @@ public final class Triggers {
     requireTransaction(transaction, "drop");
     for (var channel : inOneOrder(channels)) {
       new Installer(transaction, feed(channel).capture()).drop();
-      ChannelRow.drop(transaction, channel);
+      Installation.drop(transaction, channel);
     }
   }
 
