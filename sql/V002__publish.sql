@@ -43,8 +43,9 @@ DECLARE
 BEGIN
   SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%"', channel_name, current_database()
-      USING ERRCODE = 'undefined_object', HINT = 'Install it (PgOnce.install, or its printed migration) before anything is published to it.';
+    -- What to do stands in the message and not in a hint, here and elsewhere: pgjdbc-ng 0.8.9 drops hints.
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%": install it (PgOnce.install, or its printed migration) before anything is published to it',
+      channel_name, current_database() USING ERRCODE = 'undefined_object';
   END IF;
 
   IF channel.mode = 'BROADCAST' THEN

@@ -56,13 +56,24 @@ BEGIN
 END
 $$;
 
+-- A part of the payload of a claimed row, for drivers that cannot take all of it in one message. first counts characters from 1.
+CREATE OR REPLACE FUNCTION pgonce.payload_part(subscription integer, id bigint, was_scheduled boolean, first integer, characters integer)
+RETURNS text
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+  SELECT CASE WHEN was_scheduled
+    THEN (SELECT substr(s.payload::text, first, characters) FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = payload_part.id)
+    ELSE (SELECT substr(n.payload::text, first, characters) FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = payload_part.id)
+  END
+$$;
+
 -- Raised wherever a settled row is not there: deleted by hand, or claimed by nobody. Never taken for success.
 CREATE OR REPLACE FUNCTION pgonce.not_there(subscription integer, id bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  RAISE EXCEPTION 'pgonce: notification % of subscription % is no longer there', id, subscription
-    USING ERRCODE = 'PO001', HINT = 'It was deleted while it was claimed. The transaction is rolled back, so its handler had no effect.';
+  RAISE EXCEPTION 'pgonce: notification % of subscription % is no longer there: it was deleted while it was claimed, and its handler is undone', id, subscription
+    USING ERRCODE = 'PO001';
 END
 $$;
 

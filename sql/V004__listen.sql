@@ -28,8 +28,8 @@ AS $$
 BEGIN
   UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by WHERE l.id = listener;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'pgonce: listener % is not registered', listener
-      USING ERRCODE = 'PO002', HINT = 'It was silent for too long and was taken off the list; it registers again by itself.';
+    RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
+      USING ERRCODE = 'PO002';
   END IF;
   RETURN QUERY
     SELECT s.id,

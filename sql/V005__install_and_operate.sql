@@ -13,12 +13,12 @@ BEGIN
   INSERT INTO pgonce.channel (name, mode, feed) VALUES (channel_name, install_channel.mode, install_channel.feed) ON CONFLICT (name) DO NOTHING;
   SELECT c.* INTO STRICT channel FROM pgonce.channel c WHERE c.name = channel_name;
   IF channel.feed <> install_channel.feed THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%"', channel_name, channel.feed, install_channel.feed
-      USING ERRCODE = 'PO003', HINT = format('Give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%L);', channel_name);
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
+      channel_name, channel.feed, install_channel.feed, quote_literal(channel_name) USING ERRCODE = 'PO003';
   END IF;
   IF channel.mode <> install_channel.mode THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %', channel_name, channel.mode, install_channel.mode
-      USING ERRCODE = 'PO003', HINT = format('Migrate it with: SELECT pgonce.change_mode(%L, %L); then install again.', channel_name, install_channel.mode);
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %: migrate it with: SELECT pgonce.change_mode(%, %); then install again',
+      channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
   END IF;
   INSERT INTO pgonce.subscription (channel_id, name) SELECT channel.id, u.name FROM unnest(subscriptions) AS u (name)
   ON CONFLICT (channel_id, name) DO NOTHING;
@@ -38,13 +38,13 @@ BEGIN
       JOIN (SELECT n.subscription_id FROM pgonce.notification n UNION ALL SELECT d.subscription_id FROM pgonce.scheduled d) w ON w.subscription_id = s.id
      WHERE c.name = channel_name;
     IF waiting > 0 THEN
-      RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, which BROADCAST would never deliver', channel_name, waiting
-        USING ERRCODE = 'PO003', HINT = 'Let its listeners drain it first.';
+      RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, which BROADCAST would never deliver: let its listeners drain it first',
+        channel_name, waiting USING ERRCODE = 'PO003';
     END IF;
   END IF;
   UPDATE pgonce.channel c SET mode = new_mode WHERE c.name = channel_name;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is not installed', channel_name USING ERRCODE = 'undefined_object';
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
   END IF;
 END
 $$;

@@ -16,7 +16,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_publisher, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.claim(integer, integer, boolean), pgonce.complete(integer, bigint, boolean),
+  pgonce.claim(integer, integer, boolean), pgonce.payload_part(integer, bigint, boolean, integer, integer), pgonce.complete(integer, bigint, boolean),
   pgonce.retry(integer, bigint, integer, bigint, text), pgonce.bury(integer, bigint, integer, text, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
   pgonce.scan(uuid, text), pgonce.installed(text, text)

@@ -1,4 +1,5 @@
 /** Exactly-once notification channels on PostgreSQL LISTEN/NOTIFY. */
+@SuppressWarnings("module") // the sister module is compiled after this one
 module org.pgonce {
   requires transitive java.sql;
   requires transitive org.jspecify;
@@ -11,4 +12,7 @@ module org.pgonce {
 
   exports org.pgonce;
   exports org.pgonce.spi;
+  // Its sister module installs and checks channels as core does, by the same code.
+  exports org.pgonce.internal.store to
+      org.pgonce.triggers;
 }

@@ -140,8 +140,9 @@ public final class PgOnceBuilder {
     return stopTimeout;
   }
 
+  /** For whoever installs and redrives: a million dead letters take their time. */
   Transactions transactions() {
-    return new Transactions(dataSource, pool);
+    return new Transactions(dataSource, pool, Duration.ofHours(1));
   }
 
   /** With threads of its own, which the listener closes. */

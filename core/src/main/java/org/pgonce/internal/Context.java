@@ -1,5 +1,6 @@
 package org.pgonce.internal;
 
+import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.Publisher;
 import org.pgonce.internal.deliver.PoolSettings;
@@ -14,8 +15,11 @@ public record Context(
     Observer observer,
     Threads threads) {
 
+  // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
+  private static final Duration LONGEST_CALL = Duration.ofSeconds(30);
+
   public Transactions transactions() {
-    return new Transactions(dataSource, pool);
+    return new Transactions(dataSource, pool, LONGEST_CALL);
   }
 
   public Publisher publisher() {

@@ -134,7 +134,7 @@ final class Drain<T> {
     try (var connection = context.dataSource().getConnection()) {
       var fit = false;
       try {
-        var taken = context.pool().take(connection);
+        var taken = context.pool().take(connection, longestCall());
         do {
           fit = false;
           fit = next(connection, taken, slot);
@@ -147,11 +147,17 @@ final class Drain<T> {
           sessions.abort(connection);
         }
       }
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
+      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       trouble(e);
     } finally {
       slot.leave();
     }
+  }
+
+  /** Later than the deadlines of claim and handler: those know what they cut off. */
+  private Duration longestCall() {
+    return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
   }
 
   /** Claims and handles one notification; false if the connection must not be used any more. */
@@ -188,7 +194,7 @@ final class Drain<T> {
   }
 
   /** The database, not a notification, is in trouble: rest, then look again. */
-  private void trouble(SQLException e) {
+  private void trouble(Exception e) {
     var reason = Failures.inWords(e);
     lock.lock();
     try {

@@ -148,7 +148,11 @@ public final class Listener {
                   for (var one : subscribed) {
                     var installed = Installed.lookUp(connection, one.channel());
                     subscriptions.put(one.name(), installed.subscription());
-                    problems.addAll(installed.problems());
+                    var channelProblems = installed.problems(one.channel());
+                    problems.addAll(
+                        channelProblems.isEmpty()
+                            ? one.channel().feed().problems(connection, one.channel())
+                            : channelProblems);
                   }
                 }
                 if (!problems.isEmpty()) {

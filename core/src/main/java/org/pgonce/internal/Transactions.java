@@ -2,8 +2,12 @@ package org.pgonce.internal;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import javax.sql.DataSource;
+import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.PoolSettings;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Short transactions of pgonce's own, whatever state the data source hands its connections out in.
@@ -11,12 +15,19 @@ import org.pgonce.internal.deliver.PoolSettings;
  */
 public final class Transactions {
 
+  private static final Logger LOG = LoggerFactory.getLogger(Transactions.class);
+
   private final DataSource dataSource;
   private final PoolSettings pool;
+  private final Duration longestCall;
 
-  public Transactions(DataSource dataSource, PoolSettings pool) {
+  /**
+   * @param longestCall the most that the driver waits for one answer of the server
+   */
+  public Transactions(DataSource dataSource, PoolSettings pool, Duration longestCall) {
     this.dataSource = dataSource;
     this.pool = pool;
+    this.longestCall = longestCall;
   }
 
   /** Statements of one transaction. */
@@ -44,13 +55,17 @@ public final class Transactions {
   /** Runs the work in a transaction and commits it; rolled back if it throws. */
   public <R> R run(Work<R> work) throws SQLException {
     try (var connection = dataSource.getConnection()) {
-      var taken = pool.take(connection);
+      var taken = pool.take(connection, longestCall);
       try {
         var result = run(work, connection, taken);
         taken.restore();
         return result;
       } catch (SQLException | RuntimeException e) {
-        rollBack(connection, taken, e);
+        if (LostConnection.isToldBy(e)) {
+          LostConnection.abandon(connection);
+        } else {
+          rollBack(connection, taken);
+        }
         throw e;
       }
     }
@@ -75,12 +90,14 @@ public final class Transactions {
     return result;
   }
 
-  private static void rollBack(Connection connection, PoolSettings.Taken taken, Exception failure) {
+  private static void rollBack(Connection connection, PoolSettings.Taken taken) {
     try {
       connection.rollback();
       taken.restore();
     } catch (SQLException e) {
-      failure.addSuppressed(e);
+      // Never added to the failure as suppressed: pgjdbc-ng throws the same exception object for
+      // every closed connection, and it would grow.
+      LOG.debug("pgonce: after a failure the connection could not be given back as it came", e);
     }
   }
 }

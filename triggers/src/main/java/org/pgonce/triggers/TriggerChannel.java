@@ -2,10 +2,10 @@ package org.pgonce.triggers;
 
 import org.pgonce.Channel;
 import org.pgonce.Mode;
+import org.pgonce.internal.store.Migration;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.RowType;
-import org.pgonce.triggers.internal.install.ChannelRow;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 
 /**
@@ -88,12 +88,12 @@ public final class TriggerChannel<T> implements Channel<T> {
    * {@code pgonce_owner} and may create triggers on the table.
    */
   public String print() {
-    return ChannelRow.migration(this) + feed.migration(this);
+    return Migration.of(this);
   }
 
   /** The way back, with the loss of all that waits in the channel. */
   public String printDrop() {
-    return feed.downMigration() + ChannelRow.downMigration(this);
+    return feed.downMigration() + Migration.dropOf(this);
   }
 
   /** For example {@code channel author_inserted (trigger after insert on author)}. */

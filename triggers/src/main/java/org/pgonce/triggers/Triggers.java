@@ -3,9 +3,12 @@ package org.pgonce.triggers;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.pgonce.PgOnceException;
-import org.pgonce.triggers.internal.install.ChannelRow;
+import org.pgonce.internal.store.Installation;
+import org.pgonce.internal.store.Installed;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
@@ -52,9 +55,8 @@ public final class Triggers {
   public static void apply(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "apply");
-    for (var channel : channels) {
-      ChannelRow.install(transaction, channel);
-      channel.feed().install(transaction, channel);
+    for (var channel : inOneOrder(channels)) {
+      Installation.install(transaction, channel);
     }
   }
 
@@ -66,7 +68,7 @@ public final class Triggers {
       throws SQLException {
     var problems = new ArrayList<String>();
     for (var channel : channels) {
-      problems.addAll(ChannelRow.of(connection, channel).problems());
+      problems.addAll(Installed.lookUp(connection, channel).problems(channel));
       problems.addAll(channel.feed().problems(connection, channel));
     }
     return problems;
@@ -83,10 +85,15 @@ public final class Triggers {
   public static void drop(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "drop");
-    for (var channel : channels) {
+    for (var channel : inOneOrder(channels)) {
       new Installer(transaction, feed(channel).capture()).drop();
-      ChannelRow.drop(transaction, channel);
+      Installation.drop(transaction, channel);
     }
+  }
+
+  /** Two that work on the same channels must not wait for each other. */
+  private static List<TriggerChannel<?>> inOneOrder(TriggerChannel<?>... channels) {
+    return Stream.of(channels).sorted(Comparator.comparing(TriggerChannel::name)).toList();
   }
 
   private static TriggerFeed feed(TriggerChannel<?> channel) {

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -18,13 +20,15 @@ class TriggerChannelTest {
   static final TriggerChannel<Author> AUTHOR_ADDED =
       TriggerChannel.on("author", Author.class).afterInsert().build();
 
+  private static final String TABLES =
+      """
+      create table author (id bigint generated always as identity primary key, name text not null);
+      create table post (author_id bigint not null, content text not null)
+      """;
+
   @Test
   void s01_everyNewAuthorGetsOneFirstPost(TestDatabase database) throws Exception {
-    database.execute(
-        """
-        create table author (id bigint generated always as identity primary key, name text not null);
-        create table post (author_id bigint not null, content text not null)
-        """);
+    database.execute(TABLES);
     try (var pgonce = PgOnce.using(database.pooled(8))) {
       pgonce.install(AUTHOR_ADDED);
       pgonce.listen(
@@ -45,8 +49,34 @@ class TriggerChannelTest {
               () -> assertThat(database.queryLong("select count(*) from post")).isEqualTo(100));
       assertThat(
               database.queryLong(
-                  "select count(*) from author a join post p on p.author_id = a.id and p.content = 'Welcome, ' || a.name || '!'"))
+                  """
+                  select count(*) from author a join post p on p.author_id = a.id
+                   where p.content = 'Welcome, ' || a.name || '!'
+                  """))
           .isEqualTo(100);
+    }
+  }
+
+  @Test
+  void s02_broadcastStoresNothingAndReachesWhoIsUp(TestDatabase database) throws Exception {
+    database.execute(TABLES);
+    var channel =
+        TriggerChannel.on("author", Author.class).afterInsert().mode(Mode.BROADCAST).build();
+    var heard = new CopyOnWriteArrayList<Author>();
+    try (var pgonce = PgOnce.using(database.pooled(8))) {
+      pgonce.install(channel);
+      database.execute("insert into author (name) values ('nobody is up')");
+      pgonce.listen(channel, (added, tx) -> heard.add(added.payload())).start();
+
+      database.execute("insert into author (name) values ('Ann'), ('Bob')");
+
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .untilAsserted(
+              () ->
+                  assertThat(heard)
+                      .containsExactlyInAnyOrder(new Author(2, "Ann"), new Author(3, "Bob")));
+      assertThat(database.queryLong("select count(*) from pgonce.notification")).isZero();
     }
   }
 }

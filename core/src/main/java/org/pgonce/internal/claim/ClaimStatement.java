@@ -12,7 +12,8 @@ public final class ClaimStatement {
 
   private static final String CLAIM =
       """
-      SELECT c.id, c.scheduled, c.attempts, c.created_us, c.age_us, c.payload, c.more, pg_catalog.pg_backend_pid(),
+      SELECT c.id, c.scheduled, c.attempts, c.created_us, c.age_us,
+             CASE WHEN pg_catalog.octet_length(c.payload) <= ? THEN c.payload END, c.more, pg_catalog.pg_backend_pid(),
              %s,
              %s
         FROM pgonce.claim(?, 1, ?) AS c
@@ -31,14 +32,15 @@ public final class ClaimStatement {
       throws SQLException {
     taken.begin();
     try (var statement = connection.prepareStatement(CLAIM)) {
-      statement.setInt(1, subscription);
-      statement.setBoolean(2, dueFirst);
+      statement.setInt(1, taken.longestText());
+      statement.setInt(2, subscription);
+      statement.setBoolean(3, dueFirst);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;
         }
         if (!taken.mustBeginAgain(row)) {
-          return claim(row, subscription);
+          return claim(connection, row, subscription);
         }
       }
     } catch (SQLException e) {
@@ -50,15 +52,19 @@ public final class ClaimStatement {
     return claim(connection, taken, subscription, dueFirst);
   }
 
-  private static Claim claim(ResultSet row, int subscription) throws SQLException {
+  private static Claim claim(Connection transaction, ResultSet row, int subscription)
+      throws SQLException {
+    var id = row.getLong(1);
+    var scheduled = row.getBoolean(2);
+    var payload = row.getString(6);
     return new Claim(
         subscription,
-        row.getLong(1),
-        row.getBoolean(2),
+        id,
+        scheduled,
         row.getInt(3),
         row.getLong(4),
         row.getLong(5),
-        row.getString(6),
+        payload == null ? PayloadStatement.read(transaction, subscription, id, scheduled) : payload,
         row.getBoolean(7),
         row.getInt(8),
         SessionState.of(row));

@@ -1,5 +1,6 @@
 package org.pgonce.internal.deliver;
 
+import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,6 +21,9 @@ import org.slf4j.LoggerFactory;
 public final class BroadcastReceiver<T> {
 
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
+
+  // The driver's own bound is later than the handler's deadline, which knows what it cuts off.
+  private static final Duration LEEWAY = Duration.ofSeconds(30);
 
   /** Messages that may wait for a handler; what comes beyond is dropped, and told. */
   static final int MAX_WAITING = 10_000;
@@ -92,7 +96,8 @@ public final class BroadcastReceiver<T> {
   private void handle(Message message) {
     var begun = System.nanoTime();
     handled.incrementAndGet();
-    try (var transaction = new OwnTransaction(context)) {
+    try (var transaction =
+        new OwnTransaction(context, LEEWAY.plus(subscribed.options().handlerTimeout()))) {
       var deadline =
           new Deadline.Bound(subscribed.options().handlerTimeout(), context.threads())
               .begin(transaction::abort);
@@ -112,8 +117,8 @@ public final class BroadcastReceiver<T> {
               subscribed.name(),
               message.id(),
               1,
-              java.time.Duration.ZERO,
-              java.time.Duration.ofNanos(System.nanoTime() - begun));
+              Duration.ZERO,
+              Duration.ofNanos(System.nanoTime() - begun));
     } catch (UnreadablePayloadException e) {
       dropped(String.valueOf(e.getMessage()));
     } catch (Throwable failure) {

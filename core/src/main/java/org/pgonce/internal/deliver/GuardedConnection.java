@@ -106,6 +106,7 @@ public final class GuardedConnection {
       throw scope.endRefused().exception(scope.notification());
     }
     if (scope.savepointSet()) {
+      requireNotLost();
       try (var statement = real.createStatement()) {
         statement.execute(RELEASE);
       } catch (SQLException e) {
@@ -133,6 +134,7 @@ public final class GuardedConnection {
           Refusal.SQL_STATE);
     }
     if (scope.savepointSet()) {
+      requireNotLost();
       try (var statement = real.createStatement()) {
         statement.execute(UNDO);
       }
@@ -148,6 +150,18 @@ public final class GuardedConnection {
    */
   public void revoke() throws SQLException {
     scope.end();
+  }
+
+  /** Whether the handler has been told that its connection has ended. */
+  boolean isLost() {
+    return LostConnection.isToldBy(scope.lastError());
+  }
+
+  private void requireNotLost() throws SQLException {
+    var lastError = scope.lastError();
+    if (isLost() && lastError != null) {
+      throw notSealed(lastError);
+    }
   }
 
   private void restoreRole(@Nullable String role) throws SQLException {
@@ -180,7 +194,7 @@ public final class GuardedConnection {
             "the handler of " + scope.notification() + " " + what,
             state,
             lastError == null ? e : lastError);
-    if (lastError != null) {
+    if (lastError != null && lastError != e) {
       failure.addSuppressed(e);
     }
     return failure;

@@ -2,6 +2,7 @@ package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
 
@@ -12,12 +13,17 @@ import org.pgonce.internal.Context;
 final class OwnTransaction implements AutoCloseable {
 
   private final Context context;
+  private final Duration longestCall;
   private volatile @Nullable Connection connection;
   private PoolSettings.@Nullable Taken taken;
   private @Nullable GuardedConnection guarded;
 
-  OwnTransaction(Context context) {
+  /**
+   * @param longestCall the most that the driver waits for one answer of the server
+   */
+  OwnTransaction(Context context, Duration longestCall) {
     this.context = context;
+    this.longestCall = longestCall;
   }
 
   /** The guarded connection, begun if it is not yet. */
@@ -25,7 +31,7 @@ final class OwnTransaction implements AutoCloseable {
     if (guarded == null) {
       var begun = context.dataSource().getConnection();
       connection = begun;
-      taken = context.pool().take(begun);
+      taken = context.pool().take(begun, longestCall);
       taken.begin();
       guarded = GuardedConnection.over(begun);
     }
@@ -57,6 +63,10 @@ final class OwnTransaction implements AutoCloseable {
       try (var ends = connection) {
         if (guarded != null) {
           guarded.revoke();
+        }
+        if (guarded != null && guarded.isLost()) {
+          LostConnection.abandon(ends);
+          return;
         }
         ends.rollback();
         if (taken != null) {

@@ -3,6 +3,7 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.AutoSave;
@@ -10,12 +11,12 @@ import org.postgresql.jdbc.AutoSave;
 /**
  * Makes the connections of a data source fit for a claim, whatever the data source hands out, and
  * gives them back as they came: autocommit off, no autosave of pgjdbc (it would put claim and
- * deletion into different subtransactions, and hide swallowed errors), READ COMMITTED and READ
- * WRITE.
+ * deletion into different subtransactions, and hide swallowed errors), a bound on every call, READ
+ * COMMITTED and READ WRITE.
  *
  * <p>The last two are learned: only after a transaction has shown itself otherwise, a statement is
- * sent at the start of each. So a usual data source costs no round trip. One of these per data
- * source; thread-safe.
+ * sent at the start of each. So a usual data source costs no round trip (over pgjdbc-ng one per
+ * transaction). One of these per data source; thread-safe.
  */
 public final class PoolSettings {
 
@@ -31,20 +32,38 @@ public final class PoolSettings {
 
   // It ends with the transaction, so there is nothing to restore, and it overrides what the server,
   // the role, the driver and the pool have set. It must come before the first query.
-  private static final String BEGIN = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
+  private static final String SET = "SET TRANSACTION";
+  private static final String BEGIN = "BEGIN";
+  private static final String MODES = " ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
   private static final String READ_ONLY_TRANSACTION = "25006";
   private static final String SERIALIZATION_FAILURE = "40001";
 
+  private static final Duration SHORT = Duration.ofSeconds(30);
+
   private volatile boolean setEachTime;
 
-  /** Takes a connection on. It must not be in a transaction. Sends nothing. */
+  /** As {@link #take(Connection, Duration)}, for short statements: 30 s. */
   public Taken take(Connection connection) throws SQLException {
+    return take(connection, SHORT);
+  }
+
+  /**
+   * Takes a connection on. It must not be in a transaction. Sends nothing.
+   *
+   * @param longestCall the most that the driver waits for one answer; whoever watches the time
+   *     himself gives more than that. At most 24 days
+   */
+  public Taken take(Connection connection, Duration longestCall) throws SQLException {
     boolean autoCommit = connection.getAutoCommit();
     if (autoCommit) {
       connection.setAutoCommit(false);
     }
-    return new Taken(connection, autoCommit, withoutAutosave(connection));
+    return new Taken(
+        connection,
+        autoCommit,
+        withoutAutosave(connection),
+        CallBound.set(connection, longestCall));
   }
 
   private static @Nullable AutoSave withoutAutosave(Connection connection) throws SQLException {
@@ -66,22 +85,35 @@ public final class PoolSettings {
     private final Connection connection;
     private final boolean autoCommit;
     private final @Nullable AutoSave autosave;
+    private final CallBound bound;
+    private final boolean pgjdbcNg;
     private boolean set;
 
-    private Taken(Connection connection, boolean autoCommit, @Nullable AutoSave autosave) {
+    private Taken(
+        Connection connection, boolean autoCommit, @Nullable AutoSave autosave, CallBound bound)
+        throws SQLException {
       this.connection = connection;
       this.autoCommit = autoCommit;
       this.autosave = autosave;
+      this.bound = bound;
+      this.pgjdbcNg = PgjdbcNg.made(connection);
     }
 
     /** Begins a transaction: to be called before the first statement of each. */
     public void begin() throws SQLException {
       set = setEachTime;
-      if (set) {
+      if (pgjdbcNg) {
+        PgjdbcNg.begin(connection, set ? BEGIN + MODES : BEGIN);
+      } else if (set) {
         try (var statement = connection.createStatement()) {
-          statement.execute(BEGIN);
+          statement.execute(SET + MODES);
         }
       }
+    }
+
+    /** Bytes of text, as the database encodes it, that one row may carry to this driver. */
+    public int longestText() {
+      return pgjdbcNg ? PgjdbcNg.LONGEST_TEXT : Integer.MAX_VALUE;
     }
 
     /**
@@ -115,6 +147,7 @@ public final class PoolSettings {
       if (autosave != null) {
         connection.unwrap(PGConnection.class).setAutosave(autosave);
       }
+      bound.restore(connection);
       if (autoCommit) {
         connection.setAutoCommit(true);
       }

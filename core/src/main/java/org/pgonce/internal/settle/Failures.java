@@ -25,7 +25,10 @@ public final class Failures {
     return line.length() <= MAX_LENGTH ? line : line.substring(0, MAX_LENGTH - 1) + "…";
   }
 
-  /** As {@link #inWords}, with the server's hint behind it. */
+  /**
+   * As {@link #inWords}, with the server's hint behind it where the driver has kept it. pgjdbc-ng
+   * has not: pgonce's own functions say in their message what to do.
+   */
   public static String withHint(SQLException failure) {
     var server =
         failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
@@ -44,18 +47,5 @@ public final class Failures {
       return sql.getMessage() + " (SQLState " + sql.getSQLState() + ")";
     }
     return String.valueOf(failure.getMessage());
-  }
-
-  /**
-   * Whether the connection, not the statement, has failed: SQLState class 08, or the server ended
-   * the session (57P01 to 57P05, 25P03 and 25P04: idle-in-transaction and transaction timeout).
-   */
-  public static boolean isLostConnection(SQLException failure) {
-    var state = failure.getSQLState();
-    return state == null
-        || state.startsWith("08")
-        || state.startsWith("57P")
-        || state.equals("25P03")
-        || state.equals("25P04");
   }
 }

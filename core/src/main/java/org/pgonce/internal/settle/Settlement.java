@@ -8,6 +8,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.GuardedConnection;
+import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -84,12 +85,13 @@ public final class Settlement {
       tellGone(claim, verdict);
       return true;
     } catch (SQLException transactionLost) {
-      if (transactionLost != failure) {
-        failure.addSuppressed(transactionLost);
-      }
-      if (rollBack(transaction) && failAgain(transaction, claim, failure)) {
+      LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
+      var connectionLost =
+          LostConnection.isToldBy(failure) || LostConnection.isToldBy(transactionLost);
+      if (!connectionLost && rollBack(transaction) && failAgain(transaction, claim, failure)) {
         return true;
       }
+      LostConnection.abandon(transaction);
       failElsewhere(transaction, claim, failure);
       return false;
     }
@@ -106,7 +108,7 @@ public final class Settlement {
       tell(there, claim, verdict, failure);
       return true;
     } catch (SQLException e) {
-      failure.addSuppressed(e);
+      LOG.debug("pgonce: nor could the failure be recorded on its connection", e);
       return false;
     }
   }

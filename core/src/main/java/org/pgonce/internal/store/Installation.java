@@ -2,8 +2,10 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Comparator;
 import java.util.List;
 import org.pgonce.Channel;
+import org.pgonce.PgOnceException;
 
 /** Installs schema and channels within the caller's transaction: all of it or nothing. */
 public final class Installation {
@@ -15,6 +17,8 @@ public final class Installation {
   private static final String INSTALL_CHANNEL =
       "SELECT pgonce.install_channel(?, ?, ?, ARRAY[?]::text[])";
 
+  private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?)";
+
   private Installation() {}
 
   public static void run(Connection transaction, List<Channel<?>> channels) throws SQLException {
@@ -24,16 +28,37 @@ public final class Installation {
     var role = role(transaction);
     Schema.install(transaction);
     restoreRole(transaction, role);
-    for (var channel : channels) {
-      try (var statement = transaction.prepareStatement(INSTALL_CHANNEL)) {
+    // In one order everywhere: two installations of the same channels must not wait for each other.
+    for (var channel : channels.stream().sorted(Comparator.comparing(Channel::name)).toList()) {
+      install(transaction, channel);
+      restoreRole(transaction, role);
+    }
+  }
+
+  /** Makes one channel, and what feeds it, as defined; the schema must be there. */
+  public static void install(Connection transaction, Channel<?> channel) throws SQLException {
+    if (!Schema.exists(transaction)) {
+      throw new PgOnceException(
+          "pgonce cannot install channel %s: schema pgonce is missing; call PgOnce.install, or run the files of sql/"
+              .formatted(channel.name()));
+    }
+    try (var statement = transaction.prepareStatement(INSTALL_CHANNEL)) {
+      statement.setString(1, channel.name());
+      statement.setString(2, channel.mode().name());
+      statement.setString(3, channel.feed().description());
+      statement.setString(4, Installed.DEFAULT_SUBSCRIPTION);
+      statement.execute();
+    }
+    channel.feed().install(transaction, channel);
+  }
+
+  /** Removes a channel that nothing feeds any more; what is not there is no error. */
+  public static void drop(Connection transaction, Channel<?> channel) throws SQLException {
+    if (Schema.exists(transaction)) {
+      try (var statement = transaction.prepareStatement(DROP_CHANNEL)) {
         statement.setString(1, channel.name());
-        statement.setString(2, channel.mode().name());
-        statement.setString(3, channel.feed().description());
-        statement.setString(4, Installed.DEFAULT_SUBSCRIPTION);
         statement.execute();
       }
-      channel.feed().install(transaction, channel);
-      restoreRole(transaction, role);
     }
   }
 

@@ -8,63 +8,76 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 
 /**
- * What the database says of a channel: its subscription's id, and in what it differs from the
- * definition in code.
+ * What the database says of a channel itself; what feeds it is checked by its feed.
  *
- * @param subscription 0 if there is none
- * @param problems one line each; a listener starts only if there are none
+ * @param schema whether there is a schema pgonce at all
+ * @param channel whether there is a channel of that name
+ * @param subscription the id of its subscription, 0 if there is none
+ * @param differences from the definition in code, one line each, that installing again would not
+ *     mend
  */
-public record Installed(int subscription, List<String> problems) {
+public record Installed(
+    boolean schema, boolean channel, int subscription, List<String> differences) {
 
   /** The one subscription of a channel that names none. */
   public static final String DEFAULT_SUBSCRIPTION = "default";
+
+  private static final Installed NOWHERE = new Installed(false, false, 0, List.of());
+  private static final Installed NOT_THERE = new Installed(true, false, 0, List.of());
 
   private static final String INSTALLED =
       "SELECT i.subscription, i.mode, i.feed FROM pgonce.installed(?, ?) AS i";
 
   public static Installed lookUp(Connection connection, Channel<?> channel) throws SQLException {
+    if (!Schema.exists(connection)) {
+      return NOWHERE;
+    }
     try (var statement = connection.prepareStatement(INSTALLED)) {
       statement.setString(1, channel.name());
       statement.setString(2, DEFAULT_SUBSCRIPTION);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
-          return new Installed(
-              0,
-              List.of(
-                  "channel "
-                      + channel.name()
-                      + " is not installed: call PgOnce.install, or run its printed migration"));
+          return NOT_THERE;
         }
-        var subscription = row.getInt(1);
-        var problems = new ArrayList<String>();
-        addDifference(problems, channel, "mode", row.getString(2), channel.mode().name());
-        addDifference(problems, channel, "feed", row.getString(3), channel.feed().description());
-        if (subscription == 0) {
-          problems.add(
-              "channel "
-                  + channel.name()
-                  + " has no subscription \""
-                  + DEFAULT_SUBSCRIPTION
-                  + "\": install it again");
-        }
-        if (problems.isEmpty()) {
-          problems.addAll(channel.feed().problems(connection, channel));
-        }
-        return new Installed(subscription, List.copyOf(problems));
+        var differences = new ArrayList<String>();
+        var mode = channel.mode().name();
+        var feed = channel.feed().description();
+        addDifference(differences, channel, "mode", row.getString(2), mode);
+        addDifference(differences, channel, "feed", row.getString(3), feed);
+        return new Installed(true, true, row.getInt(1), List.copyOf(differences));
       }
     }
   }
 
   private static void addDifference(
-      List<String> problems,
+      List<String> differences,
       Channel<?> channel,
       String what,
       @Nullable String installed,
       String defined) {
     if (!defined.equals(installed)) {
-      problems.add(
+      differences.add(
           "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
               .formatted(channel.name(), what, installed, defined, Migration.from(channel, what)));
     }
+  }
+
+  /** What keeps a listener from starting, with what to do; empty if nothing does. */
+  public List<String> problems(Channel<?> defined) {
+    if (!schema) {
+      return List.of("schema pgonce is missing: call PgOnce.install, or run the files of sql/");
+    }
+    if (!channel) {
+      return List.of(
+          "channel "
+              + defined.name()
+              + " is not installed: call PgOnce.install, or run its printed migration");
+    }
+    if (differences.isEmpty() && subscription == 0) {
+      return List.of(
+          "channel %s has no subscription \"%s\": install it again"
+              .formatted(defined.name(), DEFAULT_SUBSCRIPTION));
+    }
+    return differences;
   }
 }

@@ -9,25 +9,30 @@ public final class Migration {
 
   /** What installs a channel on a database that has the schema. */
   public static String of(Channel<?> channel) {
-    return """
-        SELECT pgonce.install_channel('%s', '%s', '%s', '{%s}');
-        %s"""
+    return channelOnly(channel) + channel.feed().migration(channel);
+  }
+
+  /** The same without what feeds it. */
+  public static String channelOnly(Channel<?> channel) {
+    return "SELECT pgonce.install_channel('%s', '%s', '%s', '{%s}');\n"
         .formatted(
             channel.name(),
             channel.mode(),
             channel.feed().description().replace("'", "''"),
-            Installed.DEFAULT_SUBSCRIPTION,
-            channel.feed().migration(channel));
+            Installed.DEFAULT_SUBSCRIPTION);
+  }
+
+  /** What removes a channel that nothing feeds any more, with everything that waits in it. */
+  public static String dropOf(Channel<?> channel) {
+    return "SELECT pgonce.drop_channel('" + channel.name() + "');\n";
   }
 
   /** What brings an installed channel, whose mode or feed is another, to the definition. */
   static String from(Channel<?> channel, String difference) {
     var first =
         difference.equals("mode")
-            ? "SELECT pgonce.change_mode('" + channel.name() + "', '" + channel.mode() + "');\n"
-            : "SELECT pgonce.drop_channel('"
-                + channel.name()
-                + "'); -- with everything that waits in it\n";
+            ? "SELECT pgonce.change_mode('%s', '%s');\n".formatted(channel.name(), channel.mode())
+            : "-- with everything that waits in it:\n" + dropOf(channel);
     return first + of(channel);
   }
 }

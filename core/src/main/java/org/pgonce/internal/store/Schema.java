@@ -24,7 +24,13 @@ public final class Schema {
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";
-  private static final String EXISTS = "SELECT to_regclass('pgonce.schema_version') IS NOT NULL";
+  // Not to_regclass: that needs the right to use the schema.
+  private static final String EXISTS =
+      """
+      SELECT EXISTS (
+        SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'pgonce' AND c.relname = 'schema_version')
+      """;
   private static final String VERSION =
       "SELECT coalesce(max(version), 0) FROM pgonce.schema_version";
 
@@ -56,15 +62,20 @@ public final class Schema {
 
   /** The installed version; 0 if there is none. */
   public static int version(Connection connection) throws SQLException {
-    try (var statement = connection.createStatement()) {
-      try (var row = statement.executeQuery(EXISTS)) {
-        if (!row.next() || !row.getBoolean(1)) {
-          return 0;
-        }
-      }
-      try (var row = statement.executeQuery(VERSION)) {
-        return row.next() ? row.getInt(1) : 0;
-      }
+    if (!exists(connection)) {
+      return 0;
+    }
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(VERSION)) {
+      return row.next() ? row.getInt(1) : 0;
+    }
+  }
+
+  /** Whether the schema is installed, whatever its version; asks the catalogs only. */
+  public static boolean exists(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(EXISTS)) {
+      return row.next() && row.getBoolean(1);
     }
   }
 

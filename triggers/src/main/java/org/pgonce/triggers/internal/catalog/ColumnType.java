@@ -18,11 +18,13 @@ public record ColumnType(String name, Shape shape, int modifier, Parts parts) {
    * @param element of an array, else null
    * @param attributes of a composite type
    * @param labels of an enum, in their order
+   * @param castBy whose function casts it to json; null if none does, or a superuser's
    */
-  public record Parts(@Nullable ColumnType element, List<Column> attributes, List<String> labels) {
-
-    static final Parts NONE = new Parts(null, List.of(), List.of());
-  }
+  public record Parts(
+      @Nullable ColumnType element,
+      List<Column> attributes,
+      List<String> labels,
+      @Nullable String castBy) {}
 
   /** Digits behind the point that a numeric is limited to; null if it is not. */
   public @Nullable Integer numericScale() {

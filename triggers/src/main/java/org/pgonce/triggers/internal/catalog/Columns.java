@@ -10,7 +10,7 @@ public final class Columns {
 
   private static final String COLUMNS =
       """
-      SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull
+      SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attgenerated = 'v'
         FROM pg_catalog.pg_attribute a
        WHERE a.attrelid = CAST(CAST(? AS bigint) AS oid) AND a.attnum > 0 AND NOT a.attisdropped
        ORDER BY a.attnum
@@ -31,14 +31,19 @@ public final class Columns {
   }
 
   private List<Column> read(long relation) throws SQLException {
-    record Attribute(String name, long type, int modifier, boolean notNull) {}
+    record Attribute(String name, long type, int modifier, boolean notNull, boolean virtual) {}
     var attributes = new ArrayList<Attribute>();
     try (var statement = connection.prepareStatement(COLUMNS)) {
       statement.setLong(1, relation);
       try (var row = statement.executeQuery()) {
         while (row.next()) {
           attributes.add(
-              new Attribute(row.getString(1), row.getLong(2), row.getInt(3), row.getBoolean(4)));
+              new Attribute(
+                  row.getString(1),
+                  row.getLong(2),
+                  row.getInt(3),
+                  row.getBoolean(4),
+                  row.getBoolean(5)));
         }
       }
     }
@@ -46,7 +51,11 @@ public final class Columns {
     for (var attribute : attributes) {
       var type = type(attribute.type(), attribute.modifier());
       columns.add(
-          new Column(attribute.name(), type.type(), !attribute.notNull() && !type.notNull()));
+          new Column(
+              attribute.name(),
+              type.type(),
+              !attribute.notNull() && !type.notNull(),
+              attribute.virtual()));
     }
     return columns;
   }
@@ -65,21 +74,21 @@ public final class Columns {
     }
     if (row.element() != 0) {
       var element = type(row.element(), modifier).type();
-      var parts = new ColumnType.Parts(element, List.of(), List.of());
+      var parts = new ColumnType.Parts(element, List.of(), List.of(), null);
       return new Typed(new ColumnType(row.name(), Shape.ARRAY, -1, parts), false);
     }
     var parts =
         switch (row.kind()) {
-          case "c" -> new ColumnType.Parts(null, attributes(row.relation()), List.of());
-          case "e" -> new ColumnType.Parts(null, List.of(), labels(oid));
-          default -> ColumnType.Parts.NONE;
+          case "c" -> new ColumnType.Parts(null, attributes(row.relation()), List.of(), null);
+          case "e" -> new ColumnType.Parts(null, List.of(), labels(oid), row.castBy());
+          default -> new ColumnType.Parts(null, List.of(), List.of(), row.castBy());
         };
     return new Typed(new ColumnType(row.name(), row.shape(), modifier, parts), false);
   }
 
   private List<Column> attributes(long relation) throws SQLException {
     return read(relation).stream()
-        .map(attribute -> new Column(attribute.name(), attribute.type(), false))
+        .map(attribute -> new Column(attribute.name(), attribute.type(), false, false))
         .toList();
   }
 

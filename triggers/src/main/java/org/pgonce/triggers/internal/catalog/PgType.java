@@ -2,6 +2,7 @@ package org.pgonce.triggers.internal.catalog;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A row of pg_type.
@@ -11,6 +12,7 @@ import java.sql.SQLException;
  * @param base of a domain, else 0
  * @param element of a true array, else 0
  * @param relation of a composite type, else 0
+ * @param castBy whose function casts it to json; null if none does, or a superuser's
  */
 record PgType(
     String name,
@@ -20,7 +22,8 @@ record PgType(
     int baseModifier,
     boolean notNull,
     long element,
-    long relation) {
+    long relation,
+    @Nullable String castBy) {
 
   // A true array type is the typarray of its element; int2vector and its like are not.
   private static final String READ =
@@ -28,9 +31,11 @@ record PgType(
       SELECT t.typname, n.nspname = 'pg_catalog', t.typtype::text, t.typbasetype::bigint, t.typtypmod, t.typnotnull,
              (SELECT e.oid::bigint FROM pg_catalog.pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid),
              t.typrelid::bigint, pg_catalog.format_type(t.oid, CAST(? AS integer)),
-             EXISTS (SELECT FROM pg_catalog.pg_cast x
-                      WHERE x.castsource = t.oid AND x.casttarget = 'pg_catalog.json'::pg_catalog.regtype AND x.castmethod = 'f')
+             x.castfunc IS NOT NULL, CASE WHEN NOT o.rolsuper THEN o.rolname END
         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+        LEFT JOIN pg_catalog.pg_cast x
+          ON x.castsource = t.oid AND x.casttarget = 'pg_catalog.json'::pg_catalog.regtype AND x.castmethod = 'f'
+        LEFT JOIN pg_catalog.pg_proc f ON f.oid = x.castfunc LEFT JOIN pg_catalog.pg_roles o ON o.oid = f.proowner
        WHERE t.oid = CAST(CAST(? AS bigint) AS oid)
       """;
 
@@ -53,7 +58,8 @@ record PgType(
             row.getInt(5),
             row.getBoolean(6),
             element,
-            row.getLong(8));
+            row.getLong(8),
+            row.getString(11));
       }
     }
   }

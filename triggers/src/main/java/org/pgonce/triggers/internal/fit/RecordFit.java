@@ -44,9 +44,13 @@ public final class RecordFit {
       RecordComponent component, String where, List<Column> columns) {
     var wanted = ColumnName.of(component);
     var column = wanted.in(columns);
-    var type = component.getGenericType().getTypeName().replaceAll("\\b(java\\.\\w+\\.)+", "");
+    var type = component.getGenericType().getTypeName().replaceAll("[\\w.$]+[.$]", "");
     if (column == null) {
       return JavaType.isOptional(component) ? null : missing(wanted, where, columns);
+    }
+    if (column.virtual()) {
+      return " reads column %s of %s, which is generated when it is read and not seen by triggers: make it STORED, or drop the component"
+          .formatted(column.name(), where);
     }
     var misfit = TypeFit.misfit(component.getGenericType(), column.type());
     if (misfit != null) {

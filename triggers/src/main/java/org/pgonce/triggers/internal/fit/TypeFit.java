@@ -126,9 +126,9 @@ final class TypeFit {
     var javaElement = JavaType.element(type);
     if (element != null && javaElement != null) {
       // PostgreSQL does not fix the number of dimensions.
-      return JavaType.element(javaElement) != null && element.shape() != Shape.JSON
-          ? misfit(javaElement, column)
-          : misfit(javaElement, element);
+      var isNested = JavaType.element(javaElement) != null && element.shape() != Shape.JSON;
+      var misfit = isNested ? misfit(javaElement, column) : misfit(javaElement, element);
+      return misfit == null || isNested ? misfit : "for its elements, " + misfit;
     }
     if (column.shape() == Shape.ENUM && raw.isEnum()) {
       return EnumFit.misfit(raw, column.parts().labels());

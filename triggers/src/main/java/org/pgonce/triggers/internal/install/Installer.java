@@ -30,7 +30,7 @@ public final class Installer {
 
   /** One for all channels of a database: "pgonce" in ASCII, and 1. */
   public static long lockKey() {
-    return 123588112901990L;
+    return 123589553447782L;
   }
 
   /**

@@ -5,6 +5,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.Channel;
+import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.Migration;
 import org.pgonce.triggers.Plan;
 import org.pgonce.triggers.Plan.Change;
 import org.pgonce.triggers.TableName;
@@ -28,15 +30,15 @@ public final class Planner {
   }
 
   public Plan plan() throws SQLException {
-    var row = ChannelRow.of(connection, channel);
+    var installed = Installed.lookUp(connection, channel);
     var state = State.of(connection, capture);
-    var obstacles = new ArrayList<>(row.conflicts());
+    var obstacles = new ArrayList<>(installed.differences());
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
     var table = state.table();
-    planChannel(row);
+    planChannel(installed);
     planFunction(state);
     if (table != null) {
-      if (row.schema() && !changes.isEmpty()) {
+      if (installed.schema() && !changes.isEmpty()) {
         obstacles.addAll(new Installer(connection, capture).obstacles(state, table));
       }
       planTrigger(state, table.name());
@@ -44,14 +46,14 @@ public final class Planner {
     return new Plan(changes, obstacles, Suitability.warnings(table));
   }
 
-  private void planChannel(ChannelRow row) {
-    if (!row.schema()) {
+  private void planChannel(Installed installed) {
+    if (!installed.schema()) {
       add("create schema pgonce", List.of());
     }
-    if (row.mode() == null) {
+    if (!installed.channel()) {
       add(
           "create channel",
-          LineDiff.between(List.of(), ChannelRow.migration(channel).lines().toList()));
+          LineDiff.between(List.of(), Migration.channelOnly(channel).lines().toList()));
     }
   }
 

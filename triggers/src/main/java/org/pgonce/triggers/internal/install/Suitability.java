@@ -28,7 +28,9 @@ final class Suitability {
     if (form != null) {
       obstacles.add(form);
     } else {
-      obstacles.addAll(misfits(connection, capture, table));
+      var columns = Columns.of(connection, table);
+      obstacles.addAll(RecordFit.misfits(capture.rowType(), table.name(), columns));
+      obstacles.addAll(CastRisk.problems(table.name(), columns));
     }
     return obstacles;
   }
@@ -48,10 +50,5 @@ final class Suitability {
             + ". The channel's trigger is on "
             + elsewhere.get(0)
             + ": was the table renamed?";
-  }
-
-  private static List<String> misfits(Connection connection, Capture capture, WatchedTable table)
-      throws SQLException {
-    return RecordFit.misfits(capture.rowType(), table.name(), Columns.of(connection, table));
   }
 }

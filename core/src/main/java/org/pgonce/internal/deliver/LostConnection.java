@@ -1,0 +1,46 @@
+package org.pgonce.internal.deliver;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A connection that the server or the network has ended. Nothing more is asked of it, not even a
+ * rollback: with pgjdbc-ng 0.8.9 a request between the server's last words and the end of its
+ * connection may wait for ever.
+ */
+public final class LostConnection {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LostConnection.class);
+
+  private LostConnection() {}
+
+  /**
+   * Whether the connection, not the statement, has failed: SQLState class 08, or the server ended
+   * the session (57P01 to 57P05, 25P03 and 25P04: idle-in-transaction and transaction timeout).
+   */
+  public static boolean isToldBy(@Nullable Throwable failure) {
+    var state = failure instanceof SQLException sql ? sql.getSQLState() : null;
+    return state != null
+        && (state.startsWith("08")
+            || state.startsWith("57P")
+            || state.equals("25P03")
+            || state.equals("25P04"));
+  }
+
+  /**
+   * Closes its socket, so that a pool that takes it back and would roll back finds it closed. Never
+   * throws.
+   */
+  public static void abandon(Connection lost) {
+    try {
+      // pgjdbc gives the executor the closing itself; pgjdbc-ng a request to the server to cancel
+      // what it has ended already, which would connect first.
+      lost.abort(PgjdbcNg.made(lost) ? cancel -> {} : Runnable::run);
+    } catch (SQLException e) {
+      LOG.debug("pgonce: the lost connection was closed already", e);
+    }
+  }
+}

@@ -1,0 +1,259 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** What changed after the installation breaks no write, and is found when a listener starts. */
+@PgTest
+class DriftTest {
+
+  record Author(long id, String name) {}
+
+  private static final TriggerChannel<Author> ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().build();
+  private static final String FUNCTION = "pgonce.\"capture_author_inserted\"()";
+
+  @BeforeEach
+  void install(TestDatabase database) throws Exception {
+    database.execute("create table author (id bigint not null, name text)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    assertThat(problems(database)).isEmpty();
+  }
+
+  @Test
+  void h10_aColumnThatIsAddedIsStoredAndNoDrift(TestDatabase database) throws Exception {
+    database.execute(
+        "alter table author add column born date; insert into author values (1, 'Ann', '1970-01-01')");
+
+    assertThat(lastPayload(database))
+        .isEqualTo("{\"id\":1,\"name\":\"Ann\",\"born\":\"1970-01-01\"}");
+    assertThat(problems(database)).isEmpty();
+  }
+
+  @Test
+  void h10_aColumnThatIsDroppedBreaksNoWriteAndIsFound(TestDatabase database) throws Exception {
+    database.execute("alter table author drop column name; insert into author values (1)");
+
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":1}");
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("Author.name has no column name in table public.author");
+  }
+
+  @Test
+  void h10_aColumnThatIsRenamedBreaksNoWriteAndIsFound(TestDatabase database) throws Exception {
+    database.execute(
+        "alter table author rename column name to title; insert into author values (1, 'Ann')");
+
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":1,\"title\":\"Ann\"}");
+    assertThat(problems(database)).singleElement().asString().contains("has no column name");
+  }
+
+  @Test
+  void h10_aColumnThatIsRetypedBreaksNoWriteAndIsFound(TestDatabase database) throws Exception {
+    database.execute(
+        "alter table author alter column id type numeric; insert into author values (1.5, 'Ann')");
+
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":1.5,\"name\":\"Ann\"}");
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("is numeric: use BigDecimal");
+  }
+
+  @Test
+  void h10_aSessionThatHasUsedTheTriggerBeforeSeesEachChangeToo(TestDatabase database)
+      throws Exception {
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      for (var change :
+          List.of(
+              "drop column name",
+              "add column born date",
+              "alter column id type text",
+              "rename column born to birthday")) {
+        for (var i = 0; i < 7; i++) {
+          statement.execute("insert into author (id) values (1)");
+        }
+        database.execute("alter table author " + change);
+      }
+      statement.execute("insert into author (id) values ('x')");
+    }
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":\"x\",\"birthday\":null}");
+    assertThat(database.queryLong("select count(*) from pgonce.notification")).isEqualTo(29);
+  }
+
+  @Test
+  void h10_aTableThatIsRenamedFeedsTheChannelOnAndIsFound(TestDatabase database) throws Exception {
+    database.execute("alter table author rename to writer; insert into writer values (1, 'Ann')");
+
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":1,\"name\":\"Ann\"}");
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("table author does not exist on the search path (public)")
+        .contains("trigger is on public.writer: was the table renamed?");
+  }
+
+  @Test
+  void h08_aTriggerThatIsDisabledIsFoundAndLeftAlone(TestDatabase database) throws Exception {
+    database.execute("alter table author disable trigger user");
+    PgOnce.using(database.dataSource()).install(ADDED);
+
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("is disabled")
+        .endsWith("ALTER TABLE \"public\".\"author\" ENABLE TRIGGER \"pgonce_author_inserted\"");
+    database.execute("alter table author enable replica trigger pgonce_author_inserted");
+    assertThat(problems(database)).singleElement().asString().contains("for replicated rows only");
+    database.execute("alter table author enable always trigger pgonce_author_inserted");
+    assertThat(problems(database)).isEmpty();
+  }
+
+  @Test
+  void aTriggerThatIsDroppedIsFoundAndMended(TestDatabase database) throws Exception {
+    database.execute("drop trigger pgonce_author_inserted on author");
+    assertThat(problems(database)).singleElement().asString().contains("is missing");
+
+    assertMended(database);
+  }
+
+  @Test
+  void aTriggerThatIsRenamedIsTheSameTrigger(TestDatabase database) throws Exception {
+    database.execute("alter trigger pgonce_author_inserted on author rename to mine");
+
+    assertMended(database);
+    assertThat(database.queryLong("select count(*) from pg_trigger where not tgisinternal"))
+        .isOne();
+  }
+
+  @Test
+  void aTriggerOfAnotherFormIsFoundAndMended(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        drop trigger pgonce_author_inserted on author;
+        create trigger pgonce_author_inserted after insert or update on author
+        for each row execute function pgonce."capture_author_inserted"()
+        """);
+    assertThat(problems(database)).singleElement().asString().contains("from another definition");
+
+    assertMended(database);
+  }
+
+  @Test
+  void aSecondTriggerAndOneOnAnotherTableAreFound(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create table other (id bigint);
+        create trigger twice after insert on author referencing new table as new_rows execute function %1$s;
+        create trigger stray after insert on other referencing new table as new_rows execute function %1$s
+        """
+            .formatted(FUNCTION));
+
+    assertThat(problems(database))
+        .anyMatch(problem -> problem.contains("table public.author has 2 triggers"))
+        .anyMatch(problem -> problem.endsWith("DROP TRIGGER \"stray\" ON \"public\".\"other\""))
+        .hasSize(2);
+  }
+
+  @Test
+  void aFunctionThatIsDroppedOrChangedIsFoundAndMended(TestDatabase database) throws Exception {
+    database.execute("drop function " + FUNCTION + " cascade");
+    assertThat(problems(database)).singleElement().asString().contains("is missing");
+    assertMended(database);
+
+    database.execute("alter function " + FUNCTION + " set search_path = public");
+    assertThat(problems(database)).singleElement().asString().contains("was changed after");
+    assertMended(database);
+
+    database.execute("alter function " + FUNCTION + " security invoker");
+    assertThat(problems(database)).singleElement().asString().contains("was changed after");
+    assertMended(database);
+  }
+
+  @Test
+  void h32_aFunctionThatOthersMayExecuteIsFoundAndTakenFromPublic(TestDatabase database)
+      throws Exception {
+    database.execute("grant execute on function " + FUNCTION + " to public, pgonce_listener");
+    assertThat(problems(database))
+        .hasSize(2)
+        .allMatch(problem -> problem.contains("can forge notifications by it: REVOKE ALL"));
+
+    PgOnce.using(database.dataSource()).install(ADDED);
+
+    assertThat(problems(database)).singleElement().asString().contains("by pgonce_listener");
+  }
+
+  @Test
+  void aFunctionOfAnotherOwnerIsFoundAndNotTouched(TestDatabase database) throws Exception {
+    database.execute(
+        "alter function %s owner to %s; comment on function %1$s is 'mine'"
+            .formatted(FUNCTION, database.user()));
+
+    assertThat(problems(database))
+        .anyMatch(problem -> problem.contains("belongs to " + database.user()));
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("OWNER TO pgonce_owner");
+  }
+
+  @Test
+  void anotherModeIsFoundAndMigrated(TestDatabase database) throws Exception {
+    var broadcast =
+        TriggerChannel.on("author", Author.class).afterInsert().mode(Mode.BROADCAST).build();
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, broadcast))
+          .anyMatch(problem -> problem.contains("with mode \"EXACTLY_ONCE\", but defined with \"BROADCAST\""))
+          .anyMatch(problem -> problem.contains("was made from another definition"))
+          .hasSize(2);
+      assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(broadcast))
+          .isInstanceOf(PgOnceException.class);
+
+      database.execute("select pgonce.change_mode('author_inserted', 'BROADCAST')");
+      PgOnce.using(database.dataSource()).install(broadcast);
+
+      assertThat(Triggers.check(connection, broadcast)).isEmpty();
+    }
+    database.execute("insert into author values (1, 'Ann')");
+    assertThat(database.queryLong("select count(*) from pgonce.notification")).isZero();
+  }
+
+  @Test
+  void driftKeepsAListenerFromStarting(TestDatabase database) throws Exception {
+    database.execute("drop trigger pgonce_author_inserted on author");
+    try (var pgonce = PgOnce.using(database.pooled(4))) {
+      pgonce.listen(ADDED, (added, tx) -> {});
+
+      assertThatThrownBy(pgonce::start)
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("its new rows make no notifications: install the channel again");
+    }
+  }
+
+  private static void assertMended(TestDatabase database) throws SQLException {
+    PgOnce.using(database.dataSource()).install(ADDED);
+    assertThat(problems(database)).isEmpty();
+  }
+
+  private static List<String> problems(TestDatabase database) throws SQLException {
+    try (var connection = database.dataSource().getConnection()) {
+      return Triggers.check(connection, ADDED);
+    }
+  }
+
+  private static String lastPayload(TestDatabase database) throws SQLException {
+    return database.queryString("select payload from pgonce.notification order by id desc limit 1");
+  }
+}

@@ -1,0 +1,152 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.Connection;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** The life of a channel step by step: plan, print, apply, check, drop. */
+@PgTest
+class PlanTest {
+
+  record Author(long id, String name) {}
+
+  private static final TriggerChannel<Author> ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().build();
+
+  @BeforeEach
+  void table(TestDatabase database) throws Exception {
+    database.execute("create table author (id bigint not null, name text)");
+  }
+
+  @Test
+  void example_planApplyCheckDrop(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install();
+    try (var connection = transaction(database)) {
+      assertThat(Triggers.plan(connection, ADDED).toString())
+          .startsWith(
+              """
+              channel author_inserted: create channel
+                + SELECT pgonce.install_channel('author_inserted', 'EXACTLY_ONCE', 'trigger after insert on author', '{default}');
+              channel author_inserted: create function pgonce."capture_author_inserted"
+                + CREATE OR REPLACE FUNCTION pgonce."capture_author_inserted"() RETURNS trigger
+                + LANGUAGE plpgsql SECURITY DEFINER
+                + SET search_path = pg_catalog, pg_temp
+              """)
+          .endsWith(
+              """
+              channel author_inserted: create trigger "pgonce_author_inserted" on public.author, which locks the table against writers for a moment
+                + CREATE OR REPLACE TRIGGER "pgonce_author_inserted" AFTER INSERT ON "public"."author"
+                + REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+                + EXECUTE FUNCTION pgonce."capture_author_inserted"();
+              """);
+
+      Triggers.apply(connection, ADDED);
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+      assertThat(Triggers.plan(connection, ADDED)).hasToString("nothing to do\n");
+
+      Triggers.drop(connection, ADDED);
+      assertThat(Triggers.check(connection, ADDED))
+          .anyMatch(problem -> problem.contains("is not installed"));
+      connection.commit();
+    }
+    assertThat(database.queryLong("select count(*) from pg_trigger where tgname like 'pgonce%'"))
+        .isZero();
+    assertThat(database.queryLong("select count(*) from pg_proc where proname like 'capture_%'"))
+        .isZero();
+  }
+
+  @Test
+  void aPlanShowsWhatChangesInAFunction(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute(
+        "alter function pgonce.\"capture_author_inserted\"() set bytea_output = 'escape'");
+    try (var connection = transaction(database)) {
+      assertThat(Triggers.plan(connection, ADDED))
+          .hasToString(
+              """
+              channel author_inserted: replace function pgonce."capture_author_inserted"
+                - SET bytea_output=escape
+                + SET bytea_output=hex
+              """);
+    }
+  }
+
+  @Test
+  void aPlanNamesWhatIsInItsWay(TestDatabase database) throws Exception {
+    try (var connection = transaction(database)) {
+      var plan =
+          Triggers.plan(
+              connection, TriggerChannel.on("auhtor", Author.class).afterInsert().build());
+
+      assertThat(plan.isEmpty()).isFalse();
+      assertThat(plan.toString())
+          .contains("create schema pgonce")
+          .contains(
+              "obstacle: table auhtor does not exist on the search path (public) of database "
+                  + database.name());
+      assertThatThrownBy(() -> Triggers.apply(connection, ADDED))
+          .hasMessageContaining("schema pgonce is missing");
+    }
+  }
+
+  @Test
+  void aTransactionIsAskedFor(TestDatabase database) throws Exception {
+    try (var connection = database.dataSource().getConnection()) {
+      assertThatThrownBy(() -> Triggers.apply(connection, ADDED))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("setAutoCommit(false)");
+      assertThatThrownBy(() -> Triggers.drop(connection, ADDED))
+          .isInstanceOf(IllegalStateException.class);
+    }
+  }
+
+  @Test
+  void thePrintedMigrationIsWhatInstallDoes(TestDatabase database) throws Exception {
+    database.execute(PgOnce.migration());
+    // Statement by statement, each a transaction of its own.
+    database.execute(ADDED.print());
+    try (var connection = transaction(database)) {
+      assertThat(Triggers.plan(connection, ADDED)).hasToString("nothing to do\n");
+    }
+    assertThat(PgOnce.migration(ADDED).endsWith(ADDED.print())).isTrue();
+
+    database.execute(ADDED.printDrop());
+    database.execute(ADDED.printDrop());
+    assertThat(database.queryLong("select count(*) from pgonce.channel")).isZero();
+    assertThat(database.queryLong("select count(*) from pg_trigger where tgname like 'pgonce%'"))
+        .isZero();
+  }
+
+  @Test
+  void h30_oddNamesAreQuotedEverywhere(TestDatabase database) throws Exception {
+    database.execute(
+        "create schema \"a.b\"; create table \"a.b\".\"c\"\"d'\\; drop table author\" (id bigint not null, name text)");
+    var odd =
+        TriggerChannel.on("\"a.b\".\"c\"\"d'\\; drop table author\"", Author.class)
+            .afterInsert()
+            .named("odd.name-1")
+            .build();
+    PgOnce.using(database.dataSource()).install(odd);
+    database.execute("insert into \"a.b\".\"c\"\"d'\\; drop table author\" values (1, 'Ann')");
+
+    assertThat(database.queryLong("select count(*) from pgonce.notification")).isOne();
+    database.execute(odd.printDrop());
+    database.execute(odd.print());
+    try (var connection = transaction(database)) {
+      assertThat(Triggers.plan(connection, odd)).hasToString("nothing to do\n");
+    }
+    assertThat(database.queryLong("select count(*) from author")).isZero();
+  }
+
+  private static Connection transaction(TestDatabase database) throws Exception {
+    var connection = database.dataSource().getConnection();
+    connection.setAutoCommit(false);
+    return connection;
+  }
+}

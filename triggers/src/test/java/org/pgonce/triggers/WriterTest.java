@@ -1,0 +1,205 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.Login;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import tools.jackson.databind.JsonNode;
+
+/** Who writes to the table, with which session, and what it can do to pgonce: nothing. */
+@PgTest
+class WriterTest {
+
+  private static final TriggerChannel<JsonNode> ADDED =
+      TriggerChannel.on("reading", JsonNode.class).afterInsert().build();
+
+  private static final String INSERT =
+      """
+      insert into reading (name, at, raw, took, ratio, price)
+      values ('Ann', '2024-02-29 12:34:56.789+00', '\\xc0ffee', 'P1DT2H', 0.1::float8 + 0.2::float8, 12.34)
+      """;
+
+  private Login writer;
+
+  @BeforeEach
+  void install(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create table reading (name text, at timestamptz, raw bytea, took interval, ratio float8, price money)
+        """);
+    PgOnce.using(database.dataSource()).install(ADDED);
+    writer = database.loginRole("writer");
+    database.execute("grant insert on reading to \"%s\"".formatted(writer.user()));
+  }
+
+  @Test
+  void h36_whoMayOnlyInsertIntoTheTableFeedsTheChannelAndCanDoNothingElse(TestDatabase database)
+      throws Exception {
+    try (var connection = writer.dataSource().getConnection()) {
+      execute(connection, INSERT);
+
+      for (var forbidden :
+          new String[] {
+            "select * from pgonce.notification",
+            "insert into pgonce.notification (subscription_id, payload) values (1, '{}')",
+            "select pgonce.publish('reading_inserted', '{}')",
+            "select pgonce.wake_up('reading_inserted')",
+            "select pgonce.claim(1, 1, true)",
+            "select nextval('pgonce.notification_id')",
+          }) {
+        assertThatThrownBy(() -> execute(connection, forbidden))
+            .describedAs(forbidden)
+            .hasMessageContaining("permission denied");
+      }
+    }
+    assertThat(stored(database)).isEqualTo(1);
+  }
+
+  @Test
+  void h32_nobodyElseCanAttachTheFunctionToATableOfTheirOwn(TestDatabase database)
+      throws Exception {
+    var attacker = database.loginRole("attacker", "pgonce_listener", "pgonce_publisher");
+    database.execute("create schema lair authorization \"%s\"".formatted(attacker.user()));
+    try (var connection = attacker.dataSource().getConnection()) {
+      execute(connection, "create table lair.bait (name text)");
+
+      assertThatThrownBy(
+              () ->
+                  execute(
+                      connection,
+                      """
+                      create trigger forge after insert on lair.bait referencing new table as new_rows
+                      for each statement execute function pgonce."capture_reading_inserted"()
+                      """))
+          .hasMessageContaining("permission denied for function");
+    }
+  }
+
+  @Test
+  void h32_aCastToJsonThatWouldRunWithTheRightsOfPgonceIsRefused(TestDatabase database)
+      throws Exception {
+    var attacker = database.loginRole("attacker");
+    database.execute("create schema lair authorization \"%s\"".formatted(attacker.user()));
+    try (var connection = attacker.dataSource().getConnection()) {
+      execute(
+          connection,
+          """
+          create type lair.grade as enum ('a');
+          create function lair.spy(lair.grade) returns json language sql as $$ select to_json(current_user) $$;
+          create cast (lair.grade as json) with function lair.spy(lair.grade);
+          create type lair.mark as (grade lair.grade)
+          """);
+    }
+    database.execute("alter table reading add column marks lair.mark[]");
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, ADDED))
+          .singleElement()
+          .asString()
+          .contains(
+              "column marks of table public.reading is cast to json by a function of role "
+                  + attacker.user());
+    }
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
+        .hasMessageContaining("which would run with the rights of pgonce_owner");
+  }
+
+  @Test
+  void h22_thePayloadIsTheSameWhateverTheWritersSessionHasSet(TestDatabase database)
+      throws Exception {
+    try (var connection = writer.dataSource().getConnection()) {
+      execute(connection, INSERT);
+      // Within the block only: pgjdbc closes a connection whose DateStyle changes.
+      execute(
+          connection,
+          """
+          do $do$ begin
+            set local timezone = 'Asia/Kathmandu'; set local datestyle = 'German'; set local intervalstyle = 'sql_standard';
+            set local bytea_output = 'escape'; set local extra_float_digits = -15; set local quote_all_identifiers = on;
+            set local plpgsql.extra_errors = 'all'; set local standard_conforming_strings = off; set local search_path = '';
+            %s;
+          end $do$
+          """
+              .formatted(
+                  INSERT
+                      .replace("into reading", "into public.reading")
+                      .replace("'\\x", "E'\\\\x")));
+    }
+    assertThat(stored(database)).isEqualTo(2);
+    assertThat(
+            database.queryString(
+                "select string_agg(distinct payload::text, ' ') from pgonce.notification"))
+        .isEqualTo(
+            "{\"name\":\"Ann\",\"at\":\"2024-02-29T12:34:56.789+00:00\",\"raw\":\"\\\\xc0ffee\",\"took\":\"P1DT2H\","
+                + "\"ratio\":0.30000000000000004,\"price\":\"$12.34\"}");
+  }
+
+  @Test
+  void h33_whatShadowsTheNamesOfTheFunctionHasNoEffect(TestDatabase database) throws Exception {
+    database.execute("create schema trap; grant all on schema trap to public");
+    try (var connection = writer.dataSource().getConnection()) {
+      execute(
+          connection,
+          """
+          create temp table new_rows (name text);
+          create temp table notification (subscription_id int, id bigint, payload json);
+          create temp table subscription (id int, channel_id int, name text);
+          create temp table channel (id int, name text);
+          create function trap.row_to_json(anyelement) returns json language sql as $$ select '"forged"'::json $$;
+          create function trap.nextval(text) returns bigint language sql as $$ select -1::bigint $$;
+          create function trap.eq(text, text) returns boolean language sql as $$ select true $$;
+          create operator trap.= (leftarg = text, rightarg = text, function = trap.eq);
+          set search_path = pg_temp, trap, pg_catalog, public
+          """);
+      execute(connection, INSERT);
+    }
+    assertThat(database.queryString("select payload ->> 'name' from pgonce.notification"))
+        .isEqualTo("Ann");
+    assertThat(database.queryLong("select min(id) from pgonce.notification")).isPositive();
+  }
+
+  @Test
+  void h34_aRowLevelPolicyOnTheTableHidesNoNewRowFromTheChannel(TestDatabase database)
+      throws Exception {
+    database.execute(
+        """
+        alter table reading enable row level security;
+        alter table reading force row level security;
+        create policy write_only on reading for insert with check (true)
+        """);
+    try (var connection = writer.dataSource().getConnection()) {
+      execute(connection, INSERT);
+    }
+    assertThat(stored(database)).isEqualTo(1);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, ADDED).warnings())
+          .singleElement()
+          .asString()
+          .contains("row-level security");
+    }
+  }
+
+  @Test
+  void h34_theListenersRoleCanCheckTheDefinition(TestDatabase database) throws Exception {
+    var listener = database.loginRole("listener", "pgonce_listener");
+    try (var connection = listener.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+    }
+  }
+
+  private static long stored(TestDatabase database) throws SQLException {
+    return database.queryLong("select count(*) from pgonce.notification");
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+}
