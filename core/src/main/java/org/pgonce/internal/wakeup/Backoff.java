@@ -11,7 +11,7 @@ final class Backoff {
   private static final Duration UNREACHABLE_MAX = Duration.ofSeconds(1);
   // Somebody has to give another address; until then each attempt leaves a LISTEN on a server
   // connection that is others' as well.
-  private static final Duration POOLER = Duration.ofMinutes(1);
+  private static final Duration POOLER_MAX = Duration.ofMinutes(1);
 
   private final Duration min;
   private final Duration max;
@@ -31,7 +31,7 @@ final class Backoff {
     var grown = min.multipliedBy(1L << Math.min(failures++, 20));
     return switch (kind) {
       case UNREACHABLE, LOST -> shorter(grown, shorter(max, UNREACHABLE_MAX));
-      case POOLER -> max.compareTo(POOLER) > 0 ? max : POOLER;
+      case POOLER -> shorter(grown, max.compareTo(POOLER_MAX) > 0 ? max : POOLER_MAX);
       default -> shorter(grown, max);
     };
   }
