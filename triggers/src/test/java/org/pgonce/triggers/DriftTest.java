@@ -215,7 +215,9 @@ class DriftTest {
         TriggerChannel.on("author", Author.class).afterInsert().mode(Mode.BROADCAST).build();
     try (var connection = database.dataSource().getConnection()) {
       assertThat(Triggers.check(connection, broadcast))
-          .anyMatch(problem -> problem.contains("with mode \"EXACTLY_ONCE\", but defined with \"BROADCAST\""))
+          .anyMatch(
+              problem ->
+                  problem.contains("with mode \"EXACTLY_ONCE\", but defined with \"BROADCAST\""))
           .anyMatch(problem -> problem.contains("was made from another definition"))
           .hasSize(2);
       assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(broadcast))
