@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.StringReader;
+import java.sql.Connection;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
@@ -150,6 +151,30 @@ class CaptureTest {
       assertThat(stored(database)).isEmpty();
       assertThat(wakeUps.take()).isEmpty();
     }
+  }
+
+  @Test
+  void aTransactionWhoseSnapshotIsOlderThanTheChannelIsNotCaptured(TestDatabase database)
+      throws Exception {
+    var later = TriggerChannel.on("author", Author.class).afterInsert().named("later").build();
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      connection.setAutoCommit(false);
+      statement.execute("select now()");
+      PgOnce.using(database.dataSource()).install(later);
+      statement.execute("insert into author values (1, 'Ann')");
+      connection.commit();
+      statement.execute("insert into author values (2, 'Bob')");
+      connection.commit();
+    }
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(n.payload ->> 'name', ' ') from pgonce.notification n join pgonce.subscription s on s.id = n.subscription_id
+                  join pgonce.channel c on c.id = s.channel_id where c.name = 'later'
+                """))
+        .isEqualTo("Bob");
   }
 
   private static String stored(TestDatabase database) throws Exception {
