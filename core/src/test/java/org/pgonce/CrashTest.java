@@ -137,7 +137,8 @@ class CrashTest {
           .pgonce()
           .listen(
               ORDERS,
-              QUICK,
+              // Another worker could take the freed row before the failure is recorded.
+              QUICK.withConcurrency(1),
               (order, tx) -> {
                 Stage.effect(order, tx);
                 if (attempts.incrementAndGet() == 1) {
