@@ -112,13 +112,15 @@ class GuardedConnectionTest {
     try (var proxy = FaultProxy.to(database)) {
       var source = database.ngDataSource();
       source.setPortNumber(proxy.port());
-      try (var row = ClaimedRow.in(database, source)) {
-        swallow(() -> row.handle(END_OF_ANOTHER_SERVER));
-        proxy.silence();
-        assertTimeoutPreemptively(
-            Duration.ofSeconds(10),
-            () -> assertThatThrownBy(() -> row.guard().undo()).isInstanceOf(SQLException.class));
-      }
+      assertTimeoutPreemptively(
+          Duration.ofSeconds(10),
+          () -> {
+            try (var row = ClaimedRow.in(database, source)) {
+              swallow(() -> row.handle(END_OF_ANOTHER_SERVER));
+              proxy.silence();
+              assertThatThrownBy(() -> row.guard().undo()).isInstanceOf(SQLException.class);
+            }
+          });
     }
   }
 
