@@ -11,7 +11,8 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,18 +24,21 @@ import org.pgonce.testkit.TestDatabase;
  * kept, the others flow.
  */
 @PgTest
+@Tag("drivers")
 class FailureTest {
 
-  private Stage stage;
+  // One database and one pool for all: what a handler does to its session must not reach the next,
+  // nor the next test.
+  private static Stage stage;
 
-  @BeforeEach
-  void setUp(TestDatabase database) throws SQLException {
+  @BeforeAll
+  static void setUp(TestDatabase database) throws SQLException {
     stage = new Stage(database);
   }
 
   @AfterEach
-  void tearDown() {
-    stage.close();
+  void tearDown() throws SQLException {
+    stage.clear();
   }
 
   @Test
@@ -326,6 +330,7 @@ class FailureTest {
     stage.database.execute(
         "create table pair (id int primary key, n int); insert into pair values (1, 0), (2, 0)");
     var options = QUICK.withMaxAttempts(50).withConcurrency(8);
+    var deadlocks = new AtomicInteger();
     stage
         .pgonce()
         .listen(
@@ -336,21 +341,27 @@ class FailureTest {
               tx.update("set local deadlock_timeout = '5ms'");
               tx.update("update pair set n = n + 1 where id = ?", odd ? 1 : 2);
               tx.query("select pg_sleep(0.01)", row -> 1);
-              tx.update("update pair set n = n + 1 where id = ?", odd ? 2 : 1);
+              try {
+                tx.update("update pair set n = n + 1 where id = ?", odd ? 2 : 1);
+              } catch (SQLException e) {
+                deadlocks.addAndGet("40P01".equals(e.getSQLState()) ? 1 : 0);
+                throw e;
+              }
               if (order.attempt() == 1 && order.payload().id() == 7) {
                 tx.update("set local statement_timeout = '5ms'");
                 tx.query("select pg_sleep(10)", row -> 1);
               }
               if (order.attempt() == 1 && order.payload().id() == 8) {
                 tx.update("set local idle_in_transaction_session_timeout = '20ms'");
-                new CountDownLatch(1).await(500, java.util.concurrent.TimeUnit.MILLISECONDS);
+                new CountDownLatch(1).await(100, java.util.concurrent.TimeUnit.MILLISECONDS);
               }
             })
         .start();
-    stage.publish(30);
+    stage.publish(16);
     await().atMost(Duration.ofSeconds(40)).until(() -> stage.waiting() == 0);
+    assertThat(deadlocks.get()).isPositive();
     assertThat(stage.database.queryString("select string_agg(n::text, ',') from pair"))
-        .isEqualTo("30,30");
+        .isEqualTo("16,16");
     assertThat(stage.deadLetters()).isZero();
   }
 

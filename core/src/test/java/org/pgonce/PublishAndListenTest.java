@@ -6,12 +6,14 @@ import static org.awaitility.Awaitility.await;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A channel that code publishes to: the shortest way through the library. */
 @PgTest
+@Tag("drivers")
 class PublishAndListenTest {
 
   record Greeting(long id, String text) {}

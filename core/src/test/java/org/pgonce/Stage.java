@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
+import org.awaitility.Awaitility;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -31,6 +32,12 @@ final class Stage implements AutoCloseable {
   final TestDatabase database;
   final HikariDataSource dataSource;
   private final List<PgOnce> opened = new ArrayList<>();
+
+  static {
+    // What is waited for mostly takes a few milliseconds.
+    Awaitility.setDefaultPollDelay(Duration.ofMillis(10));
+    Awaitility.setDefaultPollInterval(Duration.ofMillis(25));
+  }
 
   Stage(TestDatabase database) throws SQLException {
     this.database = database;
@@ -92,6 +99,16 @@ final class Stage implements AutoCloseable {
   boolean eachOnce(int count) throws SQLException {
     return effects() == count
         && database.queryLong("select count(distinct id) from effect") == count;
+  }
+
+  /**
+   * Ends the listeners and leaves nothing waiting, so that the next test begins as this one did.
+   */
+  void clear() throws SQLException {
+    close();
+    opened.clear();
+    database.execute(
+        "truncate effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.listener");
   }
 
   @Override

@@ -17,15 +17,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.testkit.FaultProxy;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
-import org.postgresql.ds.PGSimpleDataSource;
 
 /** What a listener says at its start, what it finds there, and how it ends. */
 @PgTest
+@Tag("drivers")
 class StartTest {
 
   private Stage stage;
@@ -73,7 +75,7 @@ class StartTest {
   @Test
   void h34_aMissingRightIsNamedAtTheStart() throws Exception {
     var role = stage.database.loginRole("worker");
-    var pgonce = stage.pgonce(role.dataSource());
+    var pgonce = stage.pgonce(role.unpooled());
     pgonce.listen(ORDERS, Stage::effect);
     assertThatThrownBy(pgonce::start)
         .isInstanceOf(PgOnceException.class)
@@ -116,19 +118,23 @@ class StartTest {
             })
         .start();
     stage.publish(4);
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard()
+          .publish(connection, ORDERS, new Stage.Order(5, "x".repeat(6_000_000))); // read in parts
+    }
     await().atMost(SOON).until(() -> stage.waiting() == 0 && stage.deadLetters() == 2);
-    assertThat(stage.effects()).isEqualTo(2);
+    assertThat(stage.effects()).isEqualTo(3);
   }
 
   @Test
   void h64_errorsOfTheDatabaseAreClearAtTheStart() throws Exception {
-    var wrongPassword = stage.database.loginRole("worker", "pgonce_listener").dataSource();
-    wrongPassword.setPassword("wrong");
-    var noSuchDatabase = stage.database.dataSource();
-    noSuchDatabase.setDatabaseName("nowhere");
-    var nobodyThere = new PGSimpleDataSource();
-    nobodyThere.setServerNames(new String[] {"127.0.0.1"});
-    nobodyThere.setPortNumbers(new int[] {1});
+    var role = stage.database.loginRole("worker", "pgonce_listener");
+    var wrongPassword =
+        new Login(role.host(), role.port(), role.database(), role.user(), "wrong").unpooled();
+    var noSuchDatabase =
+        new Login(role.host(), role.port(), "nowhere", role.user(), role.password()).unpooled();
+    var nobodyThere =
+        new Login("127.0.0.1", 1, role.database(), role.user(), role.password()).unpooled();
     for (var expected :
         Map.of(
                 wrongPassword,
@@ -347,7 +353,7 @@ class StartTest {
         new String[] {"read-only", "repeatable read", "autocommit off", "search_path and role"}) {
       stage.database.execute("truncate effect");
       var pool = new HikariDataSource();
-      pool.setDataSource(stage.database.dataSource());
+      pool.setDataSource(stage.database.unpooled());
       pool.setMaximumPoolSize(3);
       switch (setting) {
         case "read-only" -> pool.setReadOnly(true);

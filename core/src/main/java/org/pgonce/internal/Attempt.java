@@ -75,8 +75,7 @@ final class Attempt<T> {
   /** Ends the attempt at once and gives the row back uncounted: the listener stops. */
   void release() {
     if (deadline.cutOff()) {
-      sessions.end(claim.backendPid());
-      sessions.abort(connection);
+      sessions.closeAfter(() -> sessions.end(claim.backendPid()), connection);
     }
   }
 
@@ -86,10 +85,12 @@ final class Attempt<T> {
    * claim the row in between and run into the same.
    */
   private void overrun(Duration timeout) {
-    settlement.failLate(
-        claim,
-        new TimeoutException("the handler did not return within " + timeout.toMillis() + " ms"),
-        transaction -> sessions.end(transaction, claim.backendPid()));
-    sessions.abort(connection);
+    var failure =
+        new TimeoutException("the handler did not return within " + timeout.toMillis() + " ms");
+    sessions.closeAfter(
+        () ->
+            settlement.failLate(
+                claim, failure, transaction -> sessions.end(transaction, claim.backendPid())),
+        connection);
   }
 }

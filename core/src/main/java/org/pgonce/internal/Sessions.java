@@ -2,6 +2,11 @@ package org.pgonce.internal;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,6 +22,8 @@ final class Sessions {
   // A role may end its own sessions. Closing the socket alone would not do: a backend at work
   // notices only when it next writes to it.
   private static final String END = "SELECT pg_terminate_backend(?)";
+
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private final Transactions transactions;
   private final Threads threads;
@@ -47,6 +54,41 @@ final class Sessions {
     try (var statement = transaction.prepareStatement(END)) {
       statement.setInt(1, backendPid);
       statement.execute();
+    }
+  }
+
+  /**
+   * Does what takes a connection from the pool, and then closes the socket of the one whose handler
+   * has been cut off. If the pool has none to give for a second, because handlers that do not
+   * return hold them all, it gets that one back before.
+   */
+  void closeAfter(Runnable work, Connection cutOff) {
+    var lastResort = takeBackLater(cutOff);
+    try {
+      work.run();
+    } finally {
+      if (lastResort != null) {
+        lastResort.cancel(false);
+      }
+      abort(cutOff);
+    }
+  }
+
+  private @Nullable Future<?> takeBackLater(Connection cutOff) {
+    try {
+      return threads.runLater(PATIENCE, () -> takeBack(cutOff));
+    } catch (RejectedExecutionException stopped) {
+      return null; // Nobody needs the place in the pool any more.
+    }
+  }
+
+  private static void takeBack(Connection cutOff) {
+    // First, so that the pool finds it closed: what the handler still does on it must reach nobody.
+    LostConnection.abandon(cutOff);
+    try {
+      cutOff.close();
+    } catch (SQLException e) {
+      LOG.debug("pgonce: the pool took a connection back that is closed", e);
     }
   }
 

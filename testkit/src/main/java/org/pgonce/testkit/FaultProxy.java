@@ -179,6 +179,14 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
+   * Ends every open connection in good order on both sides, as a process does that exits: what an
+   * end has received stays readable, then its stream is over. New ones are accepted.
+   */
+  public void endAll() {
+    links.forEach(Link::end);
+  }
+
+  /**
    * Resets the connection on which the next statement with the given text comes, instead of passing
    * it on: the server never sees it. Once.
    *

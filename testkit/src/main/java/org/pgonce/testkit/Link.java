@@ -81,6 +81,20 @@ final class Link implements AutoCloseable {
     whenOver.run();
   }
 
+  /** Ends both connections in good order; whatever is held back is lost. */
+  void end() {
+    end(client);
+    end(server);
+  }
+
+  private static void end(Socket socket) {
+    try {
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      // Ended already.
+    }
+  }
+
   private static void reset(Socket socket) {
     try {
       socket.setSoLinger(true, 0); // makes close() a reset

@@ -3,6 +3,7 @@ package org.pgonce.testkit;
 import com.impossibl.postgres.jdbc.PGDataSource;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import javax.sql.DataSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
@@ -51,15 +52,24 @@ public record Login(String host, int port, String database, String user, String 
   }
 
   /**
-   * A pool of at most {@code size} connections, through pgjdbc, or pgjdbc-ng where the system
-   * property {@code pgonce.test.driver} says {@code pgjdbc-ng}. The caller closes it.
+   * Unpooled connections through the driver that the system property {@code pgonce.test.driver}
+   * names: {@code pgjdbc}, the default, or {@code pgjdbc-ng}. A new object at each call.
    */
+  public DataSource unpooled() {
+    return isPgjdbcNg() ? ngDataSource() : dataSource();
+  }
+
+  /** Whether {@link #pooled} and {@link #unpooled} go through pgjdbc-ng. */
+  public static boolean isPgjdbcNg() {
+    return DRIVER.equals("pgjdbc-ng");
+  }
+
+  /** A pool of at most {@code size} connections as {@link #unpooled}. The caller closes it. */
   public HikariDataSource pooled(int size) {
     var config = new HikariConfig();
     // By URL and not by a DataSource object, as applications do: who needs the address can read it
     // off the pool.
-    config.setJdbcUrl(
-        DRIVER.equals("pgjdbc-ng") ? jdbcUrl().replace("postgresql:", "pgsql:") : jdbcUrl());
+    config.setJdbcUrl(isPgjdbcNg() ? jdbcUrl().replace("postgresql:", "pgsql:") : jdbcUrl());
     config.setUsername(user);
     config.setPassword(password);
     config.setMaximumPoolSize(size);

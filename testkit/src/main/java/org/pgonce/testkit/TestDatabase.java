@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
@@ -92,9 +93,14 @@ public final class TestDatabase implements AutoCloseable {
     return login.ngDataSource();
   }
 
+  /** Unpooled connections of the superuser, as {@link Login#unpooled}. */
+  public DataSource unpooled() {
+    return login.unpooled();
+  }
+
   /**
-   * A pool of at most {@code size} connections of the superuser through pgjdbc; closed with this
-   * database, if not before.
+   * A pool of at most {@code size} connections of the superuser, as {@link Login#pooled}; closed
+   * with this database, if not before.
    */
   public HikariDataSource pooled(int size) {
     var pool = login.pooled(size);

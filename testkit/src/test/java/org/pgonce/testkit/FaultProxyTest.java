@@ -123,6 +123,17 @@ class FaultProxyTest {
   }
 
   @Test
+  void endAllEndsEveryConnectionInGoodOrder() throws Exception {
+    try (var one = connect()) {
+      proxy.endAll();
+      assertThatThrownBy(() -> insert(one))
+          .as("the end of the stream, not a reset")
+          .hasRootCauseInstanceOf(java.io.EOFException.class);
+      connect().close();
+    }
+  }
+
+  @Test
   void silenceClosesNothingAndAConnectionThatLostBytesStaysSilent() throws Exception {
     try (var connection = connect()) {
       connection.setNetworkTimeout(Runnable::run, 300);

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection that the server or the network has ended. Nothing more is asked of it, not even a
- * rollback: with pgjdbc-ng 0.8.9 a request between the server's last words and the end of its
+ * A connection that the server or the network has ended. It is better asked nothing more, not even
+ * to roll back: with pgjdbc-ng 0.8.9 a request between the server's last words and the end of its
  * connection may wait for ever.
  */
 public final class LostConnection {
@@ -18,8 +18,9 @@ public final class LostConnection {
   private LostConnection() {}
 
   /**
-   * Whether the connection, not the statement, has failed: SQLState class 08, or the server ended
-   * the session (57P01 to 57P05, 25P03 and 25P04: idle-in-transaction and transaction timeout).
+   * Whether it says that the connection, not the statement, has failed: SQLState class 08, or the
+   * server ended the session (57P01 to 57P05, 25P03 and 25P04: idle-in-transaction and transaction
+   * timeout). It may be another server's connection that a foreign table or dblink speaks of.
    */
   public static boolean isToldBy(@Nullable Throwable failure) {
     var state = failure instanceof SQLException sql ? sql.getSQLState() : null;

@@ -221,7 +221,7 @@ public final class Settlement {
   private void tellGone(Claim claim, Verdict verdict) {
     LOG.warn(
         "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is gone: either the attempt was committed and only its"
-            + " answer was lost, or the row was deleted by hand",
+            + " answer was lost, or another worker has handled it since, or it was deleted by hand",
         claim.attempt(),
         claim.id(),
         channel,

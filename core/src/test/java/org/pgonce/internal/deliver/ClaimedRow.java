@@ -3,6 +3,7 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import javax.sql.DataSource;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -15,13 +16,17 @@ record ClaimedRow(TestDatabase database, Connection real, GuardedConnection guar
   static final Duration PATIENCE = Duration.ofMillis(400);
 
   static ClaimedRow in(TestDatabase database, Source source) throws SQLException {
+    return in(database, source.of(database));
+  }
+
+  static ClaimedRow in(TestDatabase database, DataSource source) throws SQLException {
     database.execute(
         """
         CREATE TABLE item (id int PRIMARY KEY);
         CREATE TABLE effect (id int PRIMARY KEY);
         INSERT INTO item VALUES (1)
         """);
-    var real = source.of(database).getConnection();
+    var real = source.getConnection();
     real.setAutoCommit(false);
     try (var statement = real.createStatement()) {
       statement.executeQuery("SELECT id FROM item FOR UPDATE SKIP LOCKED").close();

@@ -3,11 +3,15 @@ package org.pgonce.internal.deliver;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -87,6 +91,41 @@ class GuardedConnectionTest {
       assertThat(row.effects()).isEqualTo(2);
     }
   }
+
+  @ParameterizedTest
+  @EnumSource(names = {"PGJDBC", "PGJDBC_NG"})
+  void h43_anErrorThatSpeaksOfAnotherServersEndIsLikeAnyOther(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("SAVEPOINT own");
+      swallow(() -> row.handle(END_OF_ANOTHER_SERVER));
+      row.handle("ROLLBACK TO SAVEPOINT own");
+      row.handle("INSERT INTO effect VALUES (1)");
+      row.guard().seal();
+      row.deleteAndCommit();
+      assertThat(row.effects()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void h49_afterTheServersLastWordsNobodyWaitsForIt(TestDatabase database) throws Exception {
+    try (var proxy = FaultProxy.to(database)) {
+      var source = database.ngDataSource();
+      source.setPortNumber(proxy.port());
+      assertTimeoutPreemptively(
+          Duration.ofSeconds(10),
+          () -> {
+            try (var row = ClaimedRow.in(database, source)) {
+              swallow(() -> row.handle(END_OF_ANOTHER_SERVER));
+              proxy.silence();
+              assertThatThrownBy(() -> row.guard().undo()).isInstanceOf(SQLException.class);
+            }
+          });
+    }
+  }
+
+  private static final String END_OF_ANOTHER_SERVER =
+      "DO $$ BEGIN RAISE 'terminating connection' USING ERRCODE = '57P01'; END $$";
 
   @ParameterizedTest
   @EnumSource

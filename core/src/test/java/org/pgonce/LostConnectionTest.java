@@ -1,0 +1,132 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.pgonce.Stage.ORDERS;
+import static org.pgonce.Stage.QUICK;
+import static org.pgonce.Stage.SOON;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.testkit.FaultProxy;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * Stations 3 to 5 when the connection ends in their hands: whichever driver it is, nobody waits for
+ * an answer that cannot come, and the pool's only connection is given back.
+ */
+@PgTest
+@Tag("drivers")
+class LostConnectionTest {
+
+  private static final ListenOptions ONE_AT_A_TIME = QUICK.withConcurrency(1).withMaxAttempts(20);
+
+  private static final int WARM_UP = 3;
+
+  private Stage stage;
+  private FaultProxy proxy;
+  private HikariDataSource pool;
+
+  @BeforeEach
+  void setUp(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    proxy = FaultProxy.to(database);
+    pool = database.login().through(proxy).pooled(1);
+  }
+
+  @AfterEach
+  void tearDown() {
+    stage.close();
+    pool.close();
+    proxy.close();
+  }
+
+  /** Handles a few, so that the driver has its statements prepared. */
+  private PgOnce listening(ListenOptions options, Handler<Stage.Order> handler) throws Exception {
+    var database = stage.database;
+    var direct =
+        new ListenAddress(
+            database.host(), database.port(), database.name(), database.user(), null, Map.of());
+    var pgonce = stage.pgonce(PgOnce.builder(pool).listenAddress(direct));
+    pgonce.listen(ORDERS, options, handler).start();
+    for (var round = 0; round < WARM_UP; round++) {
+      stage.publish(1);
+      stage.awaitNothingWaits();
+    }
+    stage.database.execute("truncate effect");
+    return pgonce;
+  }
+
+  @Test
+  void h49_aConnectionThatEndsWhileATransactionBeginsHoldsNobody() throws Exception {
+    listening(ONE_AT_A_TIME, Stage::effect);
+    for (var round = 0; round < 3; round++) {
+      var begun = proxy.holdAnswerTo("BEGIN");
+      stage.publish(1);
+      begun.awaitSprung(SOON);
+      proxy.endAll();
+      stage.awaitNothingWaits();
+    }
+    assertThat(stage.effects()).isEqualTo(3);
+  }
+
+  @Test
+  void h49_aConnectionThatEndsInAClaimHoldsNobody() throws Exception {
+    listening(ONE_AT_A_TIME, Stage::effect);
+    for (var round = 0; round < 3; round++) {
+      var claim = proxy.holdAnswerTo("pgonce.claim(");
+      stage.publish(1);
+      claim.awaitSprung(SOON);
+      proxy.endAll();
+      stage.awaitNothingWaits();
+    }
+    assertThat(stage.effects()).isEqualTo(3);
+  }
+
+  @Test
+  void h65_aHandlerOnASilentNetworkIsCutOffAndItsRowFreed() throws Exception {
+    var silenced = new AtomicInteger();
+    listening(
+        ONE_AT_A_TIME.withHandlerTimeout(Duration.ofMillis(500)),
+        (order, tx) -> {
+          if (order.payload().item().equals("silence") && silenced.incrementAndGet() == 1) {
+            proxy.silence();
+          }
+          Stage.effect(order, tx);
+        });
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, ORDERS, new Stage.Order(1, "silence"));
+    }
+    await().atMost(SOON).until(() -> silenced.get() == 1);
+    proxy.pass();
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(1)).isTrue();
+  }
+
+  @Test
+  void h49_aSessionThatTheServerEndsInTheHandlerIsAFailedAttempt() throws Exception {
+    var handled = new AtomicInteger();
+    listening(
+        ONE_AT_A_TIME,
+        (order, tx) -> {
+          Stage.effect(order, tx);
+          if (order.attempt() == 1 && handled.incrementAndGet() > WARM_UP) {
+            tx.query("select pg_terminate_backend(pg_backend_pid())", row -> 1);
+          }
+        });
+    stage.publish(6);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(6)).isTrue();
+    assertThat(stage.database.queryLong("select count(*) from effect where note = 'attempt 2'"))
+        .isEqualTo(6);
+  }
+}
