@@ -70,7 +70,7 @@ final class Killer {
 
     @Override
     public Victims victims() {
-      return Victims.ALL_BUT_THE_LAST;
+      return Victims.ALWAYS_ONE;
     }
   }
 

@@ -87,12 +87,13 @@ final class Listeners implements AutoCloseable {
     /** Those at work: one that has not begun has nothing to lose. */
     AT_WORK,
     /**
-     * All but the only one at work: where kills come faster than JVMs start, one stays and works.
+     * Those at work, but never the only one: then those that start. So there is always someone to
+     * kill and always someone who works, also where kills come faster than JVMs start.
      */
-    ALL_BUT_THE_LAST;
+    ALWAYS_ONE;
 
     private boolean include(ListenerProcess process, long atWork) {
-      return this == AT_WORK ? process.isListening() : !process.isListening() || atWork > 1;
+      return process.isListening() == (this == AT_WORK || atWork > 1);
     }
   }
 
