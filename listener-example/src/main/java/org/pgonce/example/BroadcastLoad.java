@@ -52,7 +52,7 @@ final class BroadcastLoad implements Watch.Mishap {
     Verification.row(console, "calls", counts.posts(), "of handlers, in all processes");
     Verification.row(console, "lost", lost, "authors that a process which was up did not hear of");
     Verification.row(console, "duplicates", duplicates, "authors that a process heard of again");
-    Verification.row(console, "kills", killer.killed(), "listeners killed and replaced");
+    Verification.row(console, "kills", killer.killed(), killer.report());
     var kept = lost == 0 && duplicates == 0;
     console.say(
         kept ? "kept: every process that was up heard of every author exactly once" : "BROKEN");

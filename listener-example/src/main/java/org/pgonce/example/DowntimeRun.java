@@ -33,7 +33,9 @@ final class DowntimeRun implements Callable<Integer> {
     listeners.start(listening.processes());
     listeners.awaitListening();
     listeners.stop();
-    console.tell("listeners    all stopped, with SIGTERM");
+    var stillListed = Sql.number(stage.address(), "select count(*) from pgonce.listener_status");
+    console.tell(
+        "listeners    all stopped with SIGTERM, %d still on the list".formatted(stillListed));
 
     var plan = work.plan(10_000, 0, 0);
     var writers = stage.writers(plan);
@@ -57,7 +59,7 @@ final class DowntimeRun implements Callable<Integer> {
     console.say("");
     verified.print(console);
     console.say("all handled " + Text.seconds(seconds) + " after the listeners were started");
-    var kept = done && verified.isKept() && postsMeanwhile == 0;
+    var kept = done && verified.isKept() && postsMeanwhile == 0 && stillListed == 0;
     console.say(kept ? "kept: every author has exactly one post" : "BROKEN");
     return kept ? ExitStatus.KEPT : ExitStatus.BROKEN;
   }

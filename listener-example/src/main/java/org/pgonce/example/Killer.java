@@ -3,6 +3,8 @@ package org.pgonce.example;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import org.pgonce.example.Listeners.Kill;
+import org.pgonce.example.Listeners.Victims;
 
 /** Kills listeners at random, while there is work that they could lose. For one thread. */
 final class Killer {
@@ -11,6 +13,7 @@ final class Killer {
   private final Random random;
   private final Listeners listeners;
   private int killed;
+  private int killedAtWork;
   private long lastKill = System.nanoTime();
 
   /** When listeners are to be killed. */
@@ -22,8 +25,7 @@ final class Killer {
     /** How many kills the last rows wait for. */
     int promised();
 
-    /** How many of so many listeners must be at work for one to be killed. */
-    int leastAtWork(int listeners);
+    Victims victims();
   }
 
   /**
@@ -48,8 +50,8 @@ final class Killer {
     }
 
     @Override
-    public int leastAtWork(int listeners) {
-      return 1;
+    public Victims victims() {
+      return Victims.AT_WORK;
     }
   }
 
@@ -66,10 +68,9 @@ final class Killer {
       return 0;
     }
 
-    /** Where JVMs start slowly, all would be killed before they have done anything. */
     @Override
-    public int leastAtWork(int listeners) {
-      return (listeners + 1) / 2;
+    public Victims victims() {
+      return Victims.ALWAYS_ONE;
     }
   }
 
@@ -83,15 +84,25 @@ final class Killer {
     return killed;
   }
 
+  /** In words, for the report. */
+  String report() {
+    return "listeners killed with SIGKILL and replaced"
+        + (killed == killedAtWork ? ", all at work" : ", %d at work".formatted(killedAtWork));
+  }
+
   boolean hasKeptPromise() {
     return killed >= plan.promised();
   }
 
-  /** Kills as many as are due; what finds too few listeners at work stays due. */
+  /** Kills as many as are due; what finds no victim stays due. */
   void step(long handled) {
-    while (plan.isDue(killed, handled, Duration.ofNanos(System.nanoTime() - lastKill))
-        && listeners.killOne(random, plan.leastAtWork(listeners.now().size()))) {
+    while (plan.isDue(killed, handled, Duration.ofNanos(System.nanoTime() - lastKill))) {
+      var kill = listeners.killOne(random, plan.victims());
+      if (kill == Kill.NONE) {
+        return;
+      }
       killed++;
+      killedAtWork += kill == Kill.AT_WORK ? 1 : 0;
       lastKill = System.nanoTime();
     }
   }

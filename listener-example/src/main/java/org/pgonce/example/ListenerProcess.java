@@ -131,7 +131,8 @@ final class ListenerProcess {
   /** SIGTERM: it finishes what it is at and ends. */
   void terminate() {
     toEnd = true;
-    process.destroy();
+    // Not Process.destroy(): that closes the pipe too, by which the listener knows that we live.
+    process.toHandle().destroy();
   }
 
   /** Waits for its end after {@link #terminate}; false if it still runs then. */

@@ -82,27 +82,46 @@ final class Listeners implements AutoCloseable {
     }
   }
 
-  /**
-   * Kills one that is at work and puts another in its place; one that has not begun has nothing to
-   * lose.
-   *
-   * @return false if fewer than {@code leastAtWork} are, or none
-   */
-  boolean killOne(Random random, int leastAtWork) {
+  /** Which of them may be killed. */
+  enum Victims {
+    /** Those at work: one that has not begun has nothing to lose. */
+    AT_WORK,
+    /**
+     * Those at work, but never the only one: then those that start. So there is always someone to
+     * kill and always someone who works, also where kills come faster than JVMs start.
+     */
+    ALWAYS_ONE;
+
+    private boolean include(ListenerProcess process, long atWork) {
+      return process.isListening() == (this == AT_WORK || atWork > 1);
+    }
+  }
+
+  /** What became of an attempt to kill one. */
+  enum Kill {
+    NONE,
+    WHILE_STARTING,
+    AT_WORK
+  }
+
+  /** Kills one at random and puts another in its place. */
+  Kill killOne(Random random, Victims victims) {
     lock.lock();
     try {
-      var atWork =
+      var atWork = places.stream().filter(ListenerProcess::isListening).count();
+      var candidates =
           IntStream.range(0, places.size())
-              .filter(place -> places.get(place).isListening())
+              .filter(place -> victims.include(places.get(place), atWork))
               .toArray();
-      if (atWork.length == 0 || atWork.length < leastAtWork) {
-        return false;
+      if (candidates.length == 0) {
+        return Kill.NONE;
       }
-      var place = atWork[random.nextInt(atWork.length)];
+      var place = candidates[random.nextInt(candidates.length)];
+      var kill = places.get(place).isListening() ? Kill.AT_WORK : Kill.WHILE_STARTING;
       places.get(place).kill();
       lives.set(place, lives.get(place) + 1);
       places.set(place, launch(place));
-      return true;
+      return kill;
     } finally {
       lock.unlock();
     }

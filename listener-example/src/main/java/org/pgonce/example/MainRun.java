@@ -34,8 +34,7 @@ final class MainRun implements Watch.Mishap {
     var verified = Verification.of(stage.address(), writers.inserted());
     console.say("");
     verified.print(console);
-    Verification.row(
-        console, "kills", killer.killed(), "listeners killed with SIGKILL and replaced");
+    Verification.row(console, "kills", killer.killed(), killer.report());
     console.say(
         "by place     "
             + tally.count().byPlace().entrySet().stream()
