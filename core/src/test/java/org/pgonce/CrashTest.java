@@ -258,12 +258,17 @@ class CrashTest {
   void h49_aHolderThatIsFrozenHoldsNothingOnceItsSessionEnds(TestDatabase database)
       throws Exception {
     try (var stage = new Stage(database);
-        var frozen = listener(database, "0.2")) {
+        var frozen = listener(database, "3")) {
       frozen.awaitLine("listening", BOUND);
       stage.publish(1);
-      var pid = database.backends().awaitRunning("pg_sleep(0.2)");
+      database.backends().awaitRunning("pg_sleep(3)");
       frozen.sigstop();
-      database.backends().terminate(pid);
+      // Cut off, with every session that it has: the others connect again.
+      database.execute(
+          """
+          select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+          """);
       try (var other = listener(database)) {
         await().atMost(BOUND).until(() -> stage.waiting() == 0);
         frozen.sigcont();
