@@ -26,6 +26,7 @@ final class ListenerProcess {
   private final Console console;
   private final ArrayDeque<String> lastWords = new ArrayDeque<>();
   private final Thread reader;
+  private final long startedAt = System.nanoTime();
   private volatile boolean listening;
   private volatile boolean toEnd;
 
@@ -98,6 +99,11 @@ final class ListenerProcess {
 
   String name() {
     return name;
+  }
+
+  /** By System.nanoTime(). */
+  long startedAt() {
+    return startedAt;
   }
 
   /** Whether it has said that it is at work, and is alive. */
