@@ -92,7 +92,7 @@ final class ListenerProcess {
         lastWords.remove();
       }
     }
-    if (!toEnd) {
+    if (!toEnd && !Cleanup.jvmEnds()) {
       console.tell(name + ": " + line);
     }
   }
