@@ -21,6 +21,7 @@ final class Console {
   private final int width;
   private final ReentrantLock lock = new ReentrantLock();
   private String progress = "";
+  private boolean ended;
   private long printedAt = System.nanoTime();
 
   /**
@@ -54,6 +55,9 @@ final class Console {
   void progress(String line) {
     lock.lock();
     try {
+      if (ended) {
+        return;
+      }
       if (terminal) {
         progress = line.length() < width ? line : line.substring(0, width - 1);
         redraw();
@@ -76,6 +80,17 @@ final class Console {
       } else if (!quiet) {
         out.println(line);
       }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A last line: no progress is shown from now on. */
+  void end(String line) {
+    lock.lock();
+    try {
+      endProgress(line);
+      ended = true;
     } finally {
       lock.unlock();
     }

@@ -3,8 +3,6 @@ package org.pgonce.example;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
-import org.pgonce.example.Listeners.Kill;
-import org.pgonce.example.Listeners.Victims;
 
 /** Kills listeners at random, while there is work that they could lose. For one thread. */
 final class Killer {
@@ -25,7 +23,8 @@ final class Killer {
     /** How many kills the last rows wait for. */
     int promised();
 
-    Victims victims();
+    /** How many of those at work are spared, and those that start are killed instead. */
+    int spared();
   }
 
   /**
@@ -50,8 +49,8 @@ final class Killer {
     }
 
     @Override
-    public Victims victims() {
-      return Victims.AT_WORK;
+    public int spared() {
+      return 0;
     }
   }
 
@@ -68,9 +67,10 @@ final class Killer {
       return 0;
     }
 
+    /** Where kills come faster than JVMs start, one must go on, or nothing would ever be done. */
     @Override
-    public Victims victims() {
-      return Victims.ALWAYS_ONE;
+    public int spared() {
+      return 1;
     }
   }
 
@@ -97,12 +97,12 @@ final class Killer {
   /** Kills as many as are due; what finds no victim stays due. */
   void step(long handled) {
     while (plan.isDue(killed, handled, Duration.ofNanos(System.nanoTime() - lastKill))) {
-      var kill = listeners.killOne(random, plan.victims());
-      if (kill == Kill.NONE) {
+      if (listeners.killAtWork(random, plan.spared())) {
+        killedAtWork++;
+      } else if (plan.spared() == 0 || !listeners.killYoungest()) {
         return;
       }
       killed++;
-      killedAtWork += kill == Kill.AT_WORK ? 1 : 0;
       lastKill = System.nanoTime();
     }
   }

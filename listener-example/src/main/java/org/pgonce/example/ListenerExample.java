@@ -90,7 +90,7 @@ final class ListenerExample implements Callable<Integer> {
       names = "--kill-interval",
       paramLabel = "<ms>",
       description =
-          "Kill one every so many milliseconds instead, 10 to 60,000, of those that start where only one is at work.")
+          "Kill one every so many milliseconds instead, 10 to 60,000, of those still starting where only one is at work.")
   void killInterval(int value) {
     killInterval = Duration.ofMillis(Bounds.require(spec, "--kill-interval", value, 10, 60_000));
   }

@@ -26,6 +26,7 @@ final class ListenerProcess {
   private final Console console;
   private final ArrayDeque<String> lastWords = new ArrayDeque<>();
   private final Thread reader;
+  private final long startedAt = System.nanoTime();
   private volatile boolean listening;
   private volatile boolean toEnd;
 
@@ -91,13 +92,18 @@ final class ListenerProcess {
         lastWords.remove();
       }
     }
-    if (!toEnd) {
+    if (!toEnd && !Cleanup.jvmEnds()) {
       console.tell(name + ": " + line);
     }
   }
 
   String name() {
     return name;
+  }
+
+  /** By System.nanoTime(). */
+  long startedAt() {
+    return startedAt;
   }
 
   /** Whether it has said that it is at work, and is alive. */

@@ -2,11 +2,11 @@ package org.pgonce.example;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.IntStream;
 
 /**
  * A number of places, each with a listener process in it that is replaced when it is killed. The
@@ -82,49 +82,42 @@ final class Listeners implements AutoCloseable {
     }
   }
 
-  /** Which of them may be killed. */
-  enum Victims {
-    /** Those at work: one that has not begun has nothing to lose. */
-    AT_WORK,
-    /**
-     * Those at work, but never the only one: then those that start. So there is always someone to
-     * kill and always someone who works, also where kills come faster than JVMs start.
-     */
-    ALWAYS_ONE;
-
-    private boolean include(ListenerProcess process, long atWork) {
-      return process.isListening() == (this == AT_WORK || atWork > 1);
-    }
-  }
-
-  /** What became of an attempt to kill one. */
-  enum Kill {
-    NONE,
-    WHILE_STARTING,
-    AT_WORK
-  }
-
-  /** Kills one at random and puts another in its place. */
-  Kill killOne(Random random, Victims victims) {
+  /**
+   * Kills one of those that are at work, which have something to lose, and replaces it.
+   *
+   * @param spared how many of them must be left
+   * @return false if there are too few
+   */
+  boolean killAtWork(Random random, int spared) {
     lock.lock();
     try {
-      var atWork = places.stream().filter(ListenerProcess::isListening).count();
-      var candidates =
-          IntStream.range(0, places.size())
-              .filter(place -> victims.include(places.get(place), atWork))
-              .toArray();
-      if (candidates.length == 0) {
-        return Kill.NONE;
-      }
-      var place = candidates[random.nextInt(candidates.length)];
-      var kill = places.get(place).isListening() ? Kill.AT_WORK : Kill.WHILE_STARTING;
-      places.get(place).kill();
-      lives.set(place, lives.get(place) + 1);
-      places.set(place, launch(place));
-      return kill;
+      var atWork = places.stream().filter(ListenerProcess::isListening).toList();
+      return atWork.size() > spared && replace(atWork.get(random.nextInt(atWork.size())));
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Kills the youngest of those that are still starting; false if none is. */
+  boolean killYoungest() {
+    lock.lock();
+    try {
+      return places.stream()
+          .filter(process -> !process.isListening())
+          .max(Comparator.comparing(ListenerProcess::startedAt))
+          .map(this::replace)
+          .orElse(false);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean replace(ListenerProcess process) {
+    process.kill();
+    var place = places.indexOf(process);
+    lives.set(place, lives.get(place) + 1);
+    places.set(place, launch(place));
+    return true;
   }
 
   /** SIGTERM to all; returns when they have ended, and leaves no place. */

@@ -1,6 +1,5 @@
 package org.pgonce.example;
 
-import java.util.stream.Collectors;
 import org.pgonce.Mode;
 
 /** Several listeners share a stream of inserts while they are killed and replaced (S1). */
@@ -36,12 +35,8 @@ final class MainRun implements Watch.Mishap {
     verified.print(console);
     Verification.row(console, "kills", killer.killed(), killer.report());
     console.say(
-        "by place     "
-            + tally.count().byPlace().entrySet().stream()
-                .map(
-                    place ->
-                        "listener-%d: %s".formatted(place.getKey(), Text.number(place.getValue())))
-                .collect(Collectors.joining(", ")));
+        "by process   %s posts of listener-1, listener-2 and so on, successors included"
+            .formatted(Text.byPlace(tally.count().byPlace())));
     if (done && verified.isKept() && verified.authors() == plan.rows()) {
       console.say("kept: every author has exactly one post");
       return ExitStatus.KEPT;

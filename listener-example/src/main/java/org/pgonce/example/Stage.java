@@ -16,6 +16,7 @@ final class Stage implements AutoCloseable {
   private Stage(Cleanup cleanup, ServerOptions options, Console console) {
     this.cleanup = cleanup;
     this.console = console;
+    cleanup.add(this::sayIfEndedBySignal);
     this.server = cleanup.add(ExampleServer.start(options));
     console.tell("server       " + server);
     this.database = cleanup.add(ExampleDatabase.create(server, options.keep));
@@ -32,6 +33,13 @@ final class Stage implements AutoCloseable {
     } catch (RuntimeException e) {
       cleanup.close();
       throw e;
+    }
+  }
+
+  /** Closed last, when all the rest is gone. */
+  private void sayIfEndedBySignal() {
+    if (Cleanup.jvmEnds()) {
+      console.end("ended by a signal; its listeners and its database are gone");
     }
   }
 

@@ -1,6 +1,9 @@
 package org.pgonce.example;
 
 import java.util.Locale;
+import java.util.SortedMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Figures for people, in ASCII, the same in every locale. */
 final class Text {
@@ -11,13 +14,22 @@ final class Text {
     return String.format(Locale.ROOT, "%,d", number);
   }
 
-  /** Microseconds as milliseconds, with as many decimals as say something. */
-  static String millis(long micros) {
-    var millis = micros / 1e3;
-    return String.format(Locale.ROOT, millis < 10 ? "%.2f ms" : "%,.0f ms", millis);
+  /** Microseconds as milliseconds or seconds, with as many decimals as say something. */
+  static String time(long micros) {
+    if (micros >= 10_000_000) {
+      return seconds(micros / 1e6);
+    }
+    return String.format(Locale.ROOT, micros < 10_000 ? "%.2f ms" : "%,.0f ms", micros / 1e3);
   }
 
   static String seconds(double seconds) {
     return String.format(Locale.ROOT, "%,.1f s", seconds);
+  }
+
+  /** The figures of place 1, 2 and so on; none is 0. */
+  static String byPlace(SortedMap<Integer, Long> figures) {
+    return IntStream.rangeClosed(1, figures.isEmpty() ? 0 : figures.lastKey())
+        .mapToObj(place -> number(figures.getOrDefault(place, 0L)))
+        .collect(Collectors.joining(" ", "[", "]"));
   }
 }

@@ -98,9 +98,9 @@ record Verification(
     console.say(
         "latency      p50 %s, p99 %s, max %s from insert to post, the writer's commit and the backlog included"
             .formatted(
-                Text.millis(waits.getValueAtPercentile(50)),
-                Text.millis(waits.getValueAtPercentile(99)),
-                Text.millis(waits.getMaxValue())));
+                Text.time(waits.getValueAtPercentile(50)),
+                Text.time(waits.getValueAtPercentile(99)),
+                Text.time(waits.getMaxValue())));
   }
 
   static void row(Console console, String what, long number, String explanation) {

@@ -3,7 +3,6 @@ package org.pgonce.example;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.pgonce.example.Tally.Counts;
 
 /** Follows the work until it is done, shows how it stands, and gives up where nothing moves. */
@@ -95,18 +94,14 @@ final class Watch {
   }
 
   private String line(Counts counts) {
-    var byPlace =
-        counts.byPlace().entrySet().stream()
-            .map(place -> place.getKey() + ": " + Text.number(place.getValue()))
-            .collect(Collectors.joining("  "));
-    return "inserted %s | handled %s (%s) | backlog %s%s | last 0.5 s p50 %s p99 %s"
+    return "inserted %s | handled %s %s | backlog %s%s | p50 %s p99 %s"
         .formatted(
             Text.number(writers.inserted()),
             Text.number(counts.posts()),
-            byPlace,
+            Text.byPlace(counts.byPlace()),
             Text.number(Math.max(0, writers.inserted() - counts.posts())),
             mishap.soFar(),
-            Text.millis(counts.waits().getValueAtPercentile(50)),
-            Text.millis(counts.waits().getValueAtPercentile(99)));
+            Text.time(counts.waits().getValueAtPercentile(50)),
+            Text.time(counts.waits().getValueAtPercentile(99)));
   }
 }
