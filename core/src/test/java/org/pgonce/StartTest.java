@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.spi.ListenAddress;
+import org.pgonce.spi.Observer;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
@@ -249,6 +251,27 @@ class StartTest {
     assertThat(pgonce.status().state()).isEqualTo(Status.State.STOPPED);
     assertThat(stage.effects()).isEqualTo(2);
     assertThat(stage.waiting()).isEqualTo(8);
+    assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
+  }
+
+  @Test
+  void h85_aStopRightAfterTheStartWaitsForTheScanUnderWay() throws Exception {
+    var troubles = new CopyOnWriteArrayList<String>();
+    var observer =
+        new Observer() {
+          @Override
+          public void databaseTrouble(String channel, String reason) {
+            troubles.add(reason);
+          }
+        };
+    for (var i = 0; i < 20; i++) {
+      // The pool is closed at once after it, as a service that ends does.
+      try (var pool = stage.database.login().pooled(4);
+          var pgonce = PgOnce.builder(pool).observer(observer).build()) {
+        pgonce.listen(ORDERS, Stage::effect).start();
+      }
+    }
+    assertThat(troubles).isEmpty();
     assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
   }
 

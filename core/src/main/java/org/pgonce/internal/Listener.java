@@ -248,7 +248,7 @@ public final class Listener {
           drain.awaitIdle(LAST_WORDS);
         }
       }
-      scan.stop();
+      scan.stop(LAST_WORDS);
       return drained;
     } finally {
       context.threads().close();

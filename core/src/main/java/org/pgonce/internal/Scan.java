@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -40,6 +41,7 @@ final class Scan {
   private volatile List<Drain<?>> drains = List.of();
 
   private final ReentrantLock lock = new ReentrantLock();
+  private final Condition idle = lock.newCondition();
   private boolean started;
   private boolean running;
   private boolean again;
@@ -95,13 +97,21 @@ final class Scan {
     }
   }
 
-  /** No scan begins from now on; takes the process off the list of listeners. */
-  void stop() {
+  /**
+   * No scan begins from now on; waits for the one under way, which may be about to register this
+   * process, and then takes it off the list of listeners.
+   *
+   * @param patience how long to wait
+   */
+  void stop(Duration patience) throws InterruptedException {
     lock.lock();
     try {
       stopped = true;
       if (next != null) {
         next.cancel(false);
+      }
+      for (var left = patience.toNanos(); running && left > 0; ) {
+        left = idle.awaitNanos(left);
       }
     } finally {
       lock.unlock();
@@ -144,6 +154,7 @@ final class Scan {
       lock.lock();
       try {
         running = false;
+        idle.signalAll();
         if (again) {
           again = false;
           delay = Duration.ZERO;
