@@ -2,57 +2,45 @@
 
 SET ROLE pgonce_owner;
 
--- The scheduled rows' part of a claim: those that are due, earliest first.
-CREATE OR REPLACE FUNCTION pgonce.claim_scheduled(subscription integer, max_rows integer)
-RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT s.id, true, s.attempts, (extract(epoch FROM s.created_at) * 1000000)::bigint,
-         (extract(epoch FROM clock_timestamp() - s.created_at) * 1000000)::bigint, s.payload::text,
-         max_rows = 1 AND (
-           EXISTS (SELECT FROM pgonce.notification b WHERE b.subscription_id = subscription)
-           OR EXISTS (SELECT FROM pgonce.scheduled b
-                       WHERE b.subscription_id = subscription AND b.due_at <= clock_timestamp() AND (b.due_at, b.id) > (s.due_at, s.id)))
-    FROM pgonce.scheduled s
-   WHERE s.subscription_id = subscription AND s.due_at <= clock_timestamp()
-   ORDER BY s.due_at, s.id LIMIT max_rows FOR UPDATE OF s SKIP LOCKED
-$$;
-
 -- Locks up to max_rows due notifications of a subscription for the calling transaction; rows that others hold are passed over.
--- due_first says whether scheduled rows go before new ones: callers alternate, so that neither starves the other.
--- more, for claims of one row, says that another row lies behind it (held by someone or not): a sign that another worker has something to
--- do, so that no claim is needed to find out that nothing is left.
--- Times are passed as microseconds since 1970, which every driver reads the same.
--- The plan is pinned: planned while the table is empty, a sequential scan would stay in the session's cache for good.
+-- due_first says whether scheduled rows that are due go before new ones: callers alternate while there are such, so that neither starves the
+-- other. They come earliest first, and are looked for after new rows too where those are too few.
+-- more, for a new row, says that another lies behind it (held by someone or not): a sign that another worker has something to do, so that no
+-- claim is needed to find out that nothing is left.
+-- Times are passed as microseconds since 1970, which every driver reads the same. (A double holds them to the microsecond until 2106.)
+-- The plan is pinned: planned while the table is empty, a sequential scan would stay in the session's cache for good. Without a sort, only
+-- the index can give the order. (Each setting of a function is paid for at each call.)
 CREATE OR REPLACE FUNCTION pgonce.claim(subscription integer, max_rows integer, due_first boolean)
 RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET search_path = pg_catalog, pg_temp SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE
   taken integer := 0;
+  found integer;
 BEGIN
-  IF due_first THEN
-    RETURN QUERY SELECT c.* FROM pgonce.claim_scheduled(subscription, max_rows) c;
-    GET DIAGNOSTICS taken = ROW_COUNT;
-    IF taken >= max_rows THEN
-      RETURN;
+  FOR place IN 1 .. 2 LOOP
+    IF due_first = (place = 1) THEN
+      RETURN QUERY
+        SELECT s.id, true, s.attempts, (date_part('epoch', s.created_at) * 1000000)::bigint,
+               (date_part('epoch', clock_timestamp() - s.created_at) * 1000000)::bigint, s.payload::text, false
+          FROM pgonce.scheduled s
+         -- The subselect makes now a bound of the index scan: a volatile function would be a filter over all that is due later.
+         WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
+         ORDER BY s.due_at, s.id LIMIT max_rows - taken FOR UPDATE OF s SKIP LOCKED;
+    ELSE
+      RETURN QUERY
+        SELECT n.id, false, 0, (date_part('epoch', n.created_at) * 1000000)::bigint,
+               (date_part('epoch', clock_timestamp() - n.created_at) * 1000000)::bigint, n.payload::text,
+               (SELECT b.id FROM pgonce.notification b WHERE b.subscription_id = subscription AND b.id > n.id ORDER BY b.id LIMIT 1) IS NOT NULL
+          FROM pgonce.notification n
+         WHERE n.subscription_id = subscription ORDER BY n.id LIMIT max_rows - taken FOR UPDATE OF n SKIP LOCKED;
     END IF;
-  END IF;
-
-  RETURN QUERY
-    SELECT n.id, false, 0, (extract(epoch FROM n.created_at) * 1000000)::bigint,
-           (extract(epoch FROM clock_timestamp() - n.created_at) * 1000000)::bigint, n.payload::text,
-           max_rows = 1 AND EXISTS (SELECT FROM pgonce.notification b WHERE b.subscription_id = subscription AND b.id > n.id)
-      FROM pgonce.notification n
-     WHERE n.subscription_id = subscription ORDER BY n.id LIMIT max_rows - taken FOR UPDATE OF n SKIP LOCKED;
-  IF NOT due_first THEN
-    GET DIAGNOSTICS taken = ROW_COUNT;
-    IF taken < max_rows THEN
-      RETURN QUERY SELECT c.* FROM pgonce.claim_scheduled(subscription, max_rows - taken) c;
-    END IF;
-  END IF;
+    GET DIAGNOSTICS found = ROW_COUNT;
+    taken := taken + found;
+    EXIT WHEN taken >= max_rows;
+  END LOOP;
 END
 $$;
 

@@ -18,13 +18,15 @@ CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ DELETE FROM pgonce.listener l WHERE l.id = listener $$;
 
--- The slow scan, one statement for all subscriptions of a process: which of them have something to claim now, and how long until the next
--- row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
+-- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
+-- the next row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
 -- time: clocks differ.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
-RETURNS TABLE (subscription integer, ready boolean, due_in_ms bigint, known boolean)
+RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint, known boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
+DECLARE
+  now constant timestamptz := clock_timestamp();
 BEGIN
   UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by WHERE l.id = listener;
   IF NOT FOUND THEN
@@ -34,8 +36,9 @@ BEGIN
   RETURN QUERY
     SELECT s.id,
            EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
-           (SELECT ceil(1000 * extract(epoch FROM d.due_at - clock_timestamp()))::bigint
-              FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1),
+           EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now),
+           (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
+              FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
            EXISTS (SELECT FROM pgonce.subscription k WHERE k.id = s.id)
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) WHERE l.id = listener;
 END

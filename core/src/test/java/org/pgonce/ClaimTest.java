@@ -1,9 +1,11 @@
 package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -105,11 +107,31 @@ class ClaimTest {
     assertThat(
             stage.database.queryString(
                 "select string_agg(id || ' ' || more, ',') from pgonce.claim(1, 1, true)"))
-        .isEqualTo("1000 true");
+        .isEqualTo("1000 false");
     assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 10, true)"))
         .isEqualTo(3);
     assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 10, false)"))
         .isEqualTo(3);
+  }
+
+  @Test
+  void claim_doesNotWalkOverWhatIsDueLater() throws Exception {
+    stage.database.execute(
+        "insert into pgonce.scheduled select 1, g, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), 'x', '{}'"
+            + " from generate_series(1, 20000) g");
+    stage.database.execute("analyze pgonce.scheduled");
+    var read = "select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'scheduled'";
+    var before = stage.database.queryLong(read);
+    assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 1, true)")).isZero();
+    assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 1, false)")).isZero();
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(
+            () ->
+                stage.database.queryLong(
+                        "select idx_scan from pg_stat_user_indexes where indexrelname = 'scheduled_due'")
+                    >= 2);
+    assertThat(stage.database.queryLong(read) - before).isLessThan(10);
   }
 
   @Test

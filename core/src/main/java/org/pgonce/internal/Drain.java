@@ -53,6 +53,8 @@ final class Drain<T> {
   private boolean wokenMeanwhile;
   private boolean resting;
   private boolean stopping;
+  // Whether scheduled rows may be due: then they and new rows take turns.
+  private boolean due;
   private boolean dueFirst;
   private long claims;
   private long emptyClaims;
@@ -86,11 +88,16 @@ final class Drain<T> {
     }
   }
 
-  /** There may be work. Returns at once; safe on any thread. */
-  void wake() {
+  /**
+   * There may be work. Returns at once; safe on any thread.
+   *
+   * @param isDue whether scheduled rows are due
+   */
+  void wake(boolean isDue) {
     lock.lock();
     try {
       wokenMeanwhile = true;
+      due |= isDue;
       if (looking == 0) {
         join();
       }
@@ -259,6 +266,7 @@ final class Drain<T> {
   private final class Slot {
 
     private boolean looking = true;
+    private boolean askedForDue;
     private boolean more;
     private boolean stuckInHandler;
 
@@ -273,7 +281,8 @@ final class Drain<T> {
         // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
         // claim does not see.
         wokenMeanwhile = false;
-        dueFirst = !dueFirst;
+        dueFirst = due && !dueFirst;
+        askedForDue = dueFirst;
         return dueFirst;
       } finally {
         lock.unlock();
@@ -288,7 +297,9 @@ final class Drain<T> {
         pace.claimed(claim != null);
         claims++;
         emptyClaims += claim == null ? 1 : 0;
-        if (claim != null && (more || wokenMeanwhile)) {
+        // Where none is found, those that are left are claimed; the scan tells of others.
+        due = claim != null && (claim.scheduled() || (due && !askedForDue));
+        if (claim != null && (more || due || wokenMeanwhile)) {
           join();
         }
       } finally {
@@ -300,7 +311,7 @@ final class Drain<T> {
     boolean mayGoOn() {
       lock.lock();
       try {
-        return !stopping && !stuckInHandler && (more || wokenMeanwhile);
+        return !stopping && !stuckInHandler && (more || due || wokenMeanwhile);
       } finally {
         lock.unlock();
       }

@@ -176,7 +176,7 @@ public final class Listener {
     }
     var drain = new Drain<>(one, subscription, context, sessions, scan);
     drains.add(drain);
-    ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake());
+    ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(false));
     work.add(new ChannelWork(one, drain::activity, drain::stop));
   }
 

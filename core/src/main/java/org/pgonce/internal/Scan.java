@@ -214,11 +214,12 @@ final class Scan {
                 + " listens to it; nothing reaches it here until it is started again",
             work.subscription());
       }
-      if (work.isReadyNow()) {
+      if (work.ready() || work.due()) {
         drains.stream()
             .filter(drain -> drain.subscription() == work.subscription())
-            .forEach(Drain::wake);
-      } else if (work.dueInMs() != null) {
+            .forEach(drain -> drain.wake(work.due()));
+      }
+      if (work.dueInMs() != null) {
         delay = Math.min(delay, Math.max(1, work.dueInMs()));
       }
     }

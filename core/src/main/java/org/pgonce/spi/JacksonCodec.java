@@ -11,6 +11,7 @@ import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.DeserializationContext;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.MapperFeature;
+import tools.jackson.databind.ObjectReader;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.cfg.DateTimeFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
@@ -36,6 +37,15 @@ public final class JacksonCodec implements PayloadCodec {
   public static final int MAX_DOCUMENT_LENGTH = 100 * 1024 * 1024;
 
   private final JsonMapper mapper;
+
+  // Looking a reader up costs several times what reading a small record does.
+  private final ClassValue<ObjectReader> readers =
+      new ClassValue<>() {
+        @Override
+        protected ObjectReader computeValue(Class<?> type) {
+          return mapper.readerFor(type);
+        }
+      };
 
   /** The standard settings. */
   public JacksonCodec() {
@@ -96,7 +106,7 @@ public final class JacksonCodec implements PayloadCodec {
   public <T> T decode(String json, Class<T> type) throws UnreadablePayloadException {
     T payload;
     try {
-      payload = mapper.readValue(json, type);
+      payload = readers.get(type).readValue(json);
     } catch (JacksonException e) {
       throw new UnreadablePayloadException(
           "not readable as " + type.getName() + where(e) + ": " + what(e));

@@ -3,7 +3,6 @@ package org.pgonce.internal.claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import org.pgonce.internal.deliver.SessionState;
 
 /**
  * A notification that the current transaction holds.
@@ -15,7 +14,6 @@ import org.pgonce.internal.deliver.SessionState;
  * @param ageUs how long ago that was at the claim, both by the database's clock
  * @param more whether another row lies behind it
  * @param backendPid the server process that holds it
- * @param session the session's settings at the claim
  */
 public record Claim(
     int subscription,
@@ -26,8 +24,7 @@ public record Claim(
     long ageUs,
     String payload,
     boolean more,
-    int backendPid,
-    SessionState session) {
+    int backendPid) {
 
   /** The id; the payload stays out of messages. */
   @Override

@@ -5,7 +5,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.deliver.PoolSettings;
-import org.pgonce.internal.deliver.SessionState;
 
 /** The claim: one row, locked for the caller's transaction. */
 public final class ClaimStatement {
@@ -14,11 +13,10 @@ public final class ClaimStatement {
       """
       SELECT c.id, c.scheduled, c.attempts, c.created_us, c.age_us,
              CASE WHEN pg_catalog.octet_length(c.payload) <= ? THEN c.payload END, c.more, pg_catalog.pg_backend_pid(),
-             %s,
              %s
         FROM pgonce.claim(?, 1, ?) AS c
       """
-          .formatted(SessionState.COLUMN, PoolSettings.COLUMN);
+          .formatted(PoolSettings.COLUMN);
 
   private ClaimStatement() {}
 
@@ -66,7 +64,6 @@ public final class ClaimStatement {
         row.getLong(5),
         payload == null ? PayloadStatement.read(transaction, subscription, id, scheduled) : payload,
         row.getBoolean(7),
-        row.getInt(8),
-        SessionState.of(row));
+        row.getInt(8));
   }
 }

@@ -19,7 +19,7 @@ public final class ScanStatements {
       "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
-      "SELECT f.subscription, f.ready, f.due_in_ms, f.known FROM pgonce.scan(?::text::uuid, ?) AS f";
+      "SELECT f.subscription, f.ready, f.due, f.due_in_ms, f.known FROM pgonce.scan(?::text::uuid, ?) AS f";
 
   private ScanStatements() {}
 
@@ -27,15 +27,12 @@ public final class ScanStatements {
    * What a scan found for a subscription.
    *
    * @param ready whether a new row waits, claimed or not
-   * @param dueInMs milliseconds until the next scheduled row is due, not positive if it is; null if
-   *     none is scheduled
+   * @param due whether a scheduled row is due, claimed or not
+   * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
+   * @param known whether the subscription exists
    */
-  public record Found(int subscription, boolean ready, @Nullable Long dueInMs, boolean known) {
-
-    public boolean isReadyNow() {
-      return ready || (dueInMs != null && dueInMs <= 0);
-    }
-  }
+  public record Found(
+      int subscription, boolean ready, boolean due, @Nullable Long dueInMs, boolean known) {}
 
   public static void register(
       Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
@@ -68,11 +65,15 @@ public final class ScanStatements {
       statement.setString(2, hearsBy);
       try (var row = statement.executeQuery()) {
         while (row.next()) {
-          var dueInMs = row.getLong(3);
+          var dueInMs = row.getLong(4);
           var scheduled = !row.wasNull();
           found.add(
               new Found(
-                  row.getInt(1), row.getBoolean(2), scheduled ? dueInMs : null, row.getBoolean(4)));
+                  row.getInt(1),
+                  row.getBoolean(2),
+                  row.getBoolean(3),
+                  scheduled ? dueInMs : null,
+                  row.getBoolean(5)));
         }
       }
     }

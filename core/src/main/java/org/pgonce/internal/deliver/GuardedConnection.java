@@ -55,6 +55,7 @@ public final class GuardedConnection {
   private final HandlerScope scope;
   private final Guards guards;
   private boolean sealed;
+  private @Nullable SessionState toRestore;
 
   private GuardedConnection(Connection real, HandlerScope scope) {
     this.real = real;
@@ -88,11 +89,6 @@ public final class GuardedConnection {
     return guards.connection();
   }
 
-  /** Whether the handler has sent anything to the server. */
-  public boolean isUsed() {
-    return scope.savepointSet();
-  }
-
   /**
    * Ends the handler, and makes sure that its work stands and the transaction is alive and still
    * the one it began in. Without a statement of the handler it sends none either.
@@ -109,7 +105,10 @@ public final class GuardedConnection {
     }
     if (scope.savepointSet()) {
       try {
-        execute(RELEASE);
+        var before = scope.sessionBefore();
+        if (!release().equals(before)) {
+          toRestore = before;
+        }
       } catch (SQLException e) {
         throw notSealed(e);
       }
@@ -135,7 +134,7 @@ public final class GuardedConnection {
           Refusal.SQL_STATE);
     }
     if (scope.savepointSet()) {
-      execute(UNDO);
+      undoWork();
       scope.savepointGone();
     }
   }
@@ -155,16 +154,44 @@ public final class GuardedConnection {
     return LostConnection.isToldBy(scope.lastError());
   }
 
-  private void execute(String sql) throws SQLException {
-    // It may have sounded like that only, as an error that a foreign table brings in does: so it is
-    // tried, but not waited for.
-    var bound = isLost() ? CallBound.set(real, LAST_WORDS) : null;
+  /**
+   * Sets back, for good, what the handler has changed of the session in a way that its SQL did not
+   * show. To be called after the commit that followed {@link #seal}; commits if it had anything to
+   * do, and sends nothing otherwise.
+   *
+   * @throws SQLException if that is not possible: the connection must not be used any more
+   */
+  public void restoreSession() throws SQLException {
+    if (toRestore != null) {
+      toRestore.restore(real);
+    }
+  }
+
+  private SessionState release() throws SQLException {
+    var bound = boundIfLost();
+    var session = SessionState.after(RELEASE, real);
+    if (bound != null) {
+      bound.restore(real);
+    }
+    return session;
+  }
+
+  private void undoWork() throws SQLException {
+    var bound = boundIfLost();
     try (var statement = real.createStatement()) {
-      statement.execute(sql);
+      statement.execute(UNDO);
     }
     if (bound != null) {
       bound.restore(real);
     }
+  }
+
+  /**
+   * The connection may have sounded lost only, as an error that a foreign table brings in does: so
+   * it is tried, but not waited for.
+   */
+  private @Nullable CallBound boundIfLost() throws SQLException {
+    return isLost() ? CallBound.set(real, LAST_WORDS) : null;
   }
 
   private void restoreRole(@Nullable String role) throws SQLException {

@@ -32,6 +32,7 @@ final class HandlerScope {
 
   // The rest is read and written with the turn held, or after end().
   private boolean savepointSet;
+  private @Nullable SessionState sessionBefore;
   private @Nullable String roleBefore;
   private @Nullable SQLException lastError;
   private @Nullable Refusal endRefused;
@@ -75,9 +76,7 @@ final class HandlerScope {
   void arm() throws SQLException {
     requireNoOpenCopy();
     if (!savepointSet) {
-      try (var statement = real.createStatement()) {
-        statement.execute(SET_SAVEPOINT);
-      }
+      sessionBefore = SessionState.after(SET_SAVEPOINT, real);
       savepointSet = true;
     }
   }
@@ -198,6 +197,11 @@ final class HandlerScope {
 
   void savepointGone() {
     savepointSet = false;
+  }
+
+  /** The session's settings before the handler's first statement; null if it has sent none. */
+  @Nullable SessionState sessionBefore() {
+    return sessionBefore;
   }
 
   @Nullable String roleBefore() {

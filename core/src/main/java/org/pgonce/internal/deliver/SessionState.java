@@ -1,14 +1,13 @@
 package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something
- * else, as they were at one moment. Read with the claim and again when settling, by a column added
- * to statements that are sent anyway; equal means nothing to do. It finds what the text of a
- * handler's SQL does not show: {@code set_config(…, false)} and functions that SET.
+ * else, as they were at one moment. Read along with the savepoint before a handler's first
+ * statement and with its release; equal means nothing to do. It finds what the text of a handler's
+ * SQL does not show: {@code set_config(…, false)} and functions that SET.
  *
  * <p>In it is what changes
  *
@@ -24,11 +23,11 @@ import java.sql.SQLException;
  *
  * Left out is what only makes a query slower or faster, and settings of an application's own.
  */
-public record SessionState(String settings) {
+record SessionState(String settings) {
 
-  /** A column for the select list of a claiming or settling statement, at its top level. */
-  public static final String COLUMN =
+  static final String READ =
       """
+      SELECT
       ARRAY[
         pg_catalog.current_setting('session_authorization'),
         pg_catalog.current_setting('role'),
@@ -48,7 +47,8 @@ public record SessionState(String settings) {
         pg_catalog.current_setting('statement_timeout'),
         pg_catalog.current_setting('lock_timeout'),
         pg_catalog.current_setting('idle_in_transaction_session_timeout')
-      ]::pg_catalog.text AS pgonce_session""";
+      ]::pg_catalog.text
+      """;
 
   // The same names in the same order: an array literal, so that the server parses the values.
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
@@ -82,9 +82,33 @@ public record SessionState(String settings) {
       WHERE pg_catalog.current_setting(s.name) IS DISTINCT FROM s.value
       """;
 
-  /** Reads the column {@link #COLUMN} of the current row. */
-  public static SessionState of(ResultSet row) throws SQLException {
-    return new SessionState(row.getString("pgonce_session"));
+  /**
+   * Executes a command and reads the state after it, in one message where the driver can (pgjdbc-ng
+   * prepares one command at a time).
+   */
+  static SessionState after(String command, Connection transaction) throws SQLException {
+    if (PgjdbcNg.made(transaction)) {
+      try (var statement = transaction.createStatement()) {
+        statement.execute(command);
+      }
+      return of(transaction);
+    }
+    try (var statement = transaction.prepareStatement(command + "; " + READ)) {
+      statement.execute();
+      statement.getMoreResults();
+      try (var row = statement.getResultSet()) {
+        row.next();
+        return new SessionState(row.getString(1));
+      }
+    }
+  }
+
+  static SessionState of(Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(READ);
+        var row = statement.executeQuery()) {
+      row.next();
+      return new SessionState(row.getString(1));
+    }
   }
 
   /**
@@ -94,7 +118,7 @@ public record SessionState(String settings) {
    * @throws SQLException if a setting cannot be set back; close the connection then, and do not let
    *     the pool hand it out again
    */
-  public void restore(Connection connection) throws SQLException {
+  void restore(Connection connection) throws SQLException {
     try (var statement = connection.prepareStatement(RESTORE)) {
       statement.setString(1, settings);
       statement.execute();

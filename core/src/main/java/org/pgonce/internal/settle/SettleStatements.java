@@ -5,17 +5,11 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.deliver.SessionState;
 
 /** The statements that end a notification's way, or send it back. */
 final class SettleStatements {
 
-  private static final String COMPLETE =
-      """
-      SELECT %s
-        FROM pgonce.complete(?, ?, ?)
-      """
-          .formatted(SessionState.COLUMN);
+  private static final String COMPLETE = "SELECT pgonce.complete(?, ?, ?)";
   private static final String RETRY = "SELECT pgonce.retry(?, ?, ?, ?, ?)";
   private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?, ?)";
 
@@ -24,18 +18,14 @@ final class SettleStatements {
   /**
    * Deletes the handled row.
    *
-   * @return the session's settings after the handler
    * @throws SQLException with SQLState PO001 if the row is not there
    */
-  static SessionState complete(Connection transaction, Claim claim) throws SQLException {
+  static void complete(Connection transaction, Claim claim) throws SQLException {
     try (var statement = transaction.prepareStatement(COMPLETE)) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
       statement.setBoolean(3, claim.scheduled());
-      try (var row = statement.executeQuery()) {
-        row.next();
-        return SessionState.of(row);
-      }
+      statement.execute();
     }
   }
 

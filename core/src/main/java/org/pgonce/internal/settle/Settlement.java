@@ -58,10 +58,10 @@ public final class Settlement {
       Connection transaction, Claim claim, GuardedConnection guarded, Duration inHandler)
       throws SQLException {
     guarded.seal();
-    var after = SettleStatements.complete(transaction, claim);
+    SettleStatements.complete(transaction, claim);
     transaction.commit();
     observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
-    return after.equals(claim.session()) || restoreSession(transaction, claim);
+    return restoreSession(guarded, claim);
   }
 
   /**
@@ -150,9 +150,9 @@ public final class Settlement {
    * The handler changed the session in a way that its SQL did not show: the next one must not
    * inherit it.
    */
-  private boolean restoreSession(Connection connection, Claim claim) {
+  private boolean restoreSession(GuardedConnection guarded, Claim claim) {
     try {
-      claim.session().restore(connection);
+      guarded.restoreSession();
       return true;
     } catch (SQLException e) {
       LOG.warn(

@@ -20,7 +20,7 @@ class SessionStateTest {
 
   private static final List<String> NAMES =
       Pattern.compile("current_setting\\('(\\w+)'\\)")
-          .matcher(SessionState.COLUMN)
+          .matcher(SessionState.READ)
           .results()
           .map((MatchResult found) -> found.group(1))
           .toList();
@@ -131,10 +131,6 @@ class SessionStateTest {
   }
 
   private static SessionState read(Connection connection) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery("SELECT 1 AS id, " + SessionState.COLUMN)) {
-      row.next();
-      return SessionState.of(row);
-    }
+    return SessionState.of(connection);
   }
 }
