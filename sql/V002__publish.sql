@@ -53,17 +53,23 @@ BEGIN
     RETURN;
   END IF;
 
-  -- MATERIALIZED: one id per notification, shared by its subscriptions.
+  -- MATERIALIZED: one id per notification, shared by its subscriptions. The mode is looked at again, by the snapshot of the INSERT: whoever
+  -- has just changed it has waited for those that had inserted before (pgonce.hold_writers).
   RETURN QUERY
     WITH given AS MATERIALIZED (
       SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
     ), stored AS (
       INSERT INTO pgonce.notification (subscription_id, id, payload)
-      SELECT s.id, g.id, g.payload FROM given g CROSS JOIN pgonce.subscription s WHERE s.channel_id = channel.id
+      SELECT s.id, g.id, g.payload FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+       WHERE c.id = channel.id AND c.mode = channel.mode
+      RETURNING true
     )
-    SELECT g.id FROM given g;
+    SELECT g.id FROM given g WHERE EXISTS (SELECT FROM stored);
   IF FOUND THEN
     PERFORM pgonce.wake_up(channel.name);
+  ELSIF json_array_length(payloads) > 0 THEN
+    RAISE EXCEPTION 'pgonce: channel "%" was dropped or given another mode while this was published: publish it again', channel_name
+      USING ERRCODE = 'serialization_failure';
   END IF;
 END
 $$;

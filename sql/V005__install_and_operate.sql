@@ -26,6 +26,19 @@ BEGIN
 END
 $$;
 
+-- Keeps everyone from storing until the caller's transaction ends, for what must not pass over a row that is about to be committed. Waits 2 s
+-- for transactions that have stored; who comes meanwhile waits behind it.
+CREATE OR REPLACE FUNCTION pgonce.hold_writers(purpose text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
+AS $$
+BEGIN
+  LOCK TABLE pgonce.notification, pgonce.scheduled IN SHARE ROW EXCLUSIVE MODE;
+EXCEPTION WHEN lock_not_available THEN
+  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: a transaction that has published or settled something is still open after 2 s (the oldest in pg_stat_activity by xact_start); try again when it has ended',
+    purpose USING ERRCODE = 'lock_not_available';
+END
+$$;
+
 -- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored.
 CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -34,11 +47,14 @@ DECLARE
   waiting bigint;
 BEGIN
   IF new_mode = 'BROADCAST' THEN
+    PERFORM pgonce.hold_writers('change the mode of channel "' || channel_name || '"');
     SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
-      JOIN (SELECT n.subscription_id FROM pgonce.notification n UNION ALL SELECT d.subscription_id FROM pgonce.scheduled d) w ON w.subscription_id = s.id
+      JOIN (SELECT n.subscription_id FROM pgonce.notification n
+            UNION ALL SELECT d.subscription_id FROM pgonce.scheduled d
+            UNION ALL SELECT l.subscription_id FROM pgonce.dead_letter l) w ON w.subscription_id = s.id
      WHERE c.name = channel_name;
     IF waiting > 0 THEN
-      RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, which BROADCAST would never deliver: let its listeners drain it first',
+      RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, dead letters among them, which BROADCAST would never deliver: let its listeners drain it first, and redrive or discard the dead letters',
         channel_name, waiting USING ERRCODE = 'PO003';
     END IF;
   END IF;
@@ -56,6 +72,7 @@ AS $$
 DECLARE
   doomed integer[];
 BEGIN
+  PERFORM pgonce.hold_writers('drop channel "' || channel_name || '"');
   SELECT array_agg(s.id) INTO doomed FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name;
   DELETE FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
