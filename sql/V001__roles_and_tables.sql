@@ -5,7 +5,7 @@
 --   pgonce_owner      owns schema and functions; for whoever installs channels
 --   pgonce_publisher  may publish
 --   pgonce_listener   may claim, settle and see the state of channels
---   pgonce_admin      may redrive, drop and look into payloads
+--   pgonce_admin      may redrive, discard, drop and look into payloads
 
 DO $$
 DECLARE
@@ -37,6 +37,13 @@ CREATE TABLE IF NOT EXISTS pgonce.schema_version (
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user
 );
+
+-- What tells this installation from an earlier one of the same database, whose sequence began at 1 as well: a part of each delivery key.
+CREATE TABLE IF NOT EXISTS pgonce.installation (
+  one   boolean PRIMARY KEY DEFAULT true CHECK (one),
+  epoch text    NOT NULL DEFAULT left(gen_random_uuid()::text, 8)
+);
+INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
 
 CREATE TABLE IF NOT EXISTS pgonce.channel (
   id           integer     GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -10,7 +10,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pg_notify('pgonce_' || channel_name, '') $$;
 
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
--- order, so the parts need no more than «id/part/parts:». The id also keeps PostgreSQL from folding two equal payloads into one.
+-- order, so the parts need no more than "id/part/parts:". The id also keeps PostgreSQL from folding two equal payloads into one.
 -- Above 1 MB nothing but the fact is sent (0 parts): the queue is one for the whole server, and a trigger must not fail its writer.
 CREATE OR REPLACE FUNCTION pgonce.broadcast(channel_name text, payload text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -82,52 +82,48 @@ BEGIN
 END
 $$;
 
--- Takes a row out of where it waits. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
-CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint)
-RETURNS TABLE (attempts integer, created_at timestamptz, payload json)
+-- Takes a row out of where it waits, unless somebody has counted an attempt since: a failure may be recorded after its claim was lost, and
+-- whoever took the row in between has the say. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
+CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer)
+RETURNS TABLE (created_at timestamptz, payload json)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 BEGIN
-  RETURN QUERY DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = take_out.id
-    RETURNING 0, n.created_at, n.payload;
-  IF NOT FOUND THEN
-    RETURN QUERY DELETE FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = take_out.id
-      RETURNING s.attempts, s.created_at, s.payload;
+  IF expected_attempts = 0 THEN
+    RETURN QUERY DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = take_out.id
+      RETURNING n.created_at, n.payload;
+    IF FOUND THEN
+      RETURN;
+    END IF;
   END IF;
+  RETURN QUERY DELETE FROM pgonce.scheduled s
+    WHERE s.subscription_id = subscription AND s.id = take_out.id AND s.attempts = expected_attempts
+    RETURNING s.created_at, s.payload;
 END
 $$;
 
--- Failed: one more attempt counted, due again after the delay.
--- expected_attempts guards the case that the failure is recorded after its claim was lost: whoever took the row in between has counted.
+-- Failed: one more attempt counted, due again after the delay. False, and nothing changed, if the row is not there with these attempts.
 CREATE OR REPLACE FUNCTION pgonce.retry(subscription integer, id bigint, expected_attempts integer, delay_ms bigint, error text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-  item record;
 BEGIN
-  SELECT t.* INTO item FROM pgonce.take_out(subscription, retry.id) t;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
   INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
-  VALUES (
-    subscription, retry.id,
-    CASE WHEN item.attempts = expected_attempts THEN clock_timestamp() + delay_ms * interval '1 millisecond' ELSE clock_timestamp() END,
-    CASE WHEN item.attempts = expected_attempts THEN item.attempts + 1 ELSE item.attempts END,
-    item.created_at, error, item.payload);
-  RETURN true;
+  SELECT subscription, retry.id, clock_timestamp() + delay_ms * interval '1 millisecond', expected_attempts + 1, t.created_at, error, t.payload
+    FROM pgonce.take_out(subscription, retry.id, expected_attempts) t;
+  RETURN FOUND;
 END
 $$;
 
--- Failed for the last time, or not to be read: kept with its reason until someone redrives or drops it.
-CREATE OR REPLACE FUNCTION pgonce.bury(subscription integer, id bigint, attempts integer, reason text, error text) RETURNS boolean
+-- Failed for the last time, or not to be read: kept with its reason until someone redrives or discards it. False as for retry.
+CREATE OR REPLACE FUNCTION pgonce.bury(subscription integer, id bigint, expected_attempts integer, reason text, error text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
-  SELECT subscription, bury.id, bury.attempts, t.created_at, bury.reason, bury.error, t.payload FROM pgonce.take_out(subscription, bury.id) t;
+  SELECT subscription, bury.id, expected_attempts + 1, t.created_at, bury.reason, bury.error, t.payload
+    FROM pgonce.take_out(subscription, bury.id, expected_attempts) t;
   RETURN FOUND;
 END
 $$;

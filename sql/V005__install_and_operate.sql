@@ -85,6 +85,21 @@ BEGIN
 END
 $$;
 
+-- Takes dead letters of a channel out: those with the given ids, or all.
+CREATE OR REPLACE FUNCTION pgonce.exhume(channel_name text, ids bigint[]) RETURNS SETOF pgonce.dead_letter
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name) THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%": look for its name in pgonce.channel_status',
+      channel_name, current_database() USING ERRCODE = 'undefined_object';
+  END IF;
+  RETURN QUERY DELETE FROM pgonce.dead_letter l USING pgonce.subscription s, pgonce.channel c
+     WHERE l.subscription_id = s.id AND s.channel_id = c.id AND c.name = channel_name AND (ids IS NULL OR l.id = ANY (ids))
+    RETURNING l.*;
+END
+$$;
+
 -- Gives dead letters of a channel another life: attempts counted from zero, due now, under the same id. Returns how many.
 CREATE OR REPLACE FUNCTION pgonce.redrive(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -92,13 +107,8 @@ AS $$
 DECLARE
   redriven bigint;
 BEGIN
-  WITH risen AS (
-    DELETE FROM pgonce.dead_letter l USING pgonce.subscription s, pgonce.channel c
-     WHERE l.subscription_id = s.id AND s.channel_id = c.id AND c.name = channel_name AND (ids IS NULL OR l.id = ANY (ids))
-    RETURNING l.*
-  )
   INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
-  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload FROM risen r;
+  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload FROM pgonce.exhume(channel_name, ids) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
     PERFORM pgonce.wake_up(channel_name);
@@ -106,6 +116,11 @@ BEGIN
   RETURN redriven;
 END
 $$;
+
+-- Deletes dead letters of a channel for good. Returns how many.
+CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT count(*) FROM pgonce.exhume(channel_name, ids) $$;
 
 -- Per channel and subscription: what waits, how old it is, what failed, and who listens.
 CREATE OR REPLACE VIEW pgonce.channel_status AS

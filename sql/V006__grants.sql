@@ -23,7 +23,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_listener;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.redrive(text, bigint[]), pgonce.change_mode(text, text), pgonce.drop_channel(text),
+  pgonce.redrive(text, bigint[]), pgonce.discard(text, bigint[]), pgonce.change_mode(text, text), pgonce.drop_channel(text),
   pgonce.install_channel(text, text, text, text[]), pgonce.installed(text, text)
 TO pgonce_admin;
 

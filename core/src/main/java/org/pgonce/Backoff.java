@@ -1,6 +1,7 @@
 package org.pgonce;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -17,6 +18,8 @@ public record Backoff(Duration first, Duration longest) {
   public static final Backoff DEFAULT = new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(15));
 
   public Backoff {
+    Objects.requireNonNull(first, "first");
+    Objects.requireNonNull(longest, "longest");
     if (first.toMillis() < 1) {
       throw new IllegalArgumentException(
           "first backoff " + first + " is below 1 ms: a failing notification would spin");

@@ -1,5 +1,6 @@
 package org.pgonce;
 
+import java.util.Objects;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.PublishedChannel;
 import org.pgonce.spi.ChannelFeed;
@@ -46,6 +47,9 @@ public interface Channel<T> {
    * @throws IllegalArgumentException if the name is not as {@link #name()} says
    */
   static <T> Channel<T> of(String name, Class<T> payloadType, Mode mode) {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(payloadType, "payloadType");
+    Objects.requireNonNull(mode, "mode");
     return new PublishedChannel<>(ChannelNames.requireValid(name), mode, payloadType);
   }
 }

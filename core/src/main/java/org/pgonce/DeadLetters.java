@@ -5,14 +5,18 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.settle.Failures;
 
 /**
- * The notifications that used up their attempts, were rejected, or could not be read. Safe for use
- * by several threads.
+ * The notifications that used up their attempts, were rejected, or could not be read. Each method
+ * takes a connection from the data source, is one transaction there, and has committed it when it
+ * returns. Each throws a {@link PgOnceException} if the database refuses, for example because the
+ * role is not a member of {@code pgonce_admin}, or cannot be reached; then nothing was changed, but
+ * for the case that the connection ended in the commit. Safe for use by several threads.
  */
 public final class DeadLetters {
 
@@ -22,6 +26,7 @@ public final class DeadLetters {
         FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id LIMIT ?
       """;
   private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[])";
+  private static final String DISCARD = "SELECT pgonce.discard(?, ?::text::bigint[])";
 
   private final Transactions transactions;
 
@@ -38,11 +43,14 @@ public final class DeadLetters {
   public record DeadLetter(long id, String reason, String error, int attempts, Instant diedAt) {}
 
   /**
-   * The channel's dead letters, oldest first.
+   * The channel's dead letters, by their ids; empty if it has none, or is not installed.
    *
    * @param limit at most so many, 1 to 100,000
+   * @throws IllegalArgumentException if the limit is another one
+   * @throws PgOnceException if the database refuses or cannot be reached
    */
   public List<DeadLetter> of(Channel<?> channel, int limit) {
+    Objects.requireNonNull(channel, "channel");
     if (limit < 1 || limit > 100_000) {
       throw new IllegalArgumentException("limit " + limit + " is not between 1 and 100,000");
     }
@@ -73,23 +81,49 @@ public final class DeadLetters {
   /**
    * Gives all dead letters of the channel another life, with their attempts counted from zero,
    * under the same delivery keys.
+   *
+   * @return how many
+   * @throws PgOnceException if the channel is not installed, or the database refuses or cannot be
+   *     reached
    */
   public long redrive(Channel<?> channel) {
-    return redriven(channel, null);
+    return change("redrive", REDRIVE, channel, null);
   }
 
-  /** As {@link #redrive(Channel)}, for those with the given ids. */
+  /** As {@link #redrive(Channel)}, for those with the given ids; others are passed over. */
   public long redrive(Channel<?> channel, List<Long> ids) {
-    return redriven(
-        channel, ids.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}")));
+    return change("redrive", REDRIVE, channel, array(ids));
   }
 
-  private long redriven(Channel<?> channel, @Nullable String ids) {
+  /**
+   * Deletes all dead letters of the channel for good.
+   *
+   * @return how many
+   * @throws PgOnceException as for {@link #redrive(Channel)}
+   */
+  public long discard(Channel<?> channel) {
+    return change("discard", DISCARD, channel, null);
+  }
+
+  /** As {@link #discard(Channel)}, for those with the given ids; others are passed over. */
+  public long discard(Channel<?> channel, List<Long> ids) {
+    return change("discard", DISCARD, channel, array(ids));
+  }
+
+  // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+  private static String array(List<Long> ids) {
+    return ids.stream()
+        .map(id -> Objects.requireNonNull(id, "an id").toString())
+        .collect(Collectors.joining(",", "{", "}"));
+  }
+
+  private long change(String what, String sql, Channel<?> channel, @Nullable String ids) {
+    Objects.requireNonNull(channel, "channel");
     return run(
-        "redrive",
+        what,
         channel,
         connection -> {
-          try (var statement = connection.prepareStatement(REDRIVE)) {
+          try (var statement = connection.prepareStatement(sql)) {
             statement.setString(1, channel.name());
             statement.setString(2, ids);
             try (var row = statement.executeQuery()) {

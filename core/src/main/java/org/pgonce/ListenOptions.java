@@ -1,6 +1,7 @@
 package org.pgonce;
 
 import java.time.Duration;
+import java.util.Objects;
 
 /**
  * How one process handles a channel. Immutable; the {@code with…} methods return changed copies.
@@ -10,7 +11,8 @@ import java.time.Duration;
  * @param maxAttempts attempts before a notification becomes a dead letter, 1 to 1,000. Default 10
  * @param backoff the wait between attempts. Default {@link Backoff#DEFAULT}
  * @param handlerTimeout how long a handler may run before its session is ended and the attempt
- *     counts as failed; 10 ms to 24 hours. Default 5 minutes
+ *     counts as failed; 10 ms to 24 hours. Default 5 minutes. When the process itself is frozen or
+ *     cut off, the server ends the session once it has idled for this time and 5 s more
  */
 public record ListenOptions(
     int concurrency, int maxAttempts, Backoff backoff, Duration handlerTimeout) {
@@ -22,6 +24,8 @@ public record ListenOptions(
   public ListenOptions {
     requireBetween("concurrency", concurrency, 1, 1_000);
     requireBetween("maxAttempts", maxAttempts, 1, 1_000);
+    Objects.requireNonNull(backoff, "backoff");
+    Objects.requireNonNull(handlerTimeout, "handlerTimeout");
     if (handlerTimeout.toMillis() < 10 || handlerTimeout.compareTo(Duration.ofHours(24)) > 0) {
       throw new IllegalArgumentException(
           "handlerTimeout " + handlerTimeout + " is not between 10 ms and 24 hours");

@@ -8,6 +8,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param channel the channel's name
  * @param id the notification's id, unique in its database. Ids do not commit in their order
+ * @param deliveryKey a stable key of this notification: the same on every attempt, after a restart
+ *     and after a redrive from the dead letters. Hand it to outside systems as their idempotency
+ *     key. It holds the channel, the installation of pgonce and the id, so that no other
+ *     notification has it, after an uninstall and a new install neither. A database that was
+ *     restored from a backup, or whose failover lost commits, hands out ids a second time: for what
+ *     was published after the backup an outside system may have seen the keys before, and drop new
+ *     notifications as repeats. Where that is worse than a repeat, begin a new installation then,
+ *     with the listeners stopped: {@code UPDATE pgonce.installation SET epoch = DEFAULT}
  * @param attempt which attempt this is, from 1. Attempts that ended with the death of their process
  *     or connection are not counted
  * @param storedAt when the row was stored, by the database's clock; null in BROADCAST, which stores
@@ -15,16 +23,12 @@ import org.jspecify.annotations.Nullable;
  * @param payload the decoded payload
  */
 public record Notification<T>(
-    String channel, long id, int attempt, @Nullable Instant storedAt, T payload) {
-
-  /**
-   * A stable key of this notification: the same on every attempt, after a restart and after a
-   * redrive from the dead letters. Hand it to outside systems as their idempotency key. Unique
-   * within one database.
-   */
-  public String deliveryKey() {
-    return channel + ":" + id;
-  }
+    String channel,
+    long id,
+    String deliveryKey,
+    int attempt,
+    @Nullable Instant storedAt,
+    T payload) {
 
   /** Channel, id and attempt; never the payload, which may be secret. */
   @Override

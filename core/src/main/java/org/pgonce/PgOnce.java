@@ -5,10 +5,12 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Listener;
+import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.Installation;
@@ -38,14 +40,14 @@ import org.pgonce.internal.store.Schema;
  */
 public final class PgOnce implements AutoCloseable {
 
-  private final PgOnceBuilder settings;
+  private final Settings settings;
   private final Publisher publisher;
   private final List<Subscribed<?>> subscribed = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Listener listener;
   private boolean closed;
 
-  PgOnce(PgOnceBuilder settings) {
+  PgOnce(Settings settings) {
     this.settings = settings;
     this.publisher = Publisher.with(settings.codec());
   }
@@ -62,19 +64,27 @@ public final class PgOnce implements AutoCloseable {
 
   /**
    * Brings schema and channels into the database, in one transaction: all of it or nothing.
-   * Idempotent; safe when several processes do it at once. Waits at most 10 s for locks.
+   * Idempotent; safe when several processes do it at once. Waits at most 10 s for each lock that it
+   * needs.
    *
    * @throws PgOnceException if a channel is installed with another definition, or the role may not
-   *     install
+   *     install: nothing was changed then. Also if the connection ends: then it may have been
+   *     installed, and installing again is safe
    */
   public PgOnce install(Channel<?>... channels) {
+    var wanted = named(channels);
     try {
-      settings.transactions().make(transaction -> Installation.run(transaction, List.of(channels)));
+      settings.transactions().make(transaction -> Installation.run(transaction, wanted));
       return this;
     } catch (SQLException e) {
-      var names = List.of(channels).stream().map(Channel::name).toList();
+      var names = wanted.stream().map(Channel::name).toList();
+      // If it ended in the COMMIT, only the answer may have been lost.
+      var outcome =
+          LostConnection.isLikely(e)
+              ? ", the connection ended and what became of it is not known (install again, it does no harm): "
+              : ", nothing was changed: ";
       throw new PgOnceException(
-          "pgonce cannot install " + names + ", nothing was changed: " + Failures.withHint(e), e);
+          "pgonce cannot install " + names + outcome + Failures.withHint(e), e);
     }
   }
 
@@ -82,7 +92,14 @@ public final class PgOnce implements AutoCloseable {
   public static String migration(Channel<?>... channels) {
     return Schema.script()
         + "\n"
-        + String.join("\n", List.of(channels).stream().map(Migration::of).toList());
+        + String.join("\n", named(channels).stream().map(Migration::of).toList());
+  }
+
+  private static List<Channel<?>> named(Channel<?>... channels) {
+    for (var channel : channels) {
+      Objects.requireNonNull(channel, "a channel");
+    }
+    return List.of(channels);
   }
 
   /** As {@link #listen(Channel, ListenOptions, Handler)}, with {@link ListenOptions#DEFAULT}. */
@@ -93,10 +110,14 @@ public final class PgOnce implements AutoCloseable {
   /**
    * Says who handles a channel in this process; takes effect with {@link #start()}.
    *
+   * @throws NullPointerException if an argument is null
    * @throws IllegalStateException after the start
    * @throws IllegalArgumentException if the channel has a handler here already
    */
   public <T> PgOnce listen(Channel<T> channel, ListenOptions options, Handler<T> handler) {
+    Objects.requireNonNull(channel, "channel");
+    Objects.requireNonNull(options, "options");
+    Objects.requireNonNull(handler, () -> "the handler of channel " + channel.name() + " is null");
     lock.lock();
     try {
       if (listener != null || closed) {
@@ -133,7 +154,7 @@ public final class PgOnce implements AutoCloseable {
       if (subscribed.isEmpty()) {
         throw new IllegalStateException("start() without listen(): there is nothing to listen to");
       }
-      var starting = new Listener(settings.context(), settings.listenSettings(), subscribed);
+      var starting = new Listener(settings.context(), settings.listening(), subscribed);
       try {
         starting.start();
         listener = starting;
@@ -180,6 +201,7 @@ public final class PgOnce implements AutoCloseable {
    * @return whether every handler ended by itself
    */
   public boolean stop(Duration deadline) throws InterruptedException {
+    Objects.requireNonNull(deadline, "deadline");
     Listener stopping;
     lock.lock();
     try {

@@ -5,11 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Context;
 import org.pgonce.internal.ListenSettings;
-import org.pgonce.internal.SafeObserver;
-import org.pgonce.internal.Threads;
-import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.internal.wakeup.AddressLookup;
 import org.pgonce.internal.wakeup.HearingConfig;
@@ -24,7 +20,6 @@ import org.pgonce.spi.WakeUpSource;
 public final class PgOnceBuilder {
 
   private final DataSource dataSource;
-  private final PoolSettings pool = new PoolSettings();
   private PayloadCodec codec = new JacksonCodec();
   private Observer observer = Observer.NONE;
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
@@ -40,13 +35,13 @@ public final class PgOnceBuilder {
 
   /** Reads and writes payloads. Default {@link JacksonCodec}. */
   public PgOnceBuilder codec(PayloadCodec codec) {
-    this.codec = codec;
+    this.codec = Objects.requireNonNull(codec, "codec");
     return this;
   }
 
   /** Hears what happens, for metrics. Default {@link Observer#NONE}. */
   public PgOnceBuilder observer(Observer observer) {
-    this.observer = observer;
+    this.observer = Objects.requireNonNull(observer, "observer");
     return this;
   }
 
@@ -55,6 +50,9 @@ public final class PgOnceBuilder {
    * polling alone, each second. Default {@link WakeUpSources#DEFAULT}.
    */
   public PgOnceBuilder wakeUpBy(WakeUpSource... sources) {
+    for (var source : sources) {
+      Objects.requireNonNull(source, "a wake-up source");
+    }
     this.sources = List.of(sources);
     return this;
   }
@@ -65,7 +63,7 @@ public final class PgOnceBuilder {
    * pooler.
    */
   public PgOnceBuilder listenAddress(ListenAddress address) {
-    this.listenAddress = address;
+    this.listenAddress = Objects.requireNonNull(address, "address");
     return this;
   }
 
@@ -75,8 +73,11 @@ public final class PgOnceBuilder {
    *
    * @param interval 50 ms to 10 minutes
    * @param echoDeadline 50 ms to 1 minute
+   * @throws IllegalArgumentException if one of them is outside its bounds
    */
   public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
+    Objects.requireNonNull(interval, "interval");
+    Objects.requireNonNull(echoDeadline, "echoDeadline");
     hearing =
         new HearingConfig(
             hearing.connectTimeout(),
@@ -91,8 +92,10 @@ public final class PgOnceBuilder {
    * The slow scan for what no wake-up announced. Default 10 s; while nothing is heard, at most 1 s.
    *
    * @param interval 10 ms to 1 hour
+   * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder pollInterval(Duration interval) {
+    Objects.requireNonNull(interval, "interval");
     if (interval.toMillis() < 10 || interval.compareTo(Duration.ofHours(1)) > 0) {
       throw new IllegalArgumentException(
           "pollInterval " + interval + " is not between 10 ms and 1 hour");
@@ -106,8 +109,10 @@ public final class PgOnceBuilder {
    * s.
    *
    * @param timeout 0 to 1 hour
+   * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder stopTimeout(Duration timeout) {
+    Objects.requireNonNull(timeout, "timeout");
     if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
       throw new IllegalArgumentException("stopTimeout " + timeout + " is not between 0 and 1 hour");
     }
@@ -118,8 +123,11 @@ public final class PgOnceBuilder {
   /**
    * The process's name in the view {@code pgonce.listener_status}, 1 to 200 characters. Default its
    * process id.
+   *
+   * @throws IllegalArgumentException if it is blank or longer
    */
   public PgOnceBuilder instance(String name) {
+    Objects.requireNonNull(name, "name");
     if (name.isBlank() || name.length() > 200) {
       throw new IllegalArgumentException(
           "instance name of " + name.length() + " characters: 1 to 200, not blank");
@@ -128,29 +136,14 @@ public final class PgOnceBuilder {
     return this;
   }
 
+  /** With the settings as they are now; what is set here later does not reach it. */
   public PgOnce build() {
-    return new PgOnce(this);
+    return new PgOnce(
+        new Settings(
+            dataSource, new PoolSettings(), codec, observer, listenSettings(), stopTimeout));
   }
 
-  PayloadCodec codec() {
-    return codec;
-  }
-
-  Duration stopTimeout() {
-    return stopTimeout;
-  }
-
-  /** For whoever installs and redrives: a million dead letters take their time. */
-  Transactions transactions() {
-    return new Transactions(dataSource, pool, Duration.ofHours(1));
-  }
-
-  /** With threads of its own, which the listener closes. */
-  Context context() {
-    return new Context(dataSource, pool, codec, new SafeObserver(observer), new Threads());
-  }
-
-  ListenSettings listenSettings() {
+  private ListenSettings listenSettings() {
     var given = listenAddress;
     return new ListenSettings(
         sources,

@@ -3,6 +3,7 @@ package org.pgonce;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Objects;
 import org.pgonce.internal.store.PublishStatements;
 import org.pgonce.internal.store.StorableText;
 import org.pgonce.spi.JacksonCodec;
@@ -35,7 +36,7 @@ public final class Publisher {
    * reads them.
    */
   public static Publisher with(PayloadCodec codec) {
-    return new Publisher(codec);
+    return new Publisher(Objects.requireNonNull(codec, "codec"));
   }
 
   /**
@@ -44,10 +45,12 @@ public final class Publisher {
    * @return its id
    * @throws IllegalArgumentException if the payload cannot be encoded, or holds text that
    *     PostgreSQL cannot store (NUL, lone surrogate); before any SQL runs
+   * @throws NullPointerException if the payload is null; before any SQL runs
    * @throws SQLException if the database refuses, for example because the channel is not installed
    */
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
+    Objects.requireNonNull(transaction, "transaction");
     return PublishStatements.publish(transaction, channel.name(), encode(channel, payload));
   }
 
@@ -56,9 +59,11 @@ public final class Publisher {
    *
    * @return their ids, in the order of the payloads
    * @throws IllegalArgumentException as for {@link #publish}; none is published then
+   * @throws NullPointerException if a payload is null; none is published then
    */
   public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
       throws SQLException {
+    Objects.requireNonNull(transaction, "transaction");
     if (payloads.isEmpty()) {
       return List.of();
     }
@@ -67,6 +72,9 @@ public final class Publisher {
   }
 
   private <T> String encode(Channel<T> channel, T payload) {
+    Objects.requireNonNull(
+        payload,
+        () -> "a payload for channel " + channel.name() + " is null; nothing could read it later");
     return StorableText.requireStorable(codec.encode(payload, channel.payloadType()));
   }
 }

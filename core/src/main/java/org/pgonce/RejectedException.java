@@ -1,5 +1,7 @@
 package org.pgonce;
 
+import java.util.Objects;
+
 /**
  * Thrown by a handler that knows that no further attempt will succeed: the notification becomes a
  * dead letter at once.
@@ -12,6 +14,6 @@ public class RejectedException extends Exception {
    * @param reason kept with the dead letter; say nothing secret in it
    */
   public RejectedException(String reason) {
-    super(reason);
+    super(Objects.requireNonNull(reason, "reason"));
   }
 }

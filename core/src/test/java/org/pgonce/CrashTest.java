@@ -36,6 +36,9 @@ class CrashTest {
    * A listener in a process of its own: one effect per order, slowly enough to be killed inside.
    */
   static final class ListenerProcess {
+    // No handler here takes long: those that are killed are not waited for.
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
+
     public static void main(String[] arguments) throws Exception {
       ParentWatch.exitWhenParentDies();
       var pool = new HikariDataSource();
@@ -50,7 +53,7 @@ class CrashTest {
                   .build()) {
         pgonce.listen(
             ORDERS,
-            QUICK.withMaxAttempts(1_000),
+            QUICK.withMaxAttempts(1_000).withHandlerTimeout(TIMEOUT),
             (order, tx) -> {
               Stage.effect(order, tx);
               if (arguments.length > 2) {
@@ -255,20 +258,15 @@ class CrashTest {
   }
 
   @Test
-  void h49_aHolderThatIsFrozenHoldsNothingOnceItsSessionEnds(TestDatabase database)
+  void h49_aHolderThatIsFrozenLosesItsSessionAndWithItTheRow(TestDatabase database)
       throws Exception {
     try (var stage = new Stage(database);
-        var frozen = listener(database, "3")) {
+        var frozen = listener(database, "1")) {
       frozen.awaitLine("listening", BOUND);
       stage.publish(1);
-      database.backends().awaitRunning("pg_sleep(3)");
+      database.backends().awaitRunning("pg_sleep(1)");
+      // Its system goes on to acknowledge what the server sends: nothing tells the server.
       frozen.sigstop();
-      // Cut off, with every session that it has: the others connect again.
-      database.execute(
-          """
-          select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
-          """);
       try (var other = listener(database)) {
         await().atMost(BOUND).until(() -> stage.waiting() == 0);
         frozen.sigcont();

@@ -14,6 +14,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
@@ -34,6 +35,21 @@ class InstallTest {
     assertThat(fingerprint(database)).isEqualTo(before);
     assertThat(database.queryLong("select max(version) from pgonce.schema_version"))
         .isEqualTo(Schema.latest());
+  }
+
+  @Test
+  void h50_anInstallationWhoseCommitWasNotAnsweredIsNotSaidToHaveChangedNothing(
+      TestDatabase database) throws Exception {
+    try (var proxy = FaultProxy.to(database)) {
+      proxy.cutAfterForwarding("COMMIT");
+      var pgonce = PgOnce.using(database.login().through(proxy).unpooled());
+      assertThatThrownBy(() -> pgonce.install(CHANNEL))
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("what became of it is not known")
+          .hasMessageNotContaining("nothing was changed");
+      assertThat(database.queryLong("select count(*) from pgonce.channel")).isEqualTo(1);
+      pgonce.install(CHANNEL);
+    }
   }
 
   @Test

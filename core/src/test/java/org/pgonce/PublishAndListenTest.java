@@ -5,9 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.spi.PayloadCodec;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -52,6 +54,73 @@ class PublishAndListenTest {
       await()
           .atMost(Duration.ofSeconds(10))
           .until(() -> database.queryLong("select count(*) from pgonce.notification") == 0);
+    }
+  }
+
+  @Test
+  void s12_theDeliveryKeyStaysThroughAttemptsAndRedrivesAndEndsWithTheInstallation(
+      TestDatabase database) throws Exception {
+    var keys = new CopyOnWriteArrayList<String>();
+    var ids = new CopyOnWriteArrayList<Long>();
+    var dataSource = database.pooled(8);
+    for (var installation = 1; installation <= 2; installation++) {
+      try (var pgonce = PgOnce.using(dataSource)) {
+        pgonce.install(GREETINGS);
+        pgonce
+            .listen(
+                GREETINGS,
+                Stage.QUICK.withMaxAttempts(2),
+                (greeting, tx) -> {
+                  keys.add(greeting.deliveryKey());
+                  ids.add(greeting.id());
+                  throw new IllegalStateException("not yet");
+                })
+            .start();
+        try (var connection = dataSource.getConnection()) {
+          pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
+        }
+        for (var life = 1; life <= 2; life++) {
+          await()
+              .atMost(Duration.ofSeconds(10))
+              .until(() -> database.queryLong("select count(*) from pgonce.dead_letter") == 1);
+          pgonce.deadLetters().redrive(GREETINGS);
+        }
+        await()
+            .atMost(Duration.ofSeconds(10))
+            .until(() -> database.queryLong("select count(*) from pgonce.scheduled") == 0);
+      }
+      database.execute("drop schema pgonce cascade");
+    }
+    assertThat(ids).containsOnly(1L).hasSizeGreaterThanOrEqualTo(8);
+    assertThat(Set.copyOf(keys)).hasSize(2).allMatch(key -> key.matches("greetings:[0-9a-f]{8}:1"));
+  }
+
+  @Test
+  void api_theBuilderDoesNotReachWhatItHasBuilt(TestDatabase database) throws Exception {
+    var heard = new CopyOnWriteArrayList<Greeting>();
+    var dataSource = database.pooled(8);
+    var builder = PgOnce.builder(dataSource);
+    try (var pgonce = builder.build()) {
+      builder
+          .codec(
+              new PayloadCodec() {
+                @Override
+                public <T> String encode(T payload, Class<T> type) {
+                  throw new AssertionError("not this one");
+                }
+
+                @Override
+                public <T> T decode(String json, Class<T> type) {
+                  throw new AssertionError("not this one");
+                }
+              })
+          .wakeUpBy();
+      pgonce.install(GREETINGS).listen(GREETINGS, (one, tx) -> heard.add(one.payload())).start();
+      assertThat(pgonce.status().hearsBy()).isNotEqualTo("polling");
+      try (var connection = dataSource.getConnection()) {
+        pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
+      }
+      await().atMost(Duration.ofSeconds(10)).until(() -> heard.size() == 1);
     }
   }
 

@@ -75,7 +75,7 @@ final class Attempt<T> {
   /** Ends the attempt at once and gives the row back uncounted: the listener stops. */
   void release() {
     if (deadline.cutOff()) {
-      sessions.closeAfter(() -> sessions.end(claim.backendPid()), connection);
+      sessions.closeAfter(() -> sessions.end(claim.holder()), connection);
     }
   }
 
@@ -87,10 +87,6 @@ final class Attempt<T> {
   private void overrun(Duration timeout) {
     var failure =
         new TimeoutException("the handler did not return within " + timeout.toMillis() + " ms");
-    sessions.closeAfter(
-        () ->
-            settlement.failLate(
-                claim, failure, transaction -> sessions.end(transaction, claim.backendPid())),
-        connection);
+    sessions.closeAfter(() -> settlement.failLate(claim, failure), connection);
   }
 }

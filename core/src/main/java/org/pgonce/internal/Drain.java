@@ -59,19 +59,14 @@ final class Drain<T> {
   private long claims;
   private long emptyClaims;
 
-  Drain(Subscribed<T> subscribed, int subscription, Context context, Sessions sessions, Scan scan) {
+  Drain(Subscribed<T> subscribed, Context context, Sessions sessions, Scan scan) {
     this.subscribed = subscribed;
-    this.subscription = subscription;
+    this.subscription = subscribed.installed().subscription();
     this.context = context;
     this.sessions = sessions;
     this.delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.settlement =
-        new Settlement(
-            subscribed.name(),
-            subscribed.options(),
-            context.transactions(),
-            context.observer(),
-            scan::within);
+        new Settlement(subscribed, context.transactions(), context.observer(), scan::within);
   }
 
   int subscription() {
@@ -194,7 +189,8 @@ final class Drain<T> {
         new Deadline.Bound(CLAIM_TIMEOUT, context.threads())
             .begin(() -> sessions.abort(connection));
     try {
-      return ClaimStatement.claim(connection, taken, subscription, dueFirst);
+      return ClaimStatement.claim(
+          connection, taken, subscription, dueFirst, subscribed.options().handlerTimeout());
     } finally {
       deadline.end();
     }

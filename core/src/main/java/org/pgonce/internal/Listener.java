@@ -95,9 +95,9 @@ public final class Listener {
    *     of it; nothing runs then
    */
   public void start() throws InterruptedException {
-    var subscriptions = check();
+    var installed = check();
     for (var one : subscribed) {
-      add(one, subscriptions.getOrDefault(one.name(), 0));
+      add(one, installed.getOrDefault(one.name(), Installed.NOWHERE));
     }
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a listener starts once");
@@ -135,19 +135,19 @@ public final class Listener {
         || (deafness.kind() == Deafness.Kind.POLLING && broadcast);
   }
 
-  /** The subscription of each stored channel, by name. */
-  private Map<String, Integer> check() {
+  /** What is installed of each channel, by name. */
+  private Map<String, Installed> check() {
     try {
       return context
           .transactions()
           .run(
               connection -> {
                 var problems = new ArrayList<>(Rights.problems(connection));
-                var subscriptions = new HashMap<String, Integer>();
+                var subscriptions = new HashMap<String, Installed>();
                 if (problems.isEmpty()) {
                   for (var one : subscribed) {
                     var installed = Installed.lookUp(connection, one.channel());
-                    subscriptions.put(one.name(), installed.subscription());
+                    subscriptions.put(one.name(), installed);
                     var channelProblems = installed.problems(one.channel());
                     problems.addAll(
                         channelProblems.isEmpty()
@@ -167,14 +167,15 @@ public final class Listener {
     }
   }
 
-  private <T> void add(Subscribed<T> one, int subscription) {
+  private <T> void add(Subscribed<T> defined, Installed installed) {
+    var one = defined.as(installed);
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
       ears.put(ChannelNames.wakeUpChannel(one.name()), receiver::heard);
       work.add(new ChannelWork(one, receiver::activity, receiver::stop));
       return;
     }
-    var drain = new Drain<>(one, subscription, context, sessions, scan);
+    var drain = new Drain<>(one, context, sessions, scan);
     drains.add(drain);
     ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(false));
     work.add(new ChannelWork(one, drain::activity, drain::stop));

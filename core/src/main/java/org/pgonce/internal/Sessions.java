@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.ClaimHolder;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
@@ -19,10 +20,6 @@ final class Sessions {
 
   private static final Logger LOG = LoggerFactory.getLogger(Sessions.class);
 
-  // A role may end its own sessions. Closing the socket alone would not do: a backend at work
-  // notices only when it next writes to it.
-  private static final String END = "SELECT pg_terminate_backend(?)";
-
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private final Transactions transactions;
@@ -34,26 +31,18 @@ final class Sessions {
   }
 
   /**
-   * Ends the session of a connection that its worker still holds, so that the process id is still
-   * its own. Never throws.
+   * Ends the session that holds a claim. Closing its socket alone would not do: a backend at work
+   * notices only when it next writes to it. Never throws.
    */
-  void end(int backendPid) {
+  void end(ClaimHolder holder) {
     try {
-      transactions.make(transaction -> end(transaction, backendPid));
+      transactions.make(holder::end);
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: server process {} could not be ended ({}); its row stays locked until the server"
               + " notices",
-          backendPid,
+          holder.backendPid(),
           Failures.inWords(e));
-    }
-  }
-
-  /** The same within a transaction of the caller's. */
-  void end(Connection transaction, int backendPid) throws SQLException {
-    try (var statement = transaction.prepareStatement(END)) {
-      statement.setInt(1, backendPid);
-      statement.execute();
     }
   }
 

@@ -2,6 +2,7 @@ package org.pgonce.spi;
 
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -33,7 +34,10 @@ import tools.jackson.databind.module.SimpleModule;
  */
 public final class JacksonCodec implements PayloadCodec {
 
-  /** Longest document that is read, in characters: 100 Mi. Longer ones become dead letters. */
+  /**
+   * Longest document that is read, in characters: 100 Mi. Of stored payloads, those above as many
+   * bytes are not even fetched, whatever the codec, and become dead letters.
+   */
   public static final int MAX_DOCUMENT_LENGTH = 100 * 1024 * 1024;
 
   private final JsonMapper mapper;
@@ -54,7 +58,7 @@ public final class JacksonCodec implements PayloadCodec {
 
   /** A mapper of your own; its settings are taken as they are. Start from {@link #strict()}. */
   public JacksonCodec(JsonMapper mapper) {
-    this.mapper = mapper;
+    this.mapper = Objects.requireNonNull(mapper, "mapper");
   }
 
   /** A builder with the standard settings, to add modules to. */
@@ -88,6 +92,7 @@ public final class JacksonCodec implements PayloadCodec {
 
   @Override
   public <T> String encode(T payload, Class<T> type) {
+    Objects.requireNonNull(payload, "payload");
     try {
       return mapper.writerFor(type).writeValueAsString(payload);
     } catch (JacksonException e) {

@@ -1,6 +1,7 @@
 package org.pgonce.spi;
 
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,9 @@ public record ListenAddress(
     Map<String, String> properties) {
 
   public ListenAddress {
+    Objects.requireNonNull(host, "host");
+    Objects.requireNonNull(database, "database");
+    Objects.requireNonNull(properties, "properties");
     if (host.isBlank()) {
       throw new IllegalArgumentException("host is blank; give the server's name or address");
     }

@@ -1,5 +1,7 @@
 package org.pgonce.spi;
 
+import java.util.Objects;
+
 /** Turns payloads into JSON text and back. Implementations are safe for use by several threads. */
 public interface PayloadCodec {
 
@@ -27,7 +29,7 @@ public interface PayloadCodec {
     private static final long serialVersionUID = 1L;
 
     public UnreadablePayloadException(String message) {
-      super(message);
+      super(Objects.requireNonNull(message, "message"));
     }
   }
 }

@@ -31,12 +31,12 @@ public final class TestDatabase implements AutoCloseable {
     this.login = login;
   }
 
-  static TestDatabase create(TestServer server) {
+  static TestDatabase create(TestServer server, String options) {
     var name = "test_" + randomSuffix();
     var login = new Login(server.host(), server.port(), name, server.user(), server.password());
     var database = new TestDatabase(server, login);
     try {
-      database.maintain("CREATE DATABASE " + name);
+      database.maintain("CREATE DATABASE " + name + options);
     } catch (SQLException e) {
       throw new IllegalStateException("%s cannot create %s".formatted(server, name), e);
     }

@@ -75,7 +75,16 @@ public sealed interface TestServer extends AutoCloseable
 
   /** A fresh database with a random name. The caller closes it. */
   default TestDatabase createDatabase() {
-    return TestDatabase.create(this);
+    return TestDatabase.create(this, "");
+  }
+
+  /**
+   * As {@link #createDatabase()}, not in UTF-8.
+   *
+   * @param encoding by PostgreSQL's name, such as {@code LATIN1}
+   */
+  default TestDatabase createDatabase(String encoding) {
+    return TestDatabase.create(this, " ENCODING '" + encoding + "' LOCALE 'C' TEMPLATE template0");
   }
 
   /** Whether the server is meant to answer: false after a crash, until {@link #restart()}. */

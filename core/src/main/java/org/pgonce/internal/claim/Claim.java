@@ -13,7 +13,7 @@ import java.time.temporal.ChronoUnit;
  * @param createdUs when it was stored, microseconds since 1970
  * @param ageUs how long ago that was at the claim, both by the database's clock
  * @param more whether another row lies behind it
- * @param backendPid the server process that holds it
+ * @param holder the session that holds it
  */
 public record Claim(
     int subscription,
@@ -22,9 +22,9 @@ public record Claim(
     int attempts,
     long createdUs,
     long ageUs,
-    String payload,
+    Payload payload,
     boolean more,
-    int backendPid) {
+    ClaimHolder holder) {
 
   /** The id; the payload stays out of messages. */
   @Override

@@ -5,7 +5,6 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.pgonce.Notification;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
@@ -103,7 +102,7 @@ public final class BroadcastReceiver<T> {
               .begin(transaction::abort);
       try {
         var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
-        var notification = new Notification<>(subscribed.name(), message.id(), 1, null, payload);
+        var notification = subscribed.notification(message.id(), 1, null, payload);
         subscribed
             .handler()
             .handle(notification, new HandlerTx(transaction::connection, context.publisher()));

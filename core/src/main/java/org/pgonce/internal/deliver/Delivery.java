@@ -1,6 +1,5 @@
 package org.pgonce.internal.deliver;
 
-import org.pgonce.Notification;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.spi.PayloadCodec;
@@ -26,10 +25,9 @@ public final class Delivery<T> {
    * @throws Exception whatever the handler throws
    */
   public void run(Claim claim, GuardedConnection guarded) throws Exception {
-    var payload = codec.decode(claim.payload(), subscribed.channel().payloadType());
+    var payload = codec.decode(claim.payload().text(), subscribed.channel().payloadType());
     var notification =
-        new Notification<>(
-            subscribed.name(), claim.id(), claim.attempt(), claim.createdAt(), payload);
+        subscribed.notification(claim.id(), claim.attempt(), claim.createdAt(), payload);
     subscribed.handler().handle(notification, new HandlerTx(guarded::connection, publisher));
   }
 }

@@ -159,11 +159,12 @@ public final class GuardedConnection {
    * show. To be called after the commit that followed {@link #seal}; commits if it had anything to
    * do, and sends nothing otherwise.
    *
+   * @param idleTimeout the idle_in_transaction_session_timeout before the transaction
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
-  public void restoreSession() throws SQLException {
+  public void restoreSession(String idleTimeout) throws SQLException {
     if (toRestore != null) {
-      toRestore.restore(real);
+      toRestore.restore(real, idleTimeout);
     }
   }
 

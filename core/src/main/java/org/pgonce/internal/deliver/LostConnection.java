@@ -32,6 +32,14 @@ public final class LostConnection {
   }
 
   /**
+   * Whether the connection may have ended: it is told, or the driver speaks and not the server,
+   * whose every error has an SQLState. pgjdbc-ng gives none when a connection is reset.
+   */
+  public static boolean isLikely(SQLException failure) {
+    return failure.getSQLState() == null || isToldBy(failure);
+  }
+
+  /**
    * Closes its socket, so that a pool that takes it back and would roll back finds it closed. Never
    * throws.
    */

@@ -7,12 +7,6 @@ import java.sql.SQLException;
 /** What pgjdbc-ng 0.8.9 needs of whoever claims through its connections. */
 final class PgjdbcNg {
 
-  /**
-   * Bytes of text that are asked for in one row: the driver gives up its connection at a message of
-   * more than 20 MiB. A byte here can become three on the wire, where the database is not UTF-8.
-   */
-  static final int LONGEST_TEXT = 4 * 1024 * 1024;
-
   private PgjdbcNg() {}
 
   static boolean made(Connection connection) throws SQLException {

@@ -111,11 +111,6 @@ public final class PoolSettings {
       }
     }
 
-    /** Bytes of text, as the database encodes it, that one row may carry to this driver. */
-    public int longestText() {
-      return pgjdbcNg ? PgjdbcNg.LONGEST_TEXT : Integer.MAX_VALUE;
-    }
-
     /**
      * Whether the transaction of this claim must be rolled back, begun and claimed again, as it is
      * not READ COMMITTED and READ WRITE. At most once per transaction begun.

@@ -77,7 +77,8 @@ record SessionState(String settings) {
           'lock_timeout',
           'idle_in_transaction_session_timeout'
         ]),
-        pg_catalog.unnest(?::pg_catalog.text::pg_catalog.text[])
+        pg_catalog.unnest(
+          pg_catalog.array_append(pg_catalog.trim_array(?::pg_catalog.text::pg_catalog.text[], 1), ?::pg_catalog.text))
       ) AS s (name, value)
       WHERE pg_catalog.current_setting(s.name) IS DISTINCT FROM s.value
       """;
@@ -115,12 +116,15 @@ record SessionState(String settings) {
    * Sets back whatever differs, for good: in a transaction of its own, which it commits. Call it
    * after the commit that followed a difference, never in between.
    *
+   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction: the claim
+   *     has set another one in it, which was read here
    * @throws SQLException if a setting cannot be set back; close the connection then, and do not let
    *     the pool hand it out again
    */
-  void restore(Connection connection) throws SQLException {
+  void restore(Connection connection, String idleTimeout) throws SQLException {
     try (var statement = connection.prepareStatement(RESTORE)) {
       statement.setString(1, settings);
+      statement.setString(2, idleTimeout);
       statement.execute();
     }
     connection.commit();

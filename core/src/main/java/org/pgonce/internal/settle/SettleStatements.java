@@ -29,7 +29,7 @@ final class SettleStatements {
     }
   }
 
-  /** Schedules the next attempt; false if the row is not there. */
+  /** Schedules the next attempt; false if the row is not there with the claim's attempts. */
   static boolean retry(Connection transaction, Claim claim, Duration delay, String error)
       throws SQLException {
     try (var statement = transaction.prepareStatement(RETRY)) {
@@ -42,13 +42,13 @@ final class SettleStatements {
     }
   }
 
-  /** Makes it a dead letter; false if the row is not there. */
+  /** Makes it a dead letter; false if the row is not there with the claim's attempts. */
   static boolean bury(Connection transaction, Claim claim, DeadLetterReason reason, String error)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BURY)) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
-      statement.setInt(3, claim.attempt());
+      statement.setInt(3, claim.attempts());
       statement.setString(4, reason.name());
       statement.setString(5, error);
       return isTrue(statement);

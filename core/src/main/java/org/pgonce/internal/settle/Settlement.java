@@ -2,13 +2,14 @@ package org.pgonce.internal.settle;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.function.Consumer;
-import org.pgonce.ListenOptions;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,13 +20,18 @@ public final class Settlement {
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
   // How long the late record of a failure waits for whoever holds the row: its own session, being
-  // ended, or the next attempt.
-  private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '5s'";
+  // ended, or the next attempt. And how long it may hold the row itself when its process freezes.
+  private static final String BOUND_THE_WAIT =
+      """
+      SELECT pg_catalog.set_config('lock_timeout', '5s', true),
+             pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
+      """;
 
-  private static final Transactions.Change NOTHING_FIRST = transaction -> {};
+  // What cut one connection has cut others of the pool, which does not know yet.
+  private static final int TRIES = 3;
 
+  private final Subscribed<?> subscribed;
   private final String channel;
-  private final ListenOptions options;
   private final Transactions transactions;
   private final Observer observer;
   private final Consumer<Duration> nextAttemptIn;
@@ -34,13 +40,12 @@ public final class Settlement {
    * @param nextAttemptIn told how long until a retry is due
    */
   public Settlement(
-      String channel,
-      ListenOptions options,
+      Subscribed<?> subscribed,
       Transactions transactions,
       Observer observer,
       Consumer<Duration> nextAttemptIn) {
-    this.channel = channel;
-    this.options = options;
+    this.subscribed = subscribed;
+    this.channel = subscribed.name();
     this.transactions = transactions;
     this.observer = observer;
     this.nextAttemptIn = nextAttemptIn;
@@ -73,18 +78,13 @@ public final class Settlement {
    */
   public boolean fail(
       Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
-    var verdict = Verdict.on(failure, claim, options);
+    var verdict = Verdict.on(failure, claim, subscribed);
+    boolean there;
     try {
       guarded.undo();
-      if (record(transaction, claim, verdict)) {
-        transaction.commit();
-        tell(true, claim, verdict, failure);
-        return true;
-      }
-      transaction.rollback();
-      tellGone(claim, verdict);
-      return true;
-    } catch (SQLException transactionLost) {
+      there = record(transaction, claim, verdict);
+      transaction.commit();
+    } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
       var connectionLost =
           LostConnection.isToldBy(failure) || LostConnection.isToldBy(transactionLost);
@@ -95,46 +95,49 @@ public final class Settlement {
       failElsewhere(transaction, claim, failure);
       return false;
     }
+    tell(there, claim, verdict, failure);
+    return true;
   }
 
   /**
    * The transaction is lost but its connection lives: records the failure in the next one there.
    */
   private boolean failAgain(Connection connection, Claim claim, Throwable failure) {
+    var verdict = Verdict.on(failure, claim, subscribed);
+    boolean there;
     try {
-      var verdict = Verdict.on(failure, claim, options);
-      var there = recordLate(connection, claim, verdict, NOTHING_FIRST);
+      boundTheWait(connection);
+      there = record(connection, claim, verdict);
       connection.commit();
-      tell(there, claim, verdict, failure);
-      return true;
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       LOG.debug("pgonce: nor could the failure be recorded on its connection", e);
       return false;
     }
+    tell(there, claim, verdict, failure);
+    return true;
   }
 
   private void failElsewhere(Connection lost, Claim claim, Throwable failure) {
     try {
       // First, so that a pool of one connection has one to give.
       lost.close();
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       LOG.debug("pgonce: the lost connection could not be closed", e);
     }
-    failLate(claim, failure, NOTHING_FIRST);
+    failLate(claim, failure);
   }
 
   /**
-   * Records a failure whose transaction is lost, in one of its own. If that fails too, the attempt
-   * is not counted and the row runs again.
-   *
-   * @param first done in that transaction before the record, which may wait for it
+   * Records a failure whose transaction is lost, or whose handler does not come back, in one of its
+   * own. Its session is ended first, in the same transaction: the record waits for the row when the
+   * session lets go of it, so that hardly anyone can claim it in between. If the record fails too,
+   * the attempt is not counted and the row runs again.
    */
-  public void failLate(Claim claim, Throwable failure, Transactions.Change first) {
-    var verdict = Verdict.on(failure, claim, options);
+  public void failLate(Claim claim, Throwable failure) {
+    var verdict = Verdict.on(failure, claim, subscribed);
     try {
-      var there = transactions.run(transaction -> recordLate(transaction, claim, verdict, first));
-      tell(there, claim, verdict, failure);
-    } catch (SQLException e) {
+      tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
+    } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: attempt {} of notification {} of channel {} failed ({}) and that could not be recorded ({}); it runs again uncounted",
           claim.attempt(),
@@ -146,13 +149,31 @@ public final class Settlement {
     }
   }
 
+  private boolean recordElsewhere(Claim claim, Verdict verdict, int tries) throws SQLException {
+    try {
+      return transactions.run(
+          transaction -> {
+            boundTheWait(transaction);
+            claim.holder().end(transaction);
+            return record(transaction, claim, verdict);
+          });
+    } catch (SQLException e) {
+      // What a pool says when it has none to give: it has waited long enough.
+      var noneToHave = e instanceof SQLTransientConnectionException;
+      if (tries > 1 && !noneToHave && LostConnection.isLikely(e)) {
+        return recordElsewhere(claim, verdict, tries - 1);
+      }
+      throw e;
+    }
+  }
+
   /**
    * The handler changed the session in a way that its SQL did not show: the next one must not
    * inherit it.
    */
   private boolean restoreSession(GuardedConnection guarded, Claim claim) {
     try {
-      guarded.restoreSession();
+      guarded.restoreSession(claim.holder().idleTimeout());
       return true;
     } catch (SQLException e) {
       LOG.warn(
@@ -165,14 +186,10 @@ public final class Settlement {
     }
   }
 
-  private static boolean recordLate(
-      Connection transaction, Claim claim, Verdict verdict, Transactions.Change first)
-      throws SQLException {
+  private static void boundTheWait(Connection transaction) throws SQLException {
     try (var statement = transaction.createStatement()) {
       statement.execute(BOUND_THE_WAIT);
     }
-    first.on(transaction);
-    return record(transaction, claim, verdict);
   }
 
   private static boolean record(Connection transaction, Claim claim, Verdict verdict)
@@ -193,7 +210,7 @@ public final class Settlement {
       LOG.warn(
           "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
           claim.attempt(),
-          options.maxAttempts(),
+          subscribed.options().maxAttempts(),
           claim.id(),
           channel,
           retry.delay().toMillis(),
@@ -215,13 +232,13 @@ public final class Settlement {
   }
 
   /**
-   * The row is not there: its transaction did commit, or somebody took it out by hand. Not a
-   * success that we may report.
+   * The row is not there with its attempts: its transaction did commit, or somebody had the row
+   * since. Not a success that we may report.
    */
   private void tellGone(Claim claim, Verdict verdict) {
     LOG.warn(
-        "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is gone: either the attempt was committed and only its"
-            + " answer was lost, or another worker has handled it since, or it was deleted by hand",
+        "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is not as it was: either the attempt was committed and only"
+            + " its answer was lost, or another worker has had it since, or it was deleted by hand",
         claim.attempt(),
         claim.id(),
         channel,
@@ -232,7 +249,7 @@ public final class Settlement {
     try {
       transaction.rollback();
       return true;
-    } catch (SQLException lost) {
+    } catch (SQLException | RuntimeException lost) {
       LOG.debug("pgonce: the connection is lost", lost);
       return false;
     }

@@ -1,9 +1,9 @@
 package org.pgonce.internal.settle;
 
 import java.time.Duration;
-import org.pgonce.ListenOptions;
 import org.pgonce.RejectedException;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /** What becomes of a notification whose attempt failed. */
@@ -18,14 +18,18 @@ sealed interface Verdict {
   /** No further attempt. */
   record Bury(DeadLetterReason reason, String why) implements Verdict {}
 
-  static Verdict on(Throwable failure, Claim claim, ListenOptions options) {
-    if (failure instanceof UnreadablePayloadException) {
-      return new Bury(DeadLetterReason.UNREADABLE, String.valueOf(failure.getMessage()));
+  /** Never throws: what is lost here is an attempt that nobody counts. */
+  static Verdict on(Throwable failure, Claim claim, Subscribed<?> subscribed) {
+    var unreadable = failure instanceof UnreadablePayloadException;
+    var words = unreadable ? Failures.reason(failure) : Failures.inWords(failure);
+    var why = subscribed.installed().isUtf8() ? words : Failures.inAscii(words);
+    if (unreadable) {
+      return new Bury(DeadLetterReason.UNREADABLE, why);
     }
-    var why = Failures.inWords(failure);
     if (failure instanceof RejectedException) {
       return new Bury(DeadLetterReason.REJECTED, why);
     }
+    var options = subscribed.options();
     return claim.attempt() >= options.maxAttempts()
         ? new Bury(DeadLetterReason.ATTEMPTS_USED_UP, why)
         : new Retry(options.backoff().after(claim.attempt()), why);

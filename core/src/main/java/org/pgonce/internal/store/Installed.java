@@ -15,18 +15,25 @@ import org.pgonce.Channel;
  * @param subscription the id of its subscription, 0 if there is none
  * @param differences from the definition in code, one line each, that installing again would not
  *     mend
+ * @param epoch what tells this installation from an earlier one of the same database
+ * @param encoding the database's, by PostgreSQL's name
  */
 public record Installed(
-    boolean schema, boolean channel, int subscription, List<String> differences) {
+    boolean schema,
+    boolean channel,
+    int subscription,
+    List<String> differences,
+    String epoch,
+    String encoding) {
 
   /** The one subscription of a channel that names none. */
   public static final String DEFAULT_SUBSCRIPTION = "default";
 
-  private static final Installed NOWHERE = new Installed(false, false, 0, List.of());
-  private static final Installed NOT_THERE = new Installed(true, false, 0, List.of());
+  public static final Installed NOWHERE = new Installed(false, false, 0, List.of(), "", "");
+  private static final Installed NOT_THERE = new Installed(true, false, 0, List.of(), "", "");
 
   private static final String INSTALLED =
-      "SELECT i.subscription, i.mode, i.feed FROM pgonce.installed(?, ?) AS i";
+      "SELECT i.subscription, i.mode, i.feed, i.epoch, i.encoding FROM pgonce.installed(?, ?) AS i";
 
   public static Installed lookUp(Connection connection, Channel<?> channel) throws SQLException {
     if (!Schema.exists(connection)) {
@@ -44,9 +51,20 @@ public record Installed(
         var feed = channel.feed().description();
         addDifference(differences, channel, "mode", row.getString(2), mode);
         addDifference(differences, channel, "feed", row.getString(3), feed);
-        return new Installed(true, true, row.getInt(1), List.copyOf(differences));
+        return new Installed(
+            true,
+            true,
+            row.getInt(1),
+            List.copyOf(differences),
+            row.getString(4),
+            row.getString(5));
       }
     }
+  }
+
+  /** Whether the database can store any text. */
+  public boolean isUtf8() {
+    return encoding.equals("UTF8");
   }
 
   private static void addDifference(

@@ -48,7 +48,7 @@ class SessionStateTest {
       row.guard().seal();
       assertThat(read(row.real())).isNotEqualTo(before);
       row.real().commit();
-      before.restore(row.real());
+      before.restore(row.real(), "0");
       row.real().rollback();
       assertThat(read(row.real())).isEqualTo(before);
     }
@@ -76,7 +76,7 @@ class SessionStateTest {
       row.real().commit();
       assertThat(read(row.real())).isEqualTo(before);
       row.real().commit();
-      before.restore(row.real());
+      before.restore(row.real(), "0");
       assertThat(read(row.real())).isEqualTo(before);
     }
   }
@@ -97,7 +97,7 @@ class SessionStateTest {
         }
         assertThat(read(connection)).as(name).isNotEqualTo(before);
         connection.commit();
-        before.restore(connection);
+        before.restore(connection, "0");
         assertThat(read(connection)).as(name).isEqualTo(before);
         connection.commit();
       }
@@ -126,7 +126,8 @@ class SessionStateTest {
   void whatCannotBeSetBackIsSaid(Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
       var impossible = new SessionState("{nobody_by_this_name}");
-      assertThatThrownBy(() -> impossible.restore(row.real())).isInstanceOf(SQLException.class);
+      assertThatThrownBy(() -> impossible.restore(row.real(), "0"))
+          .isInstanceOf(SQLException.class);
     }
   }
 

@@ -1,0 +1,32 @@
+package org.pgonce;
+
+import java.time.Duration;
+import javax.sql.DataSource;
+import org.pgonce.internal.Context;
+import org.pgonce.internal.ListenSettings;
+import org.pgonce.internal.SafeObserver;
+import org.pgonce.internal.Threads;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
+
+/** The settings of a {@link PgOnce} as they were when it was built. */
+record Settings(
+    DataSource dataSource,
+    PoolSettings pool,
+    PayloadCodec codec,
+    Observer observer,
+    ListenSettings listening,
+    Duration stopTimeout) {
+
+  /** For whoever installs and redrives: a million dead letters take their time. */
+  Transactions transactions() {
+    return new Transactions(dataSource, pool, Duration.ofHours(1));
+  }
+
+  /** With threads of its own, which the listener closes. */
+  Context context() {
+    return new Context(dataSource, pool, codec, new SafeObserver(observer), new Threads());
+  }
+}

@@ -1,0 +1,97 @@
+package org.pgonce.internal.claim;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The session that holds a claimed row, and what bounds its hold. The claim gives its transaction
+ * an {@code idle_in_transaction_session_timeout}: the server ends the session of a process that is
+ * frozen or cut off, for neither tells it that the client is gone.
+ *
+ * @param backendPid its server process
+ * @param claimedUs when it claimed, microseconds since 1970 by the database's clock
+ * @param idleTimeout its idle_in_transaction_session_timeout outside the claim's transaction
+ */
+public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ClaimHolder.class);
+
+  /** What a session may idle beyond the handler's time: by then the process itself has ended it. */
+  private static final Duration LEEWAY = Duration.ofSeconds(5);
+
+  /**
+   * Columns for the select list of the claim. The parameter is how long, in milliseconds, the
+   * session may idle in this transaction; a shorter bound of the server's, the role's or the pool's
+   * own stays. The old value comes first: columns are evaluated in their order.
+   */
+  static final String COLUMNS =
+      """
+      pg_catalog.pg_backend_pid() AS pgonce_backend,
+      pg_catalog.current_setting('idle_in_transaction_session_timeout') AS pgonce_idle,
+      pg_catalog.set_config('idle_in_transaction_session_timeout',
+        LEAST(?, 1000 * NULLIF(extract(epoch FROM
+          pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval), 0)
+        )::pg_catalog.int8::pg_catalog.text, true)""";
+
+  // The one transaction that was open there at the time of the claim is the claim's own: a process
+  // id is given out again, and behind a transaction pooler the process serves others meanwhile.
+  private static final String END =
+      """
+      SELECT pg_catalog.pg_terminate_backend(a.pid)
+        FROM pg_catalog.pg_stat_activity AS a
+       WHERE a.pid = ? AND a.xact_start <= TIMESTAMPTZ 'epoch' + ? * INTERVAL '1 microsecond'
+      """;
+  private static final String SAVEPOINT = "SAVEPOINT pgonce_end";
+  // Whose session it is, is told by its login role; one with «ALTER ROLE … SET role» acts as
+  // another one, which may not end it.
+  private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
+  // Takes back the role, and the failure.
+  private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_end";
+
+  /** Reads the columns {@link #COLUMNS} of the current row. */
+  static ClaimHolder of(ResultSet row, long claimedUs) throws SQLException {
+    return new ClaimHolder(row.getInt("pgonce_backend"), claimedUs, row.getString("pgonce_idle"));
+  }
+
+  /** How long the session may idle in the transaction of a claim, in milliseconds. */
+  static long idleBoundMs(Duration handlerTimeout) {
+    return handlerTimeout.plus(LEEWAY).toMillis();
+  }
+
+  /**
+   * Ends the session if it still is in the claim's transaction, and leaves the caller's transaction
+   * as it was. Best effort: where the role may not, the row is locked until the session notices by
+   * itself.
+   *
+   * @throws SQLException if the caller's own connection fails
+   */
+  public void end(Connection transaction) throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(SAVEPOINT);
+      try {
+        statement.execute(AS_LOGIN_ROLE);
+        terminate(transaction);
+      } catch (SQLException e) {
+        LOG.warn(
+            "pgonce: server process {} could not be ended (SQLState {}); its row stays locked until its"
+                + " session ends. Grant the role EXECUTE on pg_terminate_backend, or pg_signal_backend",
+            backendPid,
+            e.getSQLState());
+        LOG.debug("pgonce: the failure to end a server process", e);
+      }
+      statement.execute(UNDO);
+    }
+  }
+
+  private void terminate(Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(END)) {
+      statement.setInt(1, backendPid);
+      statement.setLong(2, claimedUs);
+      statement.execute();
+    }
+  }
+}

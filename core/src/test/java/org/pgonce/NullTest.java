@@ -1,0 +1,105 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.pgonce.Stage.ORDERS;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.ds.PGSimpleDataSource;
+import tools.jackson.databind.json.JsonMapper;
+
+/** What must not be null is refused where it is given, by name, and not where it would hurt. */
+@PgTest
+class NullTest {
+
+  @SuppressWarnings({
+    "TypeParameterUnusedInFormals",
+    "NullAway"
+  }) // for callers that no checker checks
+  private static <T> T none() {
+    return null;
+  }
+
+  private static Arguments that(String message, ThrowingCallable call) {
+    return Arguments.of(message, call);
+  }
+
+  static Stream<Arguments> entries() {
+    var source = new PGSimpleDataSource();
+    var pgonce = PgOnce.using(source);
+    var builder = PgOnce.builder(source);
+    Handler<Stage.Order> handler = (order, tx) -> {};
+    return Stream.of(
+        that("dataSource", () -> PgOnce.using(none())),
+        that("a channel", () -> pgonce.install(ORDERS, none())),
+        that("a channel", () -> PgOnce.migration(ORDERS, none())),
+        that("channel", () -> pgonce.listen(NullTest.<Channel<Stage.Order>>none(), handler)),
+        that("options", () -> pgonce.listen(ORDERS, none(), handler)),
+        that("the handler of channel orders is null", () -> pgonce.listen(ORDERS, none())),
+        that("deadline", () -> pgonce.stop(none())),
+        that("channel", () -> pgonce.deadLetters().of(none(), 1)),
+        that("channel", () -> pgonce.deadLetters().redrive(none())),
+        that("channel", () -> pgonce.deadLetters().discard(none())),
+        that("an id", () -> pgonce.deadLetters().redrive(ORDERS, Arrays.asList(1L, none()))),
+        that("codec", () -> builder.codec(none())),
+        that("observer", () -> builder.observer(none())),
+        that("a wake-up source", () -> builder.wakeUpBy(WakeUpSources.PGJDBC, none())),
+        that("address", () -> builder.listenAddress(none())),
+        that("interval", () -> builder.heartbeat(none(), Duration.ofSeconds(1))),
+        that("echoDeadline", () -> builder.heartbeat(Duration.ofSeconds(1), none())),
+        that("interval", () -> builder.pollInterval(none())),
+        that("timeout", () -> builder.stopTimeout(none())),
+        that("name", () -> builder.instance(none())),
+        that("name", () -> Channel.of(none(), String.class)),
+        that("payloadType", () -> Channel.of("a", NullTest.<Class<String>>none())),
+        that("mode", () -> Channel.of("a", String.class, none())),
+        that("backoff", () -> ListenOptions.DEFAULT.withBackoff(none())),
+        that("handlerTimeout", () -> ListenOptions.DEFAULT.withHandlerTimeout(none())),
+        that("first", () -> new Backoff(none(), Duration.ofSeconds(1))),
+        that("longest", () -> new Backoff(Duration.ofSeconds(1), none())),
+        that("reason", () -> new RejectedException(none())),
+        that("codec", () -> Publisher.with(none())),
+        that("host", () -> new ListenAddress(none(), 1, "d", null, null, Map.of())),
+        that("database", () -> new ListenAddress("h", 1, none(), null, null, Map.of())),
+        that("properties", () -> new ListenAddress("h", 1, "d", null, null, none())),
+        that("mapper", () -> new JacksonCodec(NullTest.<JsonMapper>none())),
+        that("payload", () -> new JacksonCodec().encode(none(), String.class)),
+        that("message", () -> new UnreadablePayloadException(none())),
+        that("transaction", () -> Publisher.standard().publish(none(), ORDERS, none())),
+        that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("entries")
+  void api_nullIsRefusedByName(String what, ThrowingCallable call) {
+    assertThatThrownBy(call).isInstanceOf(NullPointerException.class).hasMessage(what);
+  }
+
+  @Test
+  void api_aNullPayloadIsNotPublished(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database);
+        var connection = stage.dataSource.getConnection()) {
+      var publisher = Publisher.standard();
+      assertThatThrownBy(() -> publisher.publish(connection, ORDERS, none()))
+          .hasMessageContaining("a payload for channel orders is null");
+      var second = Arrays.asList(new Stage.Order(1, "x"), NullTest.<Stage.Order>none());
+      assertThatThrownBy(() -> publisher.publishAll(connection, ORDERS, second))
+          .hasMessageContaining("a payload for channel orders is null");
+      assertThat(stage.waiting()).isZero();
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package org.pgonce.internal.claim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Objects;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.pgonce.Channel;
+import org.pgonce.PgOnce;
+import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** The session that holds a row: how long it may idle, and that nobody else is ended for it. */
+@PgTest
+@Tag("drivers")
+class ClaimHolderTest {
+
+  private static final String IDLE =
+      "select current_setting('idle_in_transaction_session_timeout')";
+
+  @BeforeEach
+  void setUp(TestDatabase database) throws SQLException {
+    PgOnce.using(database.unpooled()).install(Channel.of("orders", String.class));
+    database.execute("select pgonce.publish('orders', '\"a\"')");
+  }
+
+  private static Claim claim(Connection connection) throws SQLException {
+    var taken = new PoolSettings().take(connection);
+    return Objects.requireNonNull(
+        ClaimStatement.claim(connection, taken, 1, false, Duration.ofMinutes(5)));
+  }
+
+  private static String idle(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(IDLE)) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 305s", "1h, 305s", "20s, 20s"})
+  void h49_theClaimBoundsHowLongItsSessionMayIdle(String own, String bound, TestDatabase database)
+      throws Exception {
+    try (var connection = database.unpooled().getConnection()) {
+      try (var statement = connection.createStatement()) {
+        statement.execute("set idle_in_transaction_session_timeout = '" + own + "'");
+      }
+      assertThat(claim(connection).holder().idleTimeout()).isEqualTo(own);
+      assertThat(idle(connection)).isEqualTo(bound);
+      connection.rollback();
+      assertThat(idle(connection)).isEqualTo(own);
+    }
+  }
+
+  @Test
+  void h49_onlyTheTransactionOfTheClaimIsEnded(TestDatabase database) throws Exception {
+    try (var holder = database.unpooled().getConnection();
+        var other = database.unpooled().getConnection()) {
+      other.setAutoCommit(false);
+      var claim = claim(holder);
+      holder.rollback();
+      // The same session, some other transaction: a pooler may have given it to somebody else.
+      assertThat(idle(holder)).isEqualTo("0");
+      claim.holder().end(other);
+      other.commit();
+      assertThat(idle(holder)).isEqualTo("0");
+      holder.rollback();
+
+      var again = claim(holder);
+      again.holder().end(other);
+      other.commit();
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(
+              () ->
+                  database.queryLong(
+                          "select count(*) from pg_stat_activity where pid = "
+                              + again.holder().backendPid())
+                      == 0);
+    }
+  }
+}
