@@ -24,7 +24,7 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
   private static final Duration LEEWAY = Duration.ofSeconds(5);
 
   /**
-   * Columns for the select list of the claim. The parameter is how long, in milliseconds, the
+   * Columns for the select list of the claim. Both parameters are how long, in milliseconds, the
    * session may idle in this transaction; a shorter bound of the server's, the role's or the pool's
    * own stays. The old value comes first: columns are evaluated in their order.
    */
@@ -33,9 +33,10 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
       pg_catalog.pg_backend_pid() AS pgonce_backend,
       pg_catalog.current_setting('idle_in_transaction_session_timeout') AS pgonce_idle,
       pg_catalog.set_config('idle_in_transaction_session_timeout',
-        LEAST(?, 1000 * NULLIF(extract(epoch FROM
-          pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval), 0)
-        )::pg_catalog.int8::pg_catalog.text, true)""";
+        CASE pg_catalog.current_setting('idle_in_transaction_session_timeout') WHEN '0' THEN ?
+          ELSE LEAST(?, 1000 * extract(epoch FROM
+            pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval))
+        END::pg_catalog.int8::pg_catalog.text, true)""";
 
   // The one transaction that was open there at the time of the claim is the claim's own: a process
   // id is given out again, and behind a transaction pooler the process serves others meanwhile.

@@ -40,8 +40,9 @@ public final class ClaimStatement {
     try (var statement = connection.prepareStatement(CLAIM)) {
       statement.setInt(1, Payload.SHORT);
       statement.setLong(2, ClaimHolder.idleBoundMs(handlerTimeout));
-      statement.setInt(3, subscription);
-      statement.setBoolean(4, dueFirst);
+      statement.setLong(3, ClaimHolder.idleBoundMs(handlerTimeout));
+      statement.setInt(4, subscription);
+      statement.setBoolean(5, dueFirst);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;
