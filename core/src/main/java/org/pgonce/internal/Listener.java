@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -21,6 +22,7 @@ import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.State;
 import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.deliver.BroadcastReceiver;
+import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.ChannelNames;
@@ -39,9 +41,12 @@ public final class Listener {
 
   private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
 
-  // After the deadline of a stop the handlers are interrupted and their sessions ended; this is for
-  // them to notice.
+  // After the deadline of a stop the handlers are interrupted and their sessions ended. This is for
+  // them to notice, and for the database to be told.
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
+
+  // Longer than anybody waits, and short enough to be counted in nanoseconds.
+  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Context context;
   private final ListenSettings settings;
@@ -53,13 +58,14 @@ public final class Listener {
   private final List<ChannelWork> work = new ArrayList<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final AtomicBoolean started = new AtomicBoolean();
-  private final AtomicBoolean ended = new AtomicBoolean();
-  private volatile State state = State.NEW;
+  private final AtomicBoolean released = new AtomicBoolean();
+  private final AtomicBoolean leaving = new AtomicBoolean();
+  private final CountDownLatch left = new CountDownLatch(1);
+  private volatile boolean stopping;
   // By PostgreSQL channel; complete before the hearing starts, read-only from then on.
   private final Map<String, Consumer<String>> ears = new HashMap<>();
 
-  private record ChannelWork(
-      Subscribed<?> subscribed, Supplier<ChannelActivity> activity, Runnable stop) {}
+  private record ChannelWork(Supplier<ChannelActivity> activity, Places places) {}
 
   public Listener(Context context, ListenSettings settings, List<Subscribed<?>> subscribed) {
     this.context = context;
@@ -102,7 +108,6 @@ public final class Listener {
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a listener starts once");
     }
-    state = State.RUNNING;
     hearing.start();
     var status =
         hearing.awaitFirstAttempt(
@@ -171,13 +176,13 @@ public final class Listener {
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
       ears.put(ChannelNames.wakeUpChannel(one.name()), receiver::heard);
-      work.add(new ChannelWork(one, receiver::activity, receiver::stop));
+      work.add(new ChannelWork(receiver::activity, receiver.places()));
       return;
     }
     var drain = new Drain<>(one, subscription, context, sessions, scan);
     drains.add(drain);
     ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(false));
-    work.add(new ChannelWork(one, drain::activity, drain::stop));
+    work.add(new ChannelWork(drain::activity, drain.places()));
   }
 
   private final class Ears implements Hearing.Sink {
@@ -207,12 +212,21 @@ public final class Listener {
   public Status status() {
     var heard = hearing.status();
     return new Status(
-        state,
+        state(),
         heard.source(),
         reason(heard.deafness()),
         heard.failedSources(),
         heard.reconnects(),
         work.stream().map(one -> one.activity().get()).toList());
+  }
+
+  private State state() {
+    if (stopped.getCount() == 0) {
+      return State.STOPPED;
+    } else if (stopping) {
+      return State.STOPPING;
+    }
+    return started.get() ? State.RUNNING : State.NEW;
   }
 
   private static @Nullable String reason(@Nullable Deafness deafness) {
@@ -221,38 +235,77 @@ public final class Listener {
 
   /**
    * Ends: no new claims; waits for the handlers that run; then interrupts those that are left and
-   * gives their notifications back.
+   * gives their notifications back. Every caller goes the whole way, so the earliest deadline
+   * counts. Interrupted, it does not wait for the handlers any longer, but ends all the same.
    *
    * @return whether all handlers ended by themselves
+   * @throws IllegalStateException if the caller is one of those whom it would wait for
    */
   public boolean stop(Duration deadline) throws InterruptedException {
-    if (!ended.compareAndSet(false, true)) {
-      stopped.await();
-      return true;
+    if (context.threads().isOwn()) {
+      throw new IllegalStateException(
+          "stop() or close() from a handler, or an observer, would wait for its own end: call it"
+              + " from another thread");
     }
-    state = State.STOPPING;
+    var patience = deadline.compareTo(LONGEST) > 0 ? LONGEST : deadline;
+    var end = System.nanoTime() + patience.toNanos();
+    stopping = true;
+    var idle = false;
     try {
-      work.forEach(one -> one.stop().run());
+      work.forEach(one -> one.places().stop());
+      scan.stop();
       hearing.close();
-      var end = System.nanoTime() + deadline.toNanos();
-      var drained = true;
-      for (var drain : drains) {
-        drained &= drain.awaitIdle(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+      idle = awaitIdle(end);
+    } finally {
+      if (!idle) {
+        release();
       }
-      if (!drained) {
-        LOG.warn(
-            "pgonce: handlers are still at work after {} ms; they are interrupted and their notifications given back",
-            deadline.toMillis());
-        drains.forEach(Drain::release);
-        for (var drain : drains) {
-          drain.awaitIdle(LAST_WORDS);
-        }
+      leave(System.nanoTime() + LAST_WORDS.toNanos());
+    }
+    return !released.get();
+  }
+
+  private boolean awaitIdle(long end) throws InterruptedException {
+    for (var one : work) {
+      if (!one.places().awaitIdle(end)) {
+        return false;
       }
-      scan.stop(LAST_WORDS);
-      return drained;
+    }
+    return true;
+  }
+
+  private void release() {
+    if (released.compareAndSet(false, true)) {
+      LOG.warn(
+          "pgonce: handlers are still at work when the time to stop is over; they are interrupted and their notifications given back");
+    }
+    work.forEach(one -> one.places().release());
+  }
+
+  /**
+   * Tells the database, on a thread that outlives this call if the database does not answer: it is
+   * bounded by the data source's own wait for a connection and the statements' 30 s.
+   */
+  private void leave(long end) throws InterruptedException {
+    try {
+      if (leaving.compareAndSet(false, true)) {
+        context
+            .threads()
+            .run(
+                () -> {
+                  try {
+                    sessions.endReleased(end);
+                    scan.unregister(end);
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt(); // nobody does that; the list can wait
+                  } finally {
+                    left.countDown();
+                  }
+                });
+      }
+      var unused = awaitIdle(end) && left.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
     } finally {
       context.threads().close();
-      state = State.STOPPED;
       stopped.countDown();
     }
   }

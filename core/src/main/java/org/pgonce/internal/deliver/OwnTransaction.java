@@ -3,20 +3,26 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
 
 /**
  * A handler's transaction where there is no claim to share: begun by its first use, committed after
- * the handler.
+ * the handler. {@link #cutOff} may come from another thread; the rest is for the handler's.
  */
 final class OwnTransaction implements AutoCloseable {
 
+  private static final String CONNECTION_DOES_NOT_EXIST = "08003";
+
   private final Context context;
   private final Duration longestCall;
-  private volatile @Nullable Connection connection;
-  private PoolSettings.@Nullable Taken taken;
   private @Nullable GuardedConnection guarded;
+  private PoolSettings.@Nullable Taken taken;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private @Nullable Connection connection;
+  private boolean isCutOff;
 
   /**
    * @param longestCall the most that the driver waits for one answer of the server
@@ -26,11 +32,22 @@ final class OwnTransaction implements AutoCloseable {
     this.longestCall = longestCall;
   }
 
-  /** The guarded connection, begun if it is not yet. */
+  /**
+   * The guarded connection, begun if it is not yet.
+   *
+   * @throws SQLException if the handler has been cut off
+   */
   Connection connection() throws SQLException {
     if (guarded == null) {
+      requireNotCutOff();
       var begun = context.dataSource().getConnection();
-      connection = begun;
+      lock.lock();
+      try {
+        connection = begun; // from here on close() gives it back, whatever comes
+      } finally {
+        lock.unlock();
+      }
+      requireNotCutOff();
       taken = context.pool().take(begun, longestCall);
       taken.begin();
       guarded = GuardedConnection.over(begun);
@@ -39,21 +56,39 @@ final class OwnTransaction implements AutoCloseable {
   }
 
   void commit() throws SQLException {
+    requireNotCutOff();
     if (guarded != null && connection != null) {
       guarded.seal();
       connection.commit();
     }
   }
 
-  /** Closes the connection under the handler's hands: it overran its time. */
-  void abort() {
-    var open = connection;
-    if (open != null) {
-      try {
-        open.abort(context.threads()::run);
-      } catch (SQLException e) {
-        // It is gone already, which is what was wanted.
+  private void requireNotCutOff() throws SQLException {
+    lock.lock();
+    try {
+      if (isCutOff) {
+        throw new SQLException(
+            "the handler of a broadcast was cut off: it overran its time, or the listener stopped."
+                + " It has no transaction any more",
+            CONNECTION_DOES_NOT_EXIST);
       }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Closes the connection under the handler's hands, and gives it none from now on. */
+  void cutOff() {
+    Connection open;
+    lock.lock();
+    try {
+      isCutOff = true;
+      open = connection;
+    } finally {
+      lock.unlock();
+    }
+    if (open != null) {
+      LostConnection.abandon(open);
     }
   }
 
@@ -64,7 +99,7 @@ final class OwnTransaction implements AutoCloseable {
         if (guarded != null) {
           guarded.revoke();
         }
-        if (guarded != null && guarded.isLost()) {
+        if (isCutOff || (guarded != null && guarded.isLost())) {
           LostConnection.abandon(ends);
           return;
         }
