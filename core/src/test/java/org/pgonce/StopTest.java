@@ -114,9 +114,12 @@ class StopTest {
     try (var proxy = FaultProxy.to(stage.database)) {
       var pgonce = busyOverProxy(proxy);
       assertThat(pgonce.stop(Duration.ofMillis(100))).isFalse();
-      assertThat(stage.database.backends().running("pg_sleep(3600)")).isEmpty();
       assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
       assertThat(stage.deadLetters()).isZero();
+      // The server has been told; its processes take a moment.
+      await()
+          .atMost(SOON)
+          .until(() -> stage.database.backends().running("pg_sleep(3600)").isEmpty());
     }
   }
 

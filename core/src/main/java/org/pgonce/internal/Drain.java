@@ -149,7 +149,7 @@ final class Drain<T> {
         }
       } finally {
         if (!fit) {
-          LostConnection.abandon(connection);
+          LostConnection.giveBack(connection);
         }
       }
     } catch (SQLException | RuntimeException e) {

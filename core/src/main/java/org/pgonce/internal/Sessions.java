@@ -133,19 +133,9 @@ final class Sessions {
 
   private @Nullable Future<?> takeBackLater(Collection<Connection> cutOff) {
     try {
-      return threads.runLater(PATIENCE, () -> cutOff.forEach(Sessions::takeBack));
+      return threads.runLater(PATIENCE, () -> cutOff.forEach(LostConnection::giveBack));
     } catch (RejectedExecutionException stopped) {
       return null; // Nobody needs the places in the pool any more.
-    }
-  }
-
-  private static void takeBack(Connection cutOff) {
-    // First, so that the pool finds it closed: what the handler still does on it must reach nobody.
-    LostConnection.abandon(cutOff);
-    try {
-      cutOff.close();
-    } catch (SQLException e) {
-      LOG.debug("pgonce: the pool took a connection back that is closed", e);
     }
   }
 }

@@ -100,7 +100,7 @@ final class OwnTransaction implements AutoCloseable {
           guarded.revoke();
         }
         if (isCutOff || (guarded != null && guarded.isLost())) {
-          LostConnection.abandon(ends);
+          LostConnection.giveBack(ends);
           return;
         }
         ends.rollback();
