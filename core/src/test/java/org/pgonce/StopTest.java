@@ -44,6 +44,13 @@ class StopTest {
   void tearDown() {
     goOn.countDown();
     stage.close();
+    // Nor does a thread outlive it, even one that still had something to tell a database in vain.
+    await("end of the workers")
+        .atMost(SOON)
+        .until(
+            () ->
+                Thread.getAllStackTraces().keySet().stream()
+                    .noneMatch(thread -> thread.getName().startsWith("pgonce-worker")));
   }
 
   /** Stops on a thread of its own; what it returned, or how it failed. */

@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -22,7 +21,6 @@ import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.State;
 import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.deliver.BroadcastReceiver;
-import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.ChannelNames;
@@ -30,23 +28,12 @@ import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.wakeup.Deafness;
 import org.pgonce.internal.wakeup.Hearing;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Everything that runs between start and stop: the hearing, a drain or receiver per channel, the
  * scan. Started once, stopped once.
  */
 public final class Listener {
-
-  private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
-
-  // After the deadline of a stop the handlers are interrupted and their sessions ended. This is for
-  // them to notice, and for the database to be told.
-  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
-
-  // Longer than anybody waits, and short enough to be counted in nanoseconds.
-  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Context context;
   private final ListenSettings settings;
@@ -55,17 +42,13 @@ public final class Listener {
   private final Hearing hearing;
   private final Scan scan;
   private final List<Drain<?>> drains = new ArrayList<>();
-  private final List<ChannelWork> work = new ArrayList<>();
+  private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
+  private final Ending ending;
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final AtomicBoolean started = new AtomicBoolean();
-  private final AtomicBoolean released = new AtomicBoolean();
-  private final AtomicBoolean leaving = new AtomicBoolean();
-  private final CountDownLatch left = new CountDownLatch(1);
   private volatile boolean stopping;
   // By PostgreSQL channel; complete before the hearing starts, read-only from then on.
   private final Map<String, Consumer<String>> ears = new HashMap<>();
-
-  private record ChannelWork(Supplier<ChannelActivity> activity, Places places) {}
 
   public Listener(Context context, ListenSettings settings, List<Subscribed<?>> subscribed) {
     this.context = context;
@@ -86,6 +69,7 @@ public final class Listener {
             () -> hearing.status().source(),
             () -> hearing.status().listening(),
             sessions);
+    this.ending = new Ending(hearing, scan, sessions, context.threads());
   }
 
   private Set<String> wakeUpChannels() {
@@ -176,13 +160,15 @@ public final class Listener {
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
       ears.put(ChannelNames.wakeUpChannel(one.name()), receiver::heard);
-      work.add(new ChannelWork(receiver::activity, receiver.places()));
+      activities.add(receiver::activity);
+      ending.add(receiver.places());
       return;
     }
     var drain = new Drain<>(one, subscription, context, sessions, scan);
     drains.add(drain);
     ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(false));
-    work.add(new ChannelWork(drain::activity, drain.places()));
+    activities.add(drain::activity);
+    ending.add(drain.places());
   }
 
   private final class Ears implements Hearing.Sink {
@@ -217,7 +203,7 @@ public final class Listener {
         reason(heard.deafness()),
         heard.failedSources(),
         heard.reconnects(),
-        work.stream().map(one -> one.activity().get()).toList());
+        activities.stream().map(Supplier::get).toList());
   }
 
   private State state() {
@@ -234,9 +220,7 @@ public final class Listener {
   }
 
   /**
-   * Ends: no new claims; waits for the handlers that run; then interrupts those that are left and
-   * gives their notifications back. Every caller goes the whole way, so the earliest deadline
-   * counts. Interrupted, it does not wait for the handlers any longer, but ends all the same.
+   * Ends as {@link Ending} says.
    *
    * @return whether all handlers ended by themselves
    * @throws IllegalStateException if the caller is one of those whom it would wait for
@@ -247,65 +231,10 @@ public final class Listener {
           "stop() or close() from a handler, or an observer, would wait for its own end: call it"
               + " from another thread");
     }
-    var patience = deadline.compareTo(LONGEST) > 0 ? LONGEST : deadline;
-    var end = System.nanoTime() + patience.toNanos();
     stopping = true;
-    var idle = false;
     try {
-      work.forEach(one -> one.places().stop());
-      scan.stop();
-      hearing.close();
-      idle = awaitIdle(end);
+      return ending.within(deadline);
     } finally {
-      if (!idle) {
-        release();
-      }
-      leave(System.nanoTime() + LAST_WORDS.toNanos());
-    }
-    return !released.get();
-  }
-
-  private boolean awaitIdle(long end) throws InterruptedException {
-    for (var one : work) {
-      if (!one.places().awaitIdle(end)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private void release() {
-    if (released.compareAndSet(false, true)) {
-      LOG.warn(
-          "pgonce: handlers are still at work when the time to stop is over; they are interrupted and their notifications given back");
-    }
-    work.forEach(one -> one.places().release());
-  }
-
-  /**
-   * Tells the database, on a thread that outlives this call if the database does not answer: it is
-   * bounded by the data source's own wait for a connection and the statements' 30 s.
-   */
-  private void leave(long end) throws InterruptedException {
-    try {
-      if (leaving.compareAndSet(false, true)) {
-        context
-            .threads()
-            .run(
-                () -> {
-                  try {
-                    sessions.endReleased(end);
-                    scan.unregister(end);
-                  } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt(); // nobody does that; the list can wait
-                  } finally {
-                    left.countDown();
-                  }
-                });
-      }
-      var unused = awaitIdle(end) && left.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-    } finally {
-      context.threads().close();
       stopped.countDown();
     }
   }

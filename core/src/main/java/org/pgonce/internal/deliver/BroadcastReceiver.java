@@ -95,6 +95,7 @@ public final class BroadcastReceiver<T> {
     var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
     try (var transaction = new OwnTransaction(context, longestCall)) {
       if (!place.begin(new End(transaction))) {
+        waiting.clear(); // The listener stops.
         return false;
       }
       handled.incrementAndGet();

@@ -9,7 +9,8 @@ import org.pgonce.internal.Context;
 
 /**
  * A handler's transaction where there is no claim to share: begun by its first use, committed after
- * the handler. {@link #cutOff} may come from another thread; the rest is for the handler's.
+ * the handler. {@link #connection} is for any thread of the handler, {@link #cutOff} for whoever
+ * cuts it off.
  */
 final class OwnTransaction implements AutoCloseable {
 
@@ -17,12 +18,14 @@ final class OwnTransaction implements AutoCloseable {
 
   private final Context context;
   private final Duration longestCall;
-  private @Nullable GuardedConnection guarded;
+  private final ReentrantLock beginning = new ReentrantLock();
   private PoolSettings.@Nullable Taken taken;
+  private volatile @Nullable GuardedConnection guarded;
 
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Connection connection;
   private boolean isCutOff;
+  private boolean isOver;
 
   /**
    * @param longestCall the most that the driver waits for one answer of the server
@@ -35,41 +38,63 @@ final class OwnTransaction implements AutoCloseable {
   /**
    * The guarded connection, begun if it is not yet.
    *
-   * @throws SQLException if the handler has been cut off
+   * @throws SQLException if the handler has ended or been cut off
    */
   Connection connection() throws SQLException {
-    if (guarded == null) {
-      requireNotCutOff();
-      var begun = context.dataSource().getConnection();
-      lock.lock();
-      try {
-        connection = begun; // from here on close() gives it back, whatever comes
-      } finally {
-        lock.unlock();
+    beginning.lock();
+    try {
+      var open = guarded;
+      if (open == null) {
+        open = begin();
+        guarded = open;
       }
-      requireNotCutOff();
-      taken = context.pool().take(begun, longestCall);
-      taken.begin();
-      guarded = GuardedConnection.over(begun);
+      return open.connection();
+    } finally {
+      beginning.unlock();
     }
-    return guarded.connection();
+  }
+
+  private GuardedConnection begin() throws SQLException {
+    requireNotOver();
+    var begun = context.dataSource().getConnection();
+    if (!isOurs(begun)) {
+      begun.close();
+      requireNotOver();
+    }
+    taken = context.pool().take(begun, longestCall);
+    taken.begin();
+    return GuardedConnection.over(begun);
+  }
+
+  /** From here on {@link #close} gives it back; false if nobody will. */
+  private boolean isOurs(Connection begun) {
+    lock.lock();
+    try {
+      if (!isOver) {
+        connection = begun;
+      }
+      return !isOver;
+    } finally {
+      lock.unlock();
+    }
   }
 
   void commit() throws SQLException {
-    requireNotCutOff();
-    if (guarded != null && connection != null) {
-      guarded.seal();
+    requireNotOver();
+    var used = guarded;
+    if (used != null && connection != null) {
+      used.seal();
       connection.commit();
     }
   }
 
-  private void requireNotCutOff() throws SQLException {
+  private void requireNotOver() throws SQLException {
     lock.lock();
     try {
-      if (isCutOff) {
+      if (isOver) {
         throw new SQLException(
-            "the handler of a broadcast was cut off: it overran its time, or the listener stopped."
-                + " It has no transaction any more",
+            "the handler of a broadcast has no transaction any more: it has ended, or was cut off"
+                + " when its time was over or the listener stopped",
             CONNECTION_DOES_NOT_EXIST);
       }
     } finally {
@@ -82,6 +107,7 @@ final class OwnTransaction implements AutoCloseable {
     Connection open;
     lock.lock();
     try {
+      isOver = true;
       isCutOff = true;
       open = connection;
     } finally {
@@ -94,19 +120,32 @@ final class OwnTransaction implements AutoCloseable {
 
   @Override
   public void close() throws SQLException {
-    if (connection != null) {
-      try (var ends = connection) {
-        if (guarded != null) {
-          guarded.revoke();
-        }
-        if (isCutOff || (guarded != null && guarded.isLost())) {
-          LostConnection.giveBack(ends);
-          return;
-        }
-        ends.rollback();
-        if (taken != null) {
-          taken.restore();
-        }
+    Connection open;
+    boolean lost;
+    lock.lock();
+    try {
+      isOver = true;
+      open = connection;
+      lost = isCutOff;
+    } finally {
+      lock.unlock();
+    }
+    if (open == null) {
+      return;
+    }
+    try (var ends = open) {
+      var used = guarded;
+      if (used != null) {
+        used.revoke();
+        lost |= used.isLost();
+      }
+      if (lost) {
+        LostConnection.giveBack(ends);
+        return;
+      }
+      ends.rollback();
+      if (taken != null) {
+        taken.restore();
       }
     }
   }

@@ -21,8 +21,9 @@ public final class Places {
 
   private static final Logger LOG = LoggerFactory.getLogger(Places.class);
 
-  // How long a worker whose handler was cut off, and returned, waits for the one who does that.
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  // How long a worker whose handler was cut off, and returned, waits for the one who does that: for
+  // a connection, which it may get only when this worker's has been taken back, and two statements.
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Subscribed<?> subscribed;
   private final Deadline.Bound bound;
