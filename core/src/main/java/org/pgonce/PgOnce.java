@@ -196,9 +196,17 @@ public final class PgOnce implements AutoCloseable {
 
   /**
    * Takes no new notifications, waits for the handlers that run, then interrupts those that are
-   * left and gives their notifications back. Idempotent.
+   * left, closes their connections and gives their notifications back (a broadcast is dropped).
+   * Returns at most 5 s after the deadline, even if the database does not answer or a handler does
+   * not heed the interrupt. May be called again and by several threads: the earliest deadline
+   * counts, and all learn the same.
    *
+   * @param deadline how long to wait for the handlers; 0 or less for not at all
    * @return whether every handler ended by itself
+   * @throws InterruptedException if this thread is interrupted; the handlers are then not waited
+   *     for any longer, and all is stopped all the same
+   * @throws IllegalStateException if a handler or an observer calls this, which would wait for its
+   *     own end: call it from another thread
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     Objects.requireNonNull(deadline, "deadline");
@@ -216,6 +224,8 @@ public final class PgOnce implements AutoCloseable {
   /**
    * {@link #stop} within the stop timeout of the builder. The data source stays open: it is not
    * pgonce's.
+   *
+   * @throws IllegalStateException if a handler or an observer calls this
    */
   @Override
   public void close() {

@@ -3,16 +3,15 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.Condition;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
-import org.pgonce.internal.deliver.Deadline;
 import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.PoolSettings.Taken;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
@@ -39,20 +38,14 @@ final class Drain<T> {
   private final Settlement settlement;
   private final Sessions sessions;
   private final Pace pace = new Pace();
-  private final Set<Attempt<T>> attempts = ConcurrentHashMap.newKeySet();
+  private final Places places;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition idle = lock.newCondition();
-  // Workers that claim or handle; those cut off in a handler that does not return are counted as
-  // stuck instead.
-  private int working;
-  // Those among them that have not finished a claim yet: what they do not find, wokenMeanwhile
-  // remembers.
+  // Those among the workers that have not finished a claim yet: what they do not find,
+  // wokenMeanwhile remembers.
   private int looking;
-  private int stuck;
   private boolean wokenMeanwhile;
   private boolean resting;
-  private boolean stopping;
   // Whether scheduled rows may be due: then they and new rows take turns.
   private boolean due;
   private boolean dueFirst;
@@ -67,17 +60,21 @@ final class Drain<T> {
     this.delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.settlement =
         new Settlement(subscribed, context.transactions(), context.observer(), scan::within);
+    this.places = new Places(subscribed, context.threads(), () -> wake(false));
   }
 
   int subscription() {
     return subscription;
   }
 
+  Places places() {
+    return places;
+  }
+
   ChannelActivity activity() {
     lock.lock();
     try {
-      return new ChannelActivity(
-          subscribed.name(), subscribed.channel().mode(), working, stuck, claims, emptyClaims);
+      return places.activity(claims, emptyClaims);
     } finally {
       lock.unlock();
     }
@@ -103,18 +100,20 @@ final class Drain<T> {
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void join() {
-    var places = subscribed.options().concurrency();
-    if (stopping || resting || working >= places || stuck > places) {
+    if (resting || !places.isFree()) {
       return;
     }
     var rest = pace.rest();
-    if (rest.isZero()) {
-      working++;
-      looking++;
-      context.threads().run(this::work);
-    } else {
+    if (!rest.isZero()) {
       resting = true;
       var unused = context.threads().runLater(rest, this::rested);
+      return;
+    }
+    var place = places.take();
+    if (place != null) {
+      looking++;
+      var slot = new Slot(place);
+      context.threads().run(() -> work(slot));
     }
   }
 
@@ -131,8 +130,7 @@ final class Drain<T> {
     }
   }
 
-  private void work() {
-    var slot = new Slot();
+  private void work(Slot slot) {
     try (var connection = context.dataSource().getConnection()) {
       var fit = false;
       try {
@@ -146,7 +144,7 @@ final class Drain<T> {
         }
       } finally {
         if (!fit) {
-          sessions.abort(connection);
+          LostConnection.giveBack(connection);
         }
       }
     } catch (SQLException | RuntimeException e) {
@@ -164,46 +162,41 @@ final class Drain<T> {
 
   /** Claims and handles one notification; false if the connection must not be used any more. */
   private boolean next(Connection connection, Taken taken, Slot slot) throws SQLException {
-    var claim = claim(connection, taken, slot.looks());
+    var scheduledFirst = slot.looks();
+    var claim =
+        sessions
+            .within(
+                CLAIM_TIMEOUT,
+                connection,
+                same ->
+                    Optional.ofNullable(
+                        ClaimStatement.claim(
+                            same,
+                            taken,
+                            subscription,
+                            scheduledFirst,
+                            subscribed.options().handlerTimeout())))
+            .orElse(null);
     slot.found(claim);
-    if (claim == null) {
-      connection.rollback();
-      return true;
-    }
-    var bound = new Deadline.Bound(subscribed.options().handlerTimeout(), context.threads());
-    var attempt = new Attempt<T>(claim, connection, settlement, sessions, bound, slot::stick);
-    attempts.add(attempt);
-    try {
-      if (stopping()) {
-        attempt.release();
+    if (claim != null) {
+      var attempt = new Attempt(claim, connection, settlement, sessions);
+      if (slot.place.begin(attempt)) {
+        return attempt.run(delivery, slot.place);
       }
-      return attempt.run(delivery);
-    } finally {
-      attempts.remove(attempt);
     }
-  }
-
-  private @Nullable Claim claim(Connection connection, Taken taken, boolean dueFirst)
-      throws SQLException {
-    var deadline =
-        new Deadline.Bound(CLAIM_TIMEOUT, context.threads())
-            .begin(() -> sessions.abort(connection));
-    try {
-      return ClaimStatement.claim(
-          connection, taken, subscription, dueFirst, subscribed.options().handlerTimeout());
-    } finally {
-      deadline.end();
-    }
+    // Nothing was claimed, or it goes back at once: the listener stops.
+    connection.rollback();
+    return true;
   }
 
   /** The database, not a notification, is in trouble: rest, then look again. */
   private void trouble(Exception e) {
+    if (places.isStopping()) {
+      return;
+    }
     var reason = Failures.inWords(e);
     lock.lock();
     try {
-      if (stopping) {
-        return;
-      }
       wokenMeanwhile = true;
       pace.troubled();
     } finally {
@@ -217,54 +210,17 @@ final class Drain<T> {
     context.observer().databaseTrouble(subscribed.name(), reason);
   }
 
-  private boolean stopping() {
-    lock.lock();
-    try {
-      return stopping;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** No new claims from now on; handlers that run go on. */
-  void stop() {
-    lock.lock();
-    try {
-      stopping = true;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Waits for the workers; false if some are still at work when the time is over. */
-  boolean awaitIdle(Duration timeout) throws InterruptedException {
-    lock.lock();
-    try {
-      var left = timeout.toNanos();
-      while (working > 0) {
-        if (left <= 0) {
-          return false;
-        }
-        left = idle.awaitNanos(left);
-      }
-      return true;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Gives back what is still claimed: interrupts the handlers and ends their sessions. */
-  void release() {
-    attempts.forEach(Attempt::release);
-  }
-
-  /** One worker's place among the channel's concurrency, given up exactly once. */
+  /** One worker and what it has looked for. */
   private final class Slot {
 
+    private final Places.Place place;
     private boolean looking = true;
     private boolean askedForDue;
     private boolean more;
-    private boolean stuckInHandler;
+
+    Slot(Places.Place place) {
+      this.place = place;
+    }
 
     /** A claim begins; returns whether scheduled rows go first this time. */
     boolean looks() {
@@ -307,32 +263,7 @@ final class Drain<T> {
     boolean mayGoOn() {
       lock.lock();
       try {
-        return !stopping && !stuckInHandler && (more || due || wokenMeanwhile);
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    /**
-     * The handler was cut off: its place goes to another, though its thread may never return. As
-     * many may be stuck as may work.
-     */
-    void stick() {
-      lock.lock();
-      try {
-        stuckInHandler = true;
-        stuck++;
-        working--;
-        idle.signalAll();
-        var places = subscribed.options().concurrency();
-        LOG.error(
-            "pgonce: a handler of channel {} overran {} ms and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
-            subscribed.name(),
-            subscribed.options().handlerTimeout().toMillis(),
-            stuck,
-            places + 1);
-        wokenMeanwhile = true;
-        join();
+        return !places.isStopping() && (more || due || wokenMeanwhile);
       } finally {
         lock.unlock();
       }
@@ -342,12 +273,7 @@ final class Drain<T> {
       lock.lock();
       try {
         stopLooking();
-        if (stuckInHandler) {
-          stuck--;
-        } else {
-          working--;
-        }
-        idle.signalAll();
+        place.leave();
         if (wokenMeanwhile && Drain.this.looking == 0) {
           join();
         }

@@ -28,20 +28,12 @@ import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.wakeup.Deafness;
 import org.pgonce.internal.wakeup.Hearing;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Everything that runs between start and stop: the hearing, a drain or receiver per channel, the
  * scan. Started once, stopped once.
  */
 public final class Listener {
-
-  private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
-
-  // After the deadline of a stop the handlers are interrupted and their sessions ended; this is for
-  // them to notice.
-  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
   private final Context context;
   private final ListenSettings settings;
@@ -50,16 +42,13 @@ public final class Listener {
   private final Hearing hearing;
   private final Scan scan;
   private final List<Drain<?>> drains = new ArrayList<>();
-  private final List<ChannelWork> work = new ArrayList<>();
+  private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
+  private final Ending ending;
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final AtomicBoolean started = new AtomicBoolean();
-  private final AtomicBoolean ended = new AtomicBoolean();
-  private volatile State state = State.NEW;
+  private volatile boolean stopping;
   // By PostgreSQL channel; complete before the hearing starts, read-only from then on.
   private final Map<String, Consumer<String>> ears = new HashMap<>();
-
-  private record ChannelWork(
-      Subscribed<?> subscribed, Supplier<ChannelActivity> activity, Runnable stop) {}
 
   public Listener(Context context, ListenSettings settings, List<Subscribed<?>> subscribed) {
     this.context = context;
@@ -80,6 +69,7 @@ public final class Listener {
             () -> hearing.status().source(),
             () -> hearing.status().listening(),
             sessions);
+    this.ending = new Ending(hearing, scan, sessions, context.threads());
   }
 
   private Set<String> wakeUpChannels() {
@@ -102,7 +92,6 @@ public final class Listener {
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a listener starts once");
     }
-    state = State.RUNNING;
     hearing.start();
     var status =
         hearing.awaitFirstAttempt(
@@ -172,13 +161,15 @@ public final class Listener {
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
       ears.put(ChannelNames.wakeUpChannel(one.name()), receiver::heard);
-      work.add(new ChannelWork(one, receiver::activity, receiver::stop));
+      activities.add(receiver::activity);
+      ending.add(receiver.places());
       return;
     }
     var drain = new Drain<>(one, context, sessions, scan);
     drains.add(drain);
     ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(false));
-    work.add(new ChannelWork(one, drain::activity, drain::stop));
+    activities.add(drain::activity);
+    ending.add(drain.places());
   }
 
   private final class Ears implements Hearing.Sink {
@@ -208,12 +199,21 @@ public final class Listener {
   public Status status() {
     var heard = hearing.status();
     return new Status(
-        state,
+        state(),
         heard.source(),
         reason(heard.deafness()),
         heard.failedSources(),
         heard.reconnects(),
-        work.stream().map(one -> one.activity().get()).toList());
+        activities.stream().map(Supplier::get).toList());
+  }
+
+  private State state() {
+    if (stopped.getCount() == 0) {
+      return State.STOPPED;
+    } else if (stopping) {
+      return State.STOPPING;
+    }
+    return started.get() ? State.RUNNING : State.NEW;
   }
 
   private static @Nullable String reason(@Nullable Deafness deafness) {
@@ -221,39 +221,21 @@ public final class Listener {
   }
 
   /**
-   * Ends: no new claims; waits for the handlers that run; then interrupts those that are left and
-   * gives their notifications back.
+   * Ends as {@link Ending} says.
    *
    * @return whether all handlers ended by themselves
+   * @throws IllegalStateException if the caller is one of those whom it would wait for
    */
   public boolean stop(Duration deadline) throws InterruptedException {
-    if (!ended.compareAndSet(false, true)) {
-      stopped.await();
-      return true;
+    if (context.threads().isOwn()) {
+      throw new IllegalStateException(
+          "stop() or close() from a handler, or an observer, would wait for its own end: call it"
+              + " from another thread");
     }
-    state = State.STOPPING;
+    stopping = true;
     try {
-      work.forEach(one -> one.stop().run());
-      hearing.close();
-      var end = System.nanoTime() + deadline.toNanos();
-      var drained = true;
-      for (var drain : drains) {
-        drained &= drain.awaitIdle(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
-      }
-      if (!drained) {
-        LOG.warn(
-            "pgonce: handlers are still at work after {} ms; they are interrupted and their notifications given back",
-            deadline.toMillis());
-        drains.forEach(Drain::release);
-        for (var drain : drains) {
-          drain.awaitIdle(LAST_WORDS);
-        }
-      }
-      scan.stop(LAST_WORDS);
-      return drained;
+      return ending.within(deadline);
     } finally {
-      context.threads().close();
-      state = State.STOPPED;
       stopped.countDown();
     }
   }

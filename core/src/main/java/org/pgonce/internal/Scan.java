@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.claim.ScanStatements;
 import org.pgonce.internal.claim.ScanStatements.Found;
-import org.pgonce.internal.deliver.Deadline;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -97,20 +96,29 @@ final class Scan {
     }
   }
 
-  /**
-   * No scan begins from now on; waits for the one under way, which may be about to register this
-   * process, and then takes it off the list of listeners.
-   *
-   * @param patience how long to wait
-   */
-  void stop(Duration patience) throws InterruptedException {
+  /** No scan begins from now on. Returns at once. */
+  void stop() {
     lock.lock();
     try {
       stopped = true;
       if (next != null) {
         next.cancel(false);
       }
-      for (var left = patience.toNanos(); running && left > 0; ) {
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits for the scan under way, which may be about to register this process, and then takes it
+   * off the list of listeners. To be called after {@link #stop}; waits for the database.
+   *
+   * @param end by System.nanoTime(): how long it waits for the scan
+   */
+  void unregister(long end) throws InterruptedException {
+    lock.lock();
+    try {
+      for (var left = end - System.nanoTime(); running && left > 0; ) {
         left = idle.awaitNanos(left);
       }
     } finally {
@@ -169,19 +177,7 @@ final class Scan {
   /** Wakes the drains that have work; returns the time until the next scan. */
   private Duration scan() throws SQLException {
     return wake(
-        context
-            .transactions()
-            .run(
-                connection -> {
-                  var deadline =
-                      new Deadline.Bound(TIMEOUT, context.threads())
-                          .begin(() -> sessions.abort(connection));
-                  try {
-                    return scan(connection);
-                  } finally {
-                    deadline.end();
-                  }
-                }));
+        context.transactions().run(connection -> sessions.within(TIMEOUT, connection, this::scan)));
   }
 
   private List<Found> scan(Connection connection) throws SQLException {

@@ -3,18 +3,26 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.ClaimHolder;
+import org.pgonce.internal.deliver.Deadline;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends sessions whose handler does not come back, so that the row is free at once and not when the
- * handler pleases.
+ * Ends sessions that do not come to an end, so that what they hold is free at once and not when
+ * somebody pleases. Whoever gives a connection up closes its socket on its own thread ({@link
+ * LostConnection#abandon}), before the connection can go back to the pool: a pool that has it back
+ * finds it closed, and no stranger's transaction is ended in its place.
  */
 final class Sessions {
 
@@ -24,6 +32,9 @@ final class Sessions {
 
   private final Transactions transactions;
   private final Threads threads;
+  private final Queue<Released> released = new ConcurrentLinkedQueue<>();
+
+  private record Released(Connection connection, ClaimHolder holder) {}
 
   Sessions(Transactions transactions, Threads threads) {
     this.transactions = transactions;
@@ -31,18 +42,20 @@ final class Sessions {
   }
 
   /**
-   * Ends the session that holds a claim. Closing its socket alone would not do: a backend at work
-   * notices only when it next writes to it. Never throws.
+   * Works on the connection within the bound. If it does not answer in that time it is given up:
+   * whoever waits for it gets an exception, and so does its next use.
    */
-  void end(ClaimHolder holder) {
+  <R> R within(Duration bound, Connection connection, Transactions.Work<R> work)
+      throws SQLException {
+    var deadline =
+        new Deadline.Bound(bound, threads).begin(() -> LostConnection.abandon(connection));
     try {
-      transactions.make(holder::end);
-    } catch (SQLException e) {
-      LOG.warn(
-          "pgonce: server process {} could not be ended ({}); its row stays locked until the server"
-              + " notices",
-          holder.backendPid(),
-          Failures.inWords(e));
+      return work.on(connection);
+    } finally {
+      if (!deadline.end()) {
+        // The other thread may not have got to it yet.
+        LostConnection.abandon(connection);
+      }
     }
   }
 
@@ -52,41 +65,65 @@ final class Sessions {
    * return hold them all, it gets that one back before.
    */
   void closeAfter(Runnable work, Connection cutOff) {
-    var lastResort = takeBackLater(cutOff);
+    var lastResort = takeBackLater(List.of(cutOff));
     try {
       work.run();
     } finally {
       if (lastResort != null) {
         lastResort.cancel(false);
       }
-      abort(cutOff);
+      LostConnection.abandon(cutOff);
     }
   }
 
-  private @Nullable Future<?> takeBackLater(Connection cutOff) {
+  /** Closes the socket of a handler that is cut off; {@link #endReleased} ends its session. */
+  void release(Connection connection, ClaimHolder holder) {
+    LostConnection.abandon(connection);
+    released.add(new Released(connection, holder));
+  }
+
+  /**
+   * Ends what was released. Waits for the database.
+   *
+   * @param end by System.nanoTime(): after that they are left to the server
+   */
+  void endReleased(long end) {
+    var sessions = new ArrayList<Released>();
+    for (var one = released.poll(); one != null; one = released.poll()) {
+      sessions.add(one);
+    }
+    if (sessions.isEmpty()) {
+      return;
+    }
+    var lastResort = takeBackLater(sessions.stream().map(Released::connection).toList());
     try {
-      return threads.runLater(PATIENCE, () -> takeBack(cutOff));
+      transactions.make(
+          transaction -> {
+            if (System.nanoTime() - end > 0) {
+              throw new SQLException("the database did not answer in time");
+            }
+            for (var session : sessions) {
+              session.holder().end(transaction);
+            }
+          });
+    } catch (SQLException e) {
+      LOG.warn(
+          "pgonce: {} sessions of handlers that were cut off could not be ended ({}); their rows stay"
+              + " locked until the server notices that their connections are closed",
+          sessions.size(),
+          Failures.inWords(e));
+    } finally {
+      if (lastResort != null) {
+        lastResort.cancel(false);
+      }
+    }
+  }
+
+  private @Nullable Future<?> takeBackLater(Collection<Connection> cutOff) {
+    try {
+      return threads.runLater(PATIENCE, () -> cutOff.forEach(LostConnection::giveBack));
     } catch (RejectedExecutionException stopped) {
-      return null; // Nobody needs the place in the pool any more.
-    }
-  }
-
-  private static void takeBack(Connection cutOff) {
-    // First, so that the pool finds it closed: what the handler still does on it must reach nobody.
-    LostConnection.abandon(cutOff);
-    try {
-      cutOff.close();
-    } catch (SQLException e) {
-      LOG.debug("pgonce: the pool took a connection back that is closed", e);
-    }
-  }
-
-  /** Closes the connection's socket; whoever waits on it gets an exception. Never throws. */
-  void abort(Connection connection) {
-    try {
-      connection.abort(threads::run);
-    } catch (SQLException e) {
-      LOG.debug("pgonce: the connection was gone already", e);
+      return null; // Nobody needs the places in the pool any more.
     }
   }
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,22 +22,52 @@ public final class Threads implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Threads.class);
 
-  private final ExecutorService workers = virtualWhereTheyAre();
+  // Whose worker a thread is at the moment.
+  private static final ThreadLocal<@Nullable Threads> OWNER = new ThreadLocal<>();
+
+  // Until the machine has a thread to give again.
+  private static final Duration SHORTAGE = Duration.ofMillis(250);
+
+  private final ExecutorService workers;
   private final ScheduledThreadPoolExecutor timer;
 
   public Threads() {
+    this(virtualWhereTheyAre());
+  }
+
+  Threads(ExecutorService workers) {
+    this.workers = workers;
     timer = new ScheduledThreadPoolExecutor(1, daemons("pgonce-timer-"));
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    // Now, and not with the first delay: it is what helps when there are no threads to be had.
+    timer.prestartCoreThread();
   }
 
-  /** Runs the work on a thread of its own; drops it if this is closed. */
+  /**
+   * Runs the work on a thread of its own, as soon as the machine has one to give; drops it if this
+   * is closed. Whoever counts its workers can count this one from now on.
+   */
   public void run(Runnable work) {
     try {
-      workers.execute(() -> guarded(work));
+      try {
+        workers.execute(() -> guarded(work));
+      } catch (OutOfMemoryError noThread) {
+        // «unable to create native thread»: too many in the machine or the container, which passes.
+        LOG.error(
+            "pgonce: no thread for a worker ({}); tried again in {} ms",
+            noThread.getMessage(),
+            SHORTAGE.toMillis());
+        var unused = runLater(SHORTAGE, work);
+      }
     } catch (RejectedExecutionException closed) {
       LOG.debug("pgonce: not run, the listener has stopped");
     }
+  }
+
+  /** Whether the current thread is one of these, as a handler's is. */
+  public boolean isOwn() {
+    return OWNER.get() == this;
   }
 
   /** Runs the work on a thread of its own after the delay; drops it if this is closed by then. */
@@ -44,7 +75,8 @@ public final class Threads implements AutoCloseable {
     return timer.schedule(() -> run(work), delay.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  private static void guarded(Runnable work) {
+  private void guarded(Runnable work) {
+    OWNER.set(this);
     try {
       work.run();
     } catch (Throwable unexpected) {
@@ -53,6 +85,8 @@ public final class Threads implements AutoCloseable {
       LOG.error(
           "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or scan",
           unexpected);
+    } finally {
+      OWNER.remove();
     }
   }
 

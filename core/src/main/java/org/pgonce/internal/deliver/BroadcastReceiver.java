@@ -1,10 +1,11 @@
 package org.pgonce.internal.deliver;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
@@ -31,20 +32,20 @@ public final class BroadcastReceiver<T> {
   private final Context context;
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
-  private final AtomicInteger working = new AtomicInteger();
   private final AtomicLong handled = new AtomicLong();
-  private volatile boolean stopping;
+  private final Places places;
 
   public BroadcastReceiver(Subscribed<T> subscribed, Context context) {
     this.subscribed = subscribed;
     this.context = context;
+    this.places = new Places(subscribed, context.threads(), this::join);
   }
 
   /** A NOTIFY came. Called on the one thread that hears; returns at once. */
   public void heard(String payload) {
     try {
       var message = assembly.add(payload);
-      if (message != null && !stopping) {
+      if (message != null && !places.isStopping()) {
         if (waiting.offer(message)) {
           join();
         } else {
@@ -56,74 +57,107 @@ public final class BroadcastReceiver<T> {
     }
   }
 
-  /** No handler begins from now on. */
-  public void stop() {
-    stopping = true;
-    waiting.clear();
+  public Places places() {
+    return places;
   }
 
   public ChannelActivity activity() {
-    return new ChannelActivity(
-        subscribed.name(), subscribed.channel().mode(), working.get(), 0, handled.get(), 0);
+    return places.activity(handled.get(), 0);
   }
 
   private void join() {
-    var others = working.get();
-    while (others < subscribed.options().concurrency()) {
-      if (working.compareAndSet(others, others + 1)) {
-        context.threads().run(this::work);
-        return;
-      }
-      others = working.get();
+    var place = places.take();
+    if (place != null) {
+      context.threads().run(() -> work(place));
     }
   }
 
-  private void work() {
+  private void work(Places.Place place) {
     try {
-      for (var message = waiting.poll(); message != null && !stopping; message = waiting.poll()) {
-        handle(message);
+      for (var message = waiting.poll(); message != null; message = waiting.poll()) {
+        if (!handle(message, place)) {
+          return;
+        }
       }
     } finally {
-      working.decrementAndGet();
-      // One may have come between the last poll and the decrement, and found no free place.
+      place.leave();
+      // One may have come between the last poll and the leaving, and found no free place.
       if (!waiting.isEmpty()) {
         join();
       }
     }
   }
 
-  private void handle(Message message) {
+  /** Handles one message; false if this worker's place is lost. */
+  private boolean handle(Message message, Places.Place place) {
     var begun = System.nanoTime();
-    handled.incrementAndGet();
-    try (var transaction =
-        new OwnTransaction(context, LEEWAY.plus(subscribed.options().handlerTimeout()))) {
-      var deadline =
-          new Deadline.Bound(subscribed.options().handlerTimeout(), context.threads())
-              .begin(transaction::abort);
-      try {
-        var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
-        var notification = subscribed.notification(message.id(), 1, null, payload);
-        subscribed
-            .handler()
-            .handle(notification, new HandlerTx(transaction::connection, context.publisher()));
-        transaction.commit();
-      } finally {
-        deadline.end();
+    var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
+    try (var transaction = new OwnTransaction(context, longestCall)) {
+      if (!place.begin(new End(transaction))) {
+        waiting.clear(); // The listener stops.
+        return false;
       }
-      context
-          .observer()
-          .handled(
-              subscribed.name(),
-              message.id(),
-              1,
-              Duration.ZERO,
-              Duration.ofNanos(System.nanoTime() - begun));
+      handled.incrementAndGet();
+      var failure = failure(message, transaction);
+      if (!place.end()) {
+        transaction.cutOff(); // whoever does that may not have got to it yet
+        return false;
+      }
+      if (failure != null) {
+        dropped(failure);
+      } else {
+        context
+            .observer()
+            .handled(
+                subscribed.name(),
+                message.id(),
+                1,
+                Duration.ZERO,
+                Duration.ofNanos(System.nanoTime() - begun));
+      }
+    } catch (SQLException e) {
+      LOG.debug("pgonce: after a broadcast its connection could not be given back as it came", e);
+    }
+    return true;
+  }
+
+  /** Runs the handler and commits; why that failed, or null. */
+  private @Nullable String failure(Message message, OwnTransaction transaction) {
+    try {
+      var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
+      var notification = subscribed.notification(message.id(), 1, null, payload);
+      subscribed
+          .handler()
+          .handle(notification, new HandlerTx(transaction::connection, context.publisher()));
+      transaction.commit();
+      return null;
     } catch (UnreadablePayloadException e) {
-      dropped(String.valueOf(e.getMessage()));
+      return String.valueOf(e.getMessage());
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, costs this message and not its worker.
-      dropped("its handler failed: " + Failures.inWords(failure));
       LOG.debug("pgonce: the failure in full", failure);
+      return "its handler failed: " + Failures.inWords(failure);
+    }
+  }
+
+  private final class End implements Places.CutOff {
+
+    private final OwnTransaction transaction;
+
+    End(OwnTransaction transaction) {
+      this.transaction = transaction;
+    }
+
+    @Override
+    public void overran(Duration timeout) {
+      transaction.cutOff();
+      dropped("its handler did not return within " + timeout.toMillis() + " ms");
+    }
+
+    @Override
+    public void released() {
+      transaction.cutOff();
+      dropped("the listener stopped before its handler returned");
     }
   }
 

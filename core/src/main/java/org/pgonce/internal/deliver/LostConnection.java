@@ -40,8 +40,8 @@ public final class LostConnection {
   }
 
   /**
-   * Closes its socket, so that a pool that takes it back and would roll back finds it closed. Never
-   * throws.
+   * Closes its socket, on the calling thread, so that a pool that takes it back and would roll back
+   * finds it closed. Never throws.
    */
   public static void abandon(Connection lost) {
     try {
@@ -50,6 +50,19 @@ public final class LostConnection {
       lost.abort(PgjdbcNg.made(lost) ? cancel -> {} : Runnable::run);
     } catch (SQLException e) {
       LOG.debug("pgonce: the lost connection was closed already", e);
+    }
+  }
+
+  /**
+   * The same, and gives it back to its pool, which some pools answer with an exception. Never
+   * throws.
+   */
+  public static void giveBack(Connection lost) {
+    abandon(lost);
+    try {
+      lost.close();
+    } catch (SQLException e) {
+      LOG.debug("pgonce: the lost connection was given back", e);
     }
   }
 }

@@ -3,20 +3,29 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
 
 /**
  * A handler's transaction where there is no claim to share: begun by its first use, committed after
- * the handler.
+ * the handler. {@link #connection} is for any thread of the handler, {@link #cutOff} for whoever
+ * cuts it off.
  */
 final class OwnTransaction implements AutoCloseable {
 
+  private static final String CONNECTION_DOES_NOT_EXIST = "08003";
+
   private final Context context;
   private final Duration longestCall;
-  private volatile @Nullable Connection connection;
+  private final ReentrantLock beginning = new ReentrantLock();
   private PoolSettings.@Nullable Taken taken;
-  private @Nullable GuardedConnection guarded;
+  private volatile @Nullable GuardedConnection guarded;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private @Nullable Connection connection;
+  private boolean isCutOff;
+  private boolean isOver;
 
   /**
    * @param longestCall the most that the driver waits for one answer of the server
@@ -26,52 +35,117 @@ final class OwnTransaction implements AutoCloseable {
     this.longestCall = longestCall;
   }
 
-  /** The guarded connection, begun if it is not yet. */
+  /**
+   * The guarded connection, begun if it is not yet.
+   *
+   * @throws SQLException if the handler has ended or been cut off
+   */
   Connection connection() throws SQLException {
-    if (guarded == null) {
-      var begun = context.dataSource().getConnection();
-      connection = begun;
-      taken = context.pool().take(begun, longestCall);
-      taken.begin();
-      guarded = GuardedConnection.over(begun);
+    beginning.lock();
+    try {
+      var open = guarded;
+      if (open == null) {
+        open = begin();
+        guarded = open;
+      }
+      return open.connection();
+    } finally {
+      beginning.unlock();
     }
-    return guarded.connection();
+  }
+
+  private GuardedConnection begin() throws SQLException {
+    requireNotOver();
+    var begun = context.dataSource().getConnection();
+    if (!isOurs(begun)) {
+      begun.close();
+      requireNotOver();
+    }
+    taken = context.pool().take(begun, longestCall);
+    taken.begin();
+    return GuardedConnection.over(begun);
+  }
+
+  /** From here on {@link #close} gives it back; false if nobody will. */
+  private boolean isOurs(Connection begun) {
+    lock.lock();
+    try {
+      if (!isOver) {
+        connection = begun;
+      }
+      return !isOver;
+    } finally {
+      lock.unlock();
+    }
   }
 
   void commit() throws SQLException {
-    if (guarded != null && connection != null) {
-      guarded.seal();
+    requireNotOver();
+    var used = guarded;
+    if (used != null && connection != null) {
+      used.seal();
       connection.commit();
     }
   }
 
-  /** Closes the connection under the handler's hands: it overran its time. */
-  void abort() {
-    var open = connection;
-    if (open != null) {
-      try {
-        open.abort(context.threads()::run);
-      } catch (SQLException e) {
-        // It is gone already, which is what was wanted.
+  private void requireNotOver() throws SQLException {
+    lock.lock();
+    try {
+      if (isOver) {
+        throw new SQLException(
+            "the handler of a broadcast has no transaction any more: it has ended, or was cut off"
+                + " when its time was over or the listener stopped",
+            CONNECTION_DOES_NOT_EXIST);
       }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Closes the connection under the handler's hands, and gives it none from now on. */
+  void cutOff() {
+    Connection open;
+    lock.lock();
+    try {
+      isOver = true;
+      isCutOff = true;
+      open = connection;
+    } finally {
+      lock.unlock();
+    }
+    if (open != null) {
+      LostConnection.abandon(open);
     }
   }
 
   @Override
   public void close() throws SQLException {
-    if (connection != null) {
-      try (var ends = connection) {
-        if (guarded != null) {
-          guarded.revoke();
-        }
-        if (guarded != null && guarded.isLost()) {
-          LostConnection.abandon(ends);
-          return;
-        }
-        ends.rollback();
-        if (taken != null) {
-          taken.restore();
-        }
+    Connection open;
+    boolean lost;
+    lock.lock();
+    try {
+      isOver = true;
+      open = connection;
+      lost = isCutOff;
+    } finally {
+      lock.unlock();
+    }
+    if (open == null) {
+      return;
+    }
+    try (var ends = open) {
+      var used = guarded;
+      if (used != null) {
+        used.revoke();
+        lost |= used.isLost();
+      }
+      if (lost) {
+        LostConnection.giveBack(ends);
+        return;
+      }
+      ends.rollback();
+      if (taken != null) {
+        taken.restore();
       }
     }
   }

@@ -1,0 +1,120 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.wakeup.Hearing;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a listener ends: no new claims; waits for the handlers that run; then interrupts those that
+ * are left and gives their notifications back. Every caller goes the whole way, so the earliest
+ * deadline counts. Interrupted, it does not wait for the handlers any longer, but ends all the
+ * same.
+ */
+final class Ending {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Ending.class);
+
+  // After the deadline the handlers are interrupted and their sessions ended. This is for them to
+  // notice, and for the database to be told. With the 3 s of Hearing.close the most that it takes
+  // beyond the deadline.
+  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
+
+  // Longer than anybody waits, and short enough to be counted in nanoseconds.
+  private static final Duration LONGEST = Duration.ofDays(365);
+
+  private final Hearing hearing;
+  private final Scan scan;
+  private final Sessions sessions;
+  private final Threads threads;
+  private final List<Places> channels = new CopyOnWriteArrayList<>();
+  private final AtomicBoolean released = new AtomicBoolean();
+  private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
+
+  Ending(Hearing hearing, Scan scan, Sessions sessions, Threads threads) {
+    this.hearing = hearing;
+    this.scan = scan;
+    this.sessions = sessions;
+    this.threads = threads;
+  }
+
+  /** Says who works for a channel. Before the listener starts. */
+  void add(Places channel) {
+    channels.add(channel);
+  }
+
+  /** Returns whether all handlers ended by themselves. */
+  boolean within(Duration deadline) throws InterruptedException {
+    var end = System.nanoTime() + inNanos(deadline);
+    var idle = false;
+    try {
+      channels.forEach(Places::stop);
+      scan.stop();
+      hearing.close();
+      idle = awaitIdle(end);
+    } finally {
+      if (!idle) {
+        release();
+      }
+      sayGoodbye(System.nanoTime() + LAST_WORDS.toNanos());
+    }
+    return !released.get();
+  }
+
+  private static long inNanos(Duration deadline) {
+    if (deadline.isNegative()) {
+      return 0;
+    }
+    return (deadline.compareTo(LONGEST) > 0 ? LONGEST : deadline).toNanos();
+  }
+
+  private boolean awaitIdle(long end) throws InterruptedException {
+    for (var channel : channels) {
+      if (!channel.awaitIdle(end)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void release() {
+    if (released.compareAndSet(false, true)) {
+      LOG.warn(
+          "pgonce: workers are still busy when the time to stop is over; handlers are interrupted and their notifications given back");
+    }
+    channels.forEach(Places::release);
+  }
+
+  private void sayGoodbye(long end) throws InterruptedException {
+    try {
+      threads.run(goodbye); // which runs once, whoever comes next
+      if (awaitIdle(end)) {
+        goodbye.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+      }
+    } catch (TimeoutException | ExecutionException | CancellationException e) {
+      LOG.debug("pgonce: the database could not be told that the listener has stopped", e);
+    } finally {
+      goodbye.cancel(true);
+      threads.close();
+    }
+  }
+
+  private void tellTheDatabase() {
+    var end = System.nanoTime() + LAST_WORDS.toNanos();
+    try {
+      sessions.endReleased(end);
+      scan.unregister(end);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // the time is over
+    }
+  }
+}

@@ -1,0 +1,67 @@
+package org.pgonce.internal.deliver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.internal.Context;
+import org.pgonce.internal.Threads;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.Observer;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** The transaction of a broadcast's handler, when the handler is cut off. */
+@PgTest
+@Tag("drivers")
+class OwnTransactionTest {
+
+  private static final Duration LONGEST = Duration.ofSeconds(30);
+
+  @Test
+  void h45_theNextOneToTakeTheConnectionIsNotCutOffInItsPlace(TestDatabase database)
+      throws Exception {
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var context =
+          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
+      for (var round = 0; round < 20; round++) {
+        try (var cutOff = new OwnTransaction(context, LONGEST)) {
+          cutOff.connection().createStatement().execute("select 1");
+          cutOff.cutOff();
+        }
+        try (var strangers = pool.getConnection()) {
+          strangers.createStatement().execute("select pg_sleep(0.005)");
+        }
+      }
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @Test
+  void h45_aHandlerThatWasCutOffGetsNoConnectionAndCommitsNothing(TestDatabase database)
+      throws Exception {
+    database.execute("create table effect (n int)");
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var context =
+          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
+      try (var unused = new OwnTransaction(context, LONGEST)) {
+        unused.cutOff();
+        assertThatThrownBy(unused::connection)
+            .isInstanceOf(SQLException.class)
+            .hasMessageContaining("cut off");
+        assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
+      }
+      try (var used = new OwnTransaction(context, LONGEST)) {
+        used.connection().createStatement().execute("insert into effect values (1)");
+        used.cutOff();
+        assertThatThrownBy(used::commit).hasMessageContaining("cut off");
+      }
+      assertThat(database.queryLong("select count(*) from effect")).isZero();
+    }
+  }
+}
