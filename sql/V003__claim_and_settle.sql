@@ -9,11 +9,11 @@ SET ROLE pgonce_owner;
 -- claim is needed to find out that nothing is left.
 -- Times are passed as microseconds since 1970, which every driver reads the same. (A double holds them to the microsecond until 2106.)
 -- The plan is pinned: planned while the table is empty, a sequential scan would stay in the session's cache for good. Without a sort, only
--- the index can give the order. (Each setting of a function is paid for at each call.)
+-- the index can give the order; left to itself PostgreSQL would plan anew at each call, for the LIMIT's sake, and that costs more than the claim.
 CREATE OR REPLACE FUNCTION pgonce.claim(subscription integer, max_rows integer, due_first boolean)
 RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_sort = off
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE
