@@ -1,6 +1,7 @@
 package org.pgonce.example;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.JvmProcess;
 
 /** However a run ends, its listeners and its server end with it. */
 class NoOrphanTest {
@@ -21,9 +23,10 @@ class NoOrphanTest {
 
   @Test
   void ctrlC() throws Exception {
+    assumeInterruptIsHeard();
     try (var run = ExampleRun.start(LONG_RUN)) {
       var all = processesOf(run);
-      signal("INT", atTheTerminal(run));
+      interrupt(atTheTerminal(run));
       assertThat(run.process().awaitExit(ExampleRun.BOUND)).isEqualTo(128 + 2);
       awaitGone(all);
       run.assertNoStackTrace();
@@ -53,13 +56,19 @@ class NoOrphanTest {
 
   @Test
   void ctrlCLeavesNoDatabaseOnAnOwnServer() throws Exception {
+    assumeInterruptIsHeard();
     try (var run = ExampleRun.startOnSharedServer(LONG_RUN)) {
       run.awaitLine("at work");
-      signal("INT", atTheTerminal(run));
+      interrupt(atTheTerminal(run));
       assertThat(run.process().awaitExit(ExampleRun.BOUND)).isEqualTo(128 + 2);
       ListenerExampleTest.awaitNoOwnDatabase();
       run.assertNoStackTrace();
     }
+  }
+
+  private static void assumeInterruptIsHeard() {
+    assumeFalse(
+        JvmProcess.interruptIsIgnored(), "skipped: this build was started with SIGINT ignored");
   }
 
   /** A terminal's Ctrl-C goes to the whole process group; the embedded server is in its own. */
@@ -89,9 +98,9 @@ class NoOrphanTest {
             () -> assertThat(pids).as("processes that are left").allMatch(NoOrphanTest::isGone));
   }
 
-  private static void signal(String name, List<Long> pids) throws Exception {
+  private static void interrupt(List<Long> pids) throws Exception {
     var all = pids.stream().map(String::valueOf).collect(Collectors.joining(" "));
-    var kill = new ProcessBuilder("/bin/sh", "-c", "kill -" + name + " " + all).start();
+    var kill = new ProcessBuilder("/bin/sh", "-c", "kill -INT " + all).start();
     assertThat(kill.waitFor()).isZero();
   }
 

@@ -1,5 +1,9 @@
 package org.pgonce.testkit;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -138,5 +142,20 @@ public final class JvmProcess implements AutoCloseable {
   @Override
   public String toString() {
     return "JVM " + process.pid();
+  }
+
+  /**
+   * Whether processes started from here inherit that SIGINT is ignored, and so cannot be told it: a
+   * shell without job control does that to what it runs in the background. False where there is no
+   * /proc to look it up.
+   */
+  public static boolean interruptIsIgnored() {
+    try (var lines = Files.lines(Path.of("/proc/self/status"))) {
+      return lines
+          .filter(line -> line.startsWith("SigIgn:"))
+          .anyMatch(line -> (Long.parseUnsignedLong(line.substring(7).strip(), 16) & 2) != 0);
+    } catch (IOException | UncheckedIOException noProc) {
+      return false;
+    }
   }
 }

@@ -159,10 +159,11 @@ public final class GuardedConnection {
    * show. To be called after the commit that followed {@link #seal}; commits if it had anything to
    * do, and sends nothing otherwise.
    *
-   * @param idleTimeout the idle_in_transaction_session_timeout before the transaction
+   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
+   *     claim has set another one in it; else null
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
-  public void restoreSession(String idleTimeout) throws SQLException {
+  public void restoreSession(@Nullable String idleTimeout) throws SQLException {
     if (toRestore != null) {
       toRestore.restore(real, idleTimeout);
     }

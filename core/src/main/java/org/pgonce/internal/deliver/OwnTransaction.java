@@ -6,6 +6,9 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
+import org.pgonce.internal.settle.Failures;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A handler's transaction where there is no claim to share: begun by its first use, committed after
@@ -14,6 +17,7 @@ import org.pgonce.internal.Context;
  */
 final class OwnTransaction implements AutoCloseable {
 
+  private static final Logger LOG = LoggerFactory.getLogger(OwnTransaction.class);
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
   private final Context context;
@@ -85,6 +89,18 @@ final class OwnTransaction implements AutoCloseable {
     if (used != null && connection != null) {
       used.seal();
       connection.commit();
+      restoreSession(used, connection);
+    }
+  }
+
+  private static void restoreSession(GuardedConnection used, Connection connection) {
+    try {
+      used.restoreSession(null);
+    } catch (SQLException e) {
+      LOG.warn(
+          "pgonce: a broadcast's handler changed its session's settings, and they could not be set back ({}); the connection is closed",
+          Failures.inWords(e));
+      LostConnection.abandon(connection);
     }
   }
 

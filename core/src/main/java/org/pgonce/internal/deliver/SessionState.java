@@ -2,6 +2,7 @@ package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something
@@ -56,7 +57,7 @@ record SessionState(String settings) {
   private static final String RESTORE =
       """
       SELECT pg_catalog.set_config(s.name, s.value, false)
-      FROM ROWS FROM (
+      FROM (SELECT ?::pg_catalog.text::pg_catalog.text[]) AS known (at_first), ROWS FROM (
         pg_catalog.unnest(ARRAY[
           'session_authorization',
           'role',
@@ -78,7 +79,8 @@ record SessionState(String settings) {
           'idle_in_transaction_session_timeout'
         ]),
         pg_catalog.unnest(
-          pg_catalog.array_append(pg_catalog.trim_array(?::pg_catalog.text::pg_catalog.text[], 1), ?::pg_catalog.text))
+          pg_catalog.array_append(pg_catalog.trim_array(known.at_first, 1),
+            COALESCE(?::pg_catalog.text, known.at_first[pg_catalog.array_upper(known.at_first, 1)])))
       ) AS s (name, value)
       WHERE pg_catalog.current_setting(s.name) IS DISTINCT FROM s.value
       """;
@@ -116,12 +118,12 @@ record SessionState(String settings) {
    * Sets back whatever differs, for good: in a transaction of its own, which it commits. Call it
    * after the commit that followed a difference, never in between.
    *
-   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction: the claim
-   *     has set another one in it, which was read here
+   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where a
+   *     claim has set another one in it, which was read here; else null
    * @throws SQLException if a setting cannot be set back; close the connection then, and do not let
    *     the pool hand it out again
    */
-  void restore(Connection connection, String idleTimeout) throws SQLException {
+  void restore(Connection connection, @Nullable String idleTimeout) throws SQLException {
     try (var statement = connection.prepareStatement(RESTORE)) {
       statement.setString(1, settings);
       statement.setString(2, idleTimeout);

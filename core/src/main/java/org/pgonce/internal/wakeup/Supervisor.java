@@ -22,7 +22,7 @@ final class Supervisor {
   private final Supplier<AddressLookup> lookup;
   private final HearingConfig config;
   private final Hearing.Sink sink;
-  private final Backoff backoff;
+  private final ConnectBackoff backoff;
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private volatile HearingStatus status = HearingStatus.BEFORE_FIRST_ATTEMPT;
   private volatile boolean open = true;
@@ -37,7 +37,7 @@ final class Supervisor {
     this.lookup = lookup;
     this.config = config;
     this.sink = sink;
-    this.backoff = new Backoff(config);
+    this.backoff = new ConnectBackoff(config);
   }
 
   HearingStatus status() {

@@ -42,6 +42,32 @@ class OwnTransactionTest {
   }
 
   @Test
+  void h44_whatItsHandlerChangedOfTheSessionIsSetBack(TestDatabase database) throws Exception {
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var context =
+          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
+      try (var used = new OwnTransaction(context, LONGEST)) {
+        used.connection()
+            .createStatement()
+            .execute(
+                "select set_config('search_path', 'rude', false),"
+                    + " set_config('idle_in_transaction_session_timeout', '12345', false)");
+        used.commit();
+      }
+      try (var next = pool.getConnection();
+          var row =
+              next.createStatement()
+                  .executeQuery(
+                      "select current_setting('search_path'), current_setting('idle_in_transaction_session_timeout')")) {
+        row.next();
+        assertThat(row.getString(1)).doesNotContain("rude");
+        assertThat(row.getString(2)).isEqualTo("0");
+      }
+    }
+  }
+
+  @Test
   void h45_aHandlerThatWasCutOffGetsNoConnectionAndCommitsNothing(TestDatabase database)
       throws Exception {
     database.execute("create table effect (n int)");

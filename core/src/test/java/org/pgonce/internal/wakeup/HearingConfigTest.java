@@ -30,7 +30,7 @@ class HearingConfigTest {
 
   @Test
   void backoffDoublesUpToItsMaximumAndBeginsAnewAfterAReset() {
-    var backoff = new Backoff(HearingConfig.DEFAULTS);
+    var backoff = new ConnectBackoff(HearingConfig.DEFAULTS);
 
     assertThat(backoff.ceiling(Kind.FULL)).isEqualTo(Duration.ofMillis(100));
     assertThat(backoff.ceiling(Kind.FULL)).isEqualTo(Duration.ofMillis(200));
@@ -44,7 +44,7 @@ class HearingConfigTest {
 
   @Test
   void whoeverDoesNotAnswerIsAskedAtLeastOnceASecond() {
-    var backoff = new Backoff(HearingConfig.DEFAULTS);
+    var backoff = new ConnectBackoff(HearingConfig.DEFAULTS);
     for (int i = 0; i < 100; i++) {
       assertThat(backoff.next(Kind.UNREACHABLE)).isPositive().isLessThanOrEqualTo(SECOND);
     }
@@ -52,7 +52,7 @@ class HearingConfigTest {
 
   @Test
   void aPoolerIsTriedMoreAndMoreSlowly() {
-    var backoff = new Backoff(HearingConfig.DEFAULTS);
+    var backoff = new ConnectBackoff(HearingConfig.DEFAULTS);
     for (int i = 0; i < 100; i++) {
       assertThat(backoff.ceiling(Kind.POOLER)).isLessThanOrEqualTo(Duration.ofMinutes(1));
     }

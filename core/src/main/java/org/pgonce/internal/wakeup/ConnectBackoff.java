@@ -5,7 +5,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.pgonce.internal.wakeup.Deafness.Kind;
 
 /** How long to wait before the next connect: exponential, capped, with full jitter. */
-final class Backoff {
+final class ConnectBackoff {
 
   // An attempt that nobody answers costs nobody anything, and the server may be back any moment.
   private static final Duration UNREACHABLE_MAX = Duration.ofSeconds(1);
@@ -17,7 +17,7 @@ final class Backoff {
   private final Duration max;
   private int failures;
 
-  Backoff(HearingConfig config) {
+  ConnectBackoff(HearingConfig config) {
     this.min = config.backoffMin();
     this.max = config.backoffMax();
   }
