@@ -9,7 +9,9 @@ class LatencyRunTest {
 
   @Test
   void theLastLineIsJsonWithTheThreeWaysAndTheRatio() throws Exception {
-    try (var run = ExampleRun.startOnSharedServer("latency", "--rounds", "1", "--seconds", "1")) {
+    try (var run =
+        ExampleRun.startOnSharedServer(
+            "latency", "--rounds", "1", "--seconds", "1", "--warm-up", "1")) {
       var lines = run.awaitStatus(ExitStatus.KEPT);
       var json = JsonMapper.shared().readTree(lines.get(lines.size() - 1));
       assertThat(json.at("/pgonce/p50_us").doubleValue()).isPositive();

@@ -19,13 +19,12 @@ import org.pgonce.example.latency.Contender.Way;
 public final class Race {
 
   private static final Duration BOUND = Duration.ofSeconds(30);
-  // Past the 5,000 calls after which HotSpot compiles a method for good, with a margin.
   private static final int WARM_UP_PER_SECOND = 1_500;
-  private static final int WARM_UP_SECONDS = 12;
 
   private final DatabaseAddress address;
   private final int perSecond;
   private final int seconds;
+  private final int warmUpSeconds;
   private final Consumer<String> log;
   private long nextId = 1;
 
@@ -34,11 +33,18 @@ public final class Race {
    *
    * @param perSecond rows inserted per second
    * @param seconds how long each turn is measured, after one second that is not
+   * @param warmUpSeconds how long each way runs before, at 1,500 rows a second
    */
-  public Race(DatabaseAddress address, int perSecond, int seconds, Consumer<String> log) {
+  public Race(
+      DatabaseAddress address,
+      int perSecond,
+      int seconds,
+      int warmUpSeconds,
+      Consumer<String> log) {
     this.address = address;
     this.perSecond = perSecond;
     this.seconds = seconds;
+    this.warmUpSeconds = warmUpSeconds;
     this.log = log;
   }
 
@@ -50,13 +56,14 @@ public final class Race {
     prepare();
     var turns = new EnumMap<Way, List<RaceResult.Turn>>(Way.class);
     for (var way : Way.values()) {
-      var unused = turn(way, Math.max(perSecond, WARM_UP_PER_SECOND), WARM_UP_SECONDS);
+      var unused = timed(way, Math.max(perSecond, WARM_UP_PER_SECOND), warmUpSeconds);
     }
     for (var round = 1; round <= rounds; round++) {
       var order = new ArrayList<>(List.of(Way.values()));
       Collections.rotate(order, round); // nobody is always first
       for (var way : order) {
-        var turn = turn(way, perSecond, seconds + 1);
+        // The first second is left out.
+        var turn = RaceResult.Turn.of(timed(way, perSecond, seconds + 1).latencies(perSecond));
         log.accept("round %d  %-12s %s".formatted(round, way.label(), turn));
         turns.computeIfAbsent(way, first -> new ArrayList<>()).add(turn);
       }
@@ -70,7 +77,7 @@ public final class Race {
     return medians;
   }
 
-  private RaceResult.Turn turn(Way way, int perSecond, int seconds)
+  private Stopwatch timed(Way way, int perSecond, int seconds)
       throws SQLException, InterruptedException {
     var rows = perSecond * seconds;
     var firstId = nextId;
@@ -88,7 +95,7 @@ public final class Race {
             way.label() + " has not handled every row " + BOUND + " after the last");
       }
     }
-    return RaceResult.Turn.of(stopwatch.latencies(perSecond));
+    return stopwatch;
   }
 
   private static void awaitTime(long nanoTime) {
