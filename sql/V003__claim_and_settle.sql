@@ -10,9 +10,10 @@ SET ROLE pgonce_owner;
 -- Times are passed as microseconds since 1970, which every driver reads the same. (A double holds them to the microsecond until 2106.)
 -- The plan is pinned: planned while the table is empty, a sequential scan would stay in the session's cache for good. Without a sort, only
 -- the index can give the order; left to itself PostgreSQL would plan anew at each call, for the LIMIT's sake, and that costs more than the claim.
+-- ROWS 1 is for the statement around it: with the 1,000 rows of the default, it too would be planned anew at each call, for its parameters.
 CREATE OR REPLACE FUNCTION pgonce.claim(subscription integer, max_rows integer, due_first boolean)
 RETURNS TABLE (id bigint, scheduled boolean, attempts integer, created_us bigint, age_us bigint, payload text, more boolean)
-LANGUAGE plpgsql SECURITY DEFINER
+LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_sort = off
 AS $$
 #variable_conflict use_column
@@ -86,7 +87,7 @@ $$;
 -- whoever took the row in between has the say. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
 CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer)
 RETURNS TABLE (created_at timestamptz, payload json)
-LANGUAGE plpgsql SECURITY DEFINER
+LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
