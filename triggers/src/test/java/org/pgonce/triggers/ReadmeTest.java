@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -16,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,6 +60,7 @@ class ReadmeTest {
 
   private static String readme = "";
   private static Class<?> program = ReadmeTest.class;
+  private static URLClassLoader loader = new URLClassLoader(new URL[0]);
 
   @BeforeAll
   static void compile() throws Exception {
@@ -82,9 +85,14 @@ class ReadmeTest {
                     "surefire.test.class.path", System.getProperty("java.class.path")),
                 file.toString());
     assertThat(status).as("javac says: %s", said).isZero();
-    program =
-        new URLClassLoader(new URL[] {classes.toUri().toURL()}, ReadmeTest.class.getClassLoader())
-            .loadClass("Readme");
+    loader =
+        new URLClassLoader(new URL[] {classes.toUri().toURL()}, ReadmeTest.class.getClassLoader());
+    program = loader.loadClass("Readme");
+  }
+
+  @AfterAll
+  static void close() throws IOException {
+    loader.close();
   }
 
   private static String found(String pattern) {
