@@ -67,6 +67,7 @@ CREATE SEQUENCE IF NOT EXISTS pgonce.notification_id AS bigint;
 -- What may be handled now. One index, the primary key, serves insert, claim and delete; nothing here is ever updated: a row is inserted,
 -- locked and deleted. No foreign key: its check would be paid by every writer. payload is json and not jsonb because jsonb refuses what a
 -- watched column may hold (backslash-u0000 in a json column), and the writer would pay for it with an error.
+-- Rows of subscription 0 are nobody's: see keep_ballast.
 CREATE TABLE IF NOT EXISTS pgonce.notification (
   subscription_id integer     NOT NULL,
   id              bigint      NOT NULL DEFAULT nextval('pgonce.notification_id'),
@@ -89,7 +90,8 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   created_at      timestamptz NOT NULL,
   last_error      text,
   payload         json        NOT NULL,
-  PRIMARY KEY (subscription_id, id)
+  -- In this order, so that it cannot be taken for a way to the rows of a subscription that are due: that is the other index alone.
+  PRIMARY KEY (id, subscription_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 
 CREATE INDEX IF NOT EXISTS scheduled_due ON pgonce.scheduled (subscription_id, due_at, id);

@@ -4,10 +4,10 @@
 SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
--- wake-ups of a transaction into one.
-CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text) RETURNS void
+-- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones.
+CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pg_notify('pgonce_' || channel_name, '') $$;
+AS $$ SELECT pg_notify('pgonce_' || channel_name, kind) $$;
 
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
 -- order, so the parts need no more than "id/part/parts:". The id also keeps PostgreSQL from folding two equal payloads into one.

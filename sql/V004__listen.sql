@@ -33,6 +33,7 @@ BEGIN
     RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
       USING ERRCODE = 'PO002';
   END IF;
+  PERFORM pgonce.keep_ballast();
   RETURN QUERY
     SELECT s.id,
            EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),

@@ -111,7 +111,7 @@ BEGIN
   SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload FROM pgonce.exhume(channel_name, ids) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
-    PERFORM pgonce.wake_up(channel_name);
+    PERFORM pgonce.wake_up(channel_name, 'due');
   END IF;
   RETURN redriven;
 END

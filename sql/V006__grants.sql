@@ -16,11 +16,14 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_publisher, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.claim(integer, integer, boolean), pgonce.payload_part(integer, bigint, boolean, integer, integer), pgonce.complete(integer, bigint, boolean),
+  pgonce.payload_part(integer, bigint, boolean, integer, integer),
   pgonce.retry(integer, bigint, integer, bigint, text), pgonce.bury(integer, bigint, integer, text, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
   pgonce.scan(uuid, text), pgonce.installed(text, text)
 TO pgonce_listener;
+
+-- To claim and to complete. UPDATE on any column is what FOR UPDATE asks for.
+GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.scheduled TO pgonce_listener;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.redrive(text, bigint[]), pgonce.discard(text, bigint[]), pgonce.change_mode(text, text), pgonce.drop_channel(text),

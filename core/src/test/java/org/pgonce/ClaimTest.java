@@ -10,9 +10,12 @@ import java.util.ArrayList;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -20,7 +23,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest
 class ClaimTest {
 
-  private static final String CLAIM = "select id from pgonce.claim(1, %d, %s)";
+  private static final PoolSettings POOL = new PoolSettings();
 
   private Stage stage;
 
@@ -34,15 +37,11 @@ class ClaimTest {
     stage.close();
   }
 
-  private static int claim(Connection connection, int rows) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(CLAIM.formatted(rows, "false"))) {
-      var claimed = 0;
-      while (row.next()) {
-        claimed++;
-      }
-      return claimed;
-    }
+  /** The id of the row that it takes; null if there is none. */
+  private static @Nullable Long claim(Connection connection, boolean due) throws SQLException {
+    var claim =
+        ClaimStatement.claim(connection, POOL.take(connection), 1, due, Duration.ofMinutes(5));
+    return claim == null ? null : claim.id();
   }
 
   @Test
@@ -53,12 +52,11 @@ class ClaimTest {
     Callable<Integer> worker =
         () -> {
           try (var connection = stage.database.dataSource().getConnection()) {
-            connection.setAutoCommit(false);
             together.await();
-            var claimed = claim(connection, 1);
+            var claimed = claim(connection, false);
             done.countDown();
             done.await(); // All hold their transactions until all have claimed.
-            return claimed;
+            return claimed == null ? 0 : 1;
           }
         };
     var threads = Executors.newFixedThreadPool(64);
@@ -79,39 +77,37 @@ class ClaimTest {
   }
 
   @Test
-  void h41_aClaimTakesNoMoreThanAskedForUnderAForcedNestedLoop() throws Exception {
+  void h41_aClaimTakesOneRowUnderAForcedNestedLoop() throws Exception {
     stage.publish(100);
     stage.database.execute("analyze pgonce.notification");
+    var first =
+        stage.database.queryLong(
+            "select min(id) from pgonce.notification where subscription_id > 0");
     try (var one = stage.database.dataSource().getConnection();
         var two = stage.database.dataSource().getConnection()) {
       for (var connection : new Connection[] {one, two}) {
-        connection.setAutoCommit(false);
         connection
             .createStatement()
             .execute(
                 "set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off");
       }
-      assertThat(claim(one, 20)).isEqualTo(20);
-      assertThat(claim(two, 20)).isEqualTo(20);
-      two.commit();
-      assertThat(claim(two, 100)).isEqualTo(80);
+      assertThat(claim(one, false)).isEqualTo(first);
+      assertThat(claim(two, false)).isEqualTo(first + 1);
+      assertThat(stage.claimable()).isEqualTo(98);
     }
   }
 
   @Test
-  void claim_takesScheduledRowsFirstWhenAskedTo() throws Exception {
-    stage.publish(2);
+  void claim_findsWhatIsDueAndNotWhatIsDueLater() throws Exception {
+    stage.publish(1);
     stage.database.execute(
         "insert into pgonce.scheduled values (1, 1000, clock_timestamp(), 1, clock_timestamp(), 'x', '{}'),"
             + " (1, 1001, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), 'x', '{}')");
-    assertThat(
-            stage.database.queryString(
-                "select string_agg(id || ' ' || more, ',') from pgonce.claim(1, 1, true)"))
-        .isEqualTo("1000 false");
-    assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 10, true)"))
-        .isEqualTo(3);
-    assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 10, false)"))
-        .isEqualTo(3);
+    try (var one = stage.database.dataSource().getConnection();
+        var two = stage.database.dataSource().getConnection()) {
+      assertThat(claim(one, true)).isEqualTo(1000);
+      assertThat(claim(two, true)).isNull();
+    }
   }
 
   @Test
@@ -122,39 +118,17 @@ class ClaimTest {
     stage.database.execute("analyze pgonce.scheduled");
     var read = "select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'scheduled'";
     var before = stage.database.queryLong(read);
-    assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 1, true)")).isZero();
-    assertThat(stage.database.queryLong("select count(*) from pgonce.claim(1, 1, false)")).isZero();
+    try (var connection = stage.database.dataSource().getConnection()) {
+      assertThat(claim(connection, true)).isNull();
+      assertThat(claim(connection, false)).isNull();
+    }
     await()
         .atMost(Duration.ofSeconds(20))
         .until(
             () ->
                 stage.database.queryLong(
                         "select idx_scan from pg_stat_user_indexes where indexrelname = 'scheduled_due'")
-                    >= 2);
+                    >= 1);
     assertThat(stage.database.queryLong(read) - before).isLessThan(10);
-  }
-
-  @Test
-  void claim_usesTheIndexThoughItWasPlannedOnAnEmptyTable() throws Exception {
-    try (var connection = stage.database.dataSource().getConnection()) {
-      connection.setAutoCommit(false);
-      assertThat(claim(connection, 1)).isZero();
-      connection.commit();
-      stage.publish(5_000);
-      var before =
-          stage.database.queryLong(
-              "select seq_scan from pg_stat_user_tables where relname = 'notification'");
-      for (var i = 0; i < 10; i++) {
-        assertThat(claim(connection, 1)).isEqualTo(1);
-        connection.rollback();
-      }
-      connection.createStatement().execute("select 1");
-      connection.commit();
-      connection.close();
-      assertThat(
-              stage.database.queryLong(
-                  "select seq_scan from pg_stat_user_tables where relname = 'notification'"))
-          .isEqualTo(before);
-    }
   }
 }

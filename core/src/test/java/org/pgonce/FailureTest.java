@@ -381,8 +381,8 @@ class FailureTest {
                 deleted.addAndGet(
                     tx.update(
                         """
-                        with retried as (delete from pgonce.scheduled where id = ? returning 1)
-                        delete from pgonce.notification where id = ?
+                        with retried as (delete from pgonce.scheduled where subscription_id > 0 and id = ? returning 1)
+                        delete from pgonce.notification where subscription_id > 0 and id = ?
                         """,
                         order.id(),
                         order.id()));

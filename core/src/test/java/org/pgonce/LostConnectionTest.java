@@ -83,7 +83,7 @@ class LostConnectionTest {
   void h49_aConnectionThatEndsInAClaimHoldsNobody() throws Exception {
     listening(ONE_AT_A_TIME, Stage::effect);
     for (var round = 0; round < 3; round++) {
-      var claim = proxy.holdAnswerTo("pgonce.claim(");
+      var claim = proxy.holdAnswerTo("FOR UPDATE SKIP LOCKED");
       stage.publish(1);
       claim.awaitSprung(SOON);
       proxy.endAll();

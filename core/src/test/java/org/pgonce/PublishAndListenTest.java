@@ -53,7 +53,11 @@ class PublishAndListenTest {
                       .isEqualTo("hello,again,again"));
       await()
           .atMost(Duration.ofSeconds(10))
-          .until(() -> database.queryLong("select count(*) from pgonce.notification") == 0);
+          .until(
+              () ->
+                  database.queryLong(
+                          "select count(*) from pgonce.notification where subscription_id > 0")
+                      == 0);
     }
   }
 
@@ -87,7 +91,11 @@ class PublishAndListenTest {
         }
         await()
             .atMost(Duration.ofSeconds(10))
-            .until(() -> database.queryLong("select count(*) from pgonce.scheduled") == 0);
+            .until(
+                () ->
+                    database.queryLong(
+                            "select count(*) from pgonce.scheduled where subscription_id > 0")
+                        == 0);
       }
       database.execute("drop schema pgonce cascade");
     }

@@ -160,7 +160,9 @@ class PublishTest {
     try (var connection = stage.dataSource.getConnection()) {
       PUBLISHER.publish(connection, ORDERS, new Order(1, "\\u0000 \uD83D\uDE00"));
     }
-    assertThat(stage.database.queryString("select payload->>'item' from pgonce.notification"))
+    assertThat(
+            stage.database.queryString(
+                "select payload->>'item' from pgonce.notification where subscription_id > 0"))
         .isEqualTo("\\u0000 \uD83D\uDE00");
   }
 
@@ -181,11 +183,33 @@ class PublishTest {
           "create operator evil.= (leftarg = int, rightarg = int, function = evil.eq)");
       statement.execute("set search_path = pg_temp, evil, pg_catalog");
       PUBLISHER.publish(connection, ORDERS, new Order(1, "real"));
-      try (var row = statement.executeQuery("select id from pgonce.claim(1, 1, false)")) {
+      try (var row =
+          statement.executeQuery("select id from pgonce.notification where subscription_id > 0")) {
         assertThat(row.next()).isTrue();
       }
     }
     assertThat(stage.waiting()).isEqualTo(1);
+  }
+
+  @Test
+  void h33_aListenerWhoseSearchPathShadowsOursClaimsAndCompletes() throws Exception {
+    stage.database.execute(
+        """
+        create schema evil;
+        grant usage on schema evil to public;
+        create function evil.eq(int, int) returns boolean language sql as $$ select false $$;
+        create operator evil.= (leftarg = int, rightarg = int, function = evil.eq);
+        create function evil.eq(bigint, bigint) returns boolean language sql as $$ select false $$;
+        create operator evil.= (leftarg = bigint, rightarg = bigint, function = evil.eq);
+        create function evil.gt(bigint, bigint) returns boolean language sql as $$ select 1 / 0 > 0 $$;
+        create operator evil.> (leftarg = bigint, rightarg = bigint, function = evil.gt)
+        """);
+    var role = stage.database.loginRole("shadowed", "pgonce_listener");
+    stage.database.execute(
+        "alter role \"" + role.user() + "\" set search_path = pg_temp, evil, pg_catalog");
+    stage.publish(3);
+    stage.pgonce(role.pooled(4)).listen(ORDERS, (order, tx) -> {}).start();
+    stage.awaitNothingWaits();
   }
 
   @Test
@@ -196,11 +220,11 @@ class PublishTest {
       PUBLISHER.publish(connection, ORDERS, new Order(1, "allowed"));
       for (var forbidden :
           List.of(
-              "select * from pgonce.notification",
+              "select * from pgonce.notification where subscription_id > 0",
               "insert into pgonce.notification (subscription_id, payload) values (1, '1')",
               "select * from pgonce.dead_letter_status",
-              "select pgonce.claim(1, 1, false)",
-              "select pgonce.complete(1, 1, false)",
+              "delete from pgonce.notification where subscription_id > 0",
+              "select pgonce.retry(1, 1, 0, 1, 'x')",
               "select pgonce.wake_up('orders')",
               "select pgonce.drop_channel('orders')",
               "select nextval('pgonce.notification_id')")) {

@@ -240,7 +240,7 @@ class SettleTest {
             stage.database.queryString(
                 """
                 select format('%s %s %s', attempts, last_error, due_at > clock_timestamp() + interval '14 min')
-                  from pgonce.scheduled
+                  from pgonce.scheduled where subscription_id > 0
                 """))
         .isEqualTo("3 theirs t");
     assertThat(

@@ -84,7 +84,13 @@ final class Stage implements AutoCloseable {
 
   long waiting() throws SQLException {
     return database.queryLong(
-        "select (select count(*) from pgonce.notification) + (select count(*) from pgonce.scheduled)");
+        "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0)");
+  }
+
+  /** New rows that nobody holds. */
+  long claimable() throws SQLException {
+    return database.queryLong(
+        "select count(*) from (select id from pgonce.notification where subscription_id > 0 for update skip locked) free");
   }
 
   long deadLetters() throws SQLException {

@@ -8,6 +8,7 @@ import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Settlement.Outcome;
 
 /** One claimed notification from its delivery to its settlement, in the claim's transaction. */
 final class Attempt implements Places.CutOff {
@@ -24,18 +25,19 @@ final class Attempt implements Places.CutOff {
     this.sessions = sessions;
   }
 
-  /** Delivers and settles; false if the connection must not be used any more. */
-  boolean run(Delivery<?> delivery, Places.Place place) {
-    var fit = false;
+  /** Delivers and settles. */
+  Outcome run(Delivery<?> delivery, Places.Place place) {
+    var inTime = false;
+    Outcome outcome;
     try {
-      fit = deliverAndSettle(delivery, place);
+      outcome = deliverAndSettle(delivery, place);
     } finally {
-      fit &= place.end();
+      inTime = place.end();
     }
-    return fit;
+    return inTime ? outcome : new Outcome(false, outcome.more());
   }
 
-  private boolean deliverAndSettle(Delivery<?> delivery, Places.Place place) {
+  private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
     var guarded = GuardedConnection.over(connection, claim, GuardedConnection.DEFAULT_PATIENCE);
     var begun = System.nanoTime();
     try {
@@ -51,7 +53,8 @@ final class Attempt implements Places.CutOff {
           connection, claim, guarded, Duration.ofNanos(System.nanoTime() - begun));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
-      return !place.isCutOff() && settlement.fail(connection, claim, guarded, failure);
+      return new Outcome(
+          !place.isCutOff() && settlement.fail(connection, claim, guarded, failure), true);
     }
   }
 

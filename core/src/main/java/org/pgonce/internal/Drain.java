@@ -31,6 +31,12 @@ final class Drain<T> {
   // and nobody has said so.
   private static final Duration CLAIM_TIMEOUT = Duration.ofSeconds(30);
 
+  // While handlers run, how often somebody looks whether a row may lie behind theirs that no worker
+  // has looked for. A handler that ends tells so itself. It goes on for a while after the last
+  // claim: to begin it costs more than to let it run.
+  private static final Duration LOOKOUT = Duration.ofMillis(20);
+  private static final int IDLE_LOOKOUTS = 25;
+
   private final Subscribed<T> subscribed;
   private final int subscription;
   private final Context context;
@@ -46,6 +52,10 @@ final class Drain<T> {
   private int looking;
   private boolean wokenMeanwhile;
   private boolean resting;
+  // Whether new rows may lie behind those that were claimed, and nobody has looked for them.
+  private boolean behind;
+  private boolean lookingOut;
+  private int idleLookouts;
   // Whether scheduled rows may be due: then they and new rows take turns.
   private boolean due;
   private boolean dueFirst;
@@ -92,6 +102,22 @@ final class Drain<T> {
       due |= isDue;
       if (looking == 0) {
         join();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void lookOut() {
+    lock.lock();
+    try {
+      if (behind && looking == 0) {
+        join();
+      }
+      idleLookouts++;
+      lookingOut = idleLookouts < IDLE_LOOKOUTS && !places.isStopping();
+      if (lookingOut) {
+        context.threads().tickLater(LOOKOUT, this::lookOut);
       }
     } finally {
       lock.unlock();
@@ -162,7 +188,7 @@ final class Drain<T> {
 
   /** Claims and handles one notification; false if the connection must not be used any more. */
   private boolean next(Connection connection, Taken taken, Slot slot) throws SQLException {
-    var scheduledFirst = slot.looks();
+    var scheduled = slot.looks();
     var claim =
         sessions
             .within(
@@ -174,14 +200,16 @@ final class Drain<T> {
                             same,
                             taken,
                             subscription,
-                            scheduledFirst,
+                            scheduled,
                             subscribed.options().handlerTimeout())))
             .orElse(null);
     slot.found(claim);
     if (claim != null) {
       var attempt = new Attempt(claim, connection, settlement, sessions);
       if (slot.place.begin(attempt)) {
-        return attempt.run(delivery, slot.place);
+        var outcome = attempt.run(delivery, slot.place);
+        slot.ended(claim, outcome.more());
+        return outcome.fit();
       }
     }
     // Nothing was claimed, or it goes back at once: the listener stops.
@@ -216,13 +244,16 @@ final class Drain<T> {
     private final Places.Place place;
     private boolean looking = true;
     private boolean askedForDue;
+    // Whether this worker knows of new rows, or has come to look whether there are.
     private boolean more;
 
+    /** Called with the lock held. */
     Slot(Places.Place place) {
       this.place = place;
+      this.more = behind;
     }
 
-    /** A claim begins; returns whether scheduled rows go first this time. */
+    /** A claim begins; returns whether it is for a scheduled row. */
     boolean looks() {
       lock.lock();
       try {
@@ -230,12 +261,14 @@ final class Drain<T> {
           looking = true;
           Drain.this.looking++;
         }
-        // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
-        // claim does not see.
-        wokenMeanwhile = false;
         dueFirst = due && !dueFirst;
         askedForDue = dueFirst;
-        return dueFirst;
+        if (!askedForDue) {
+          // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
+          // claim does not see.
+          wokenMeanwhile = false;
+        }
+        return askedForDue;
       } finally {
         lock.unlock();
       }
@@ -245,15 +278,41 @@ final class Drain<T> {
       lock.lock();
       try {
         stopLooking();
-        more = claim != null && claim.more();
         pace.claimed(claim != null);
         claims++;
         emptyClaims += claim == null ? 1 : 0;
-        // Where none is found, those that are left are claimed; the scan tells of others.
-        due = claim != null && (claim.scheduled() || (due && !askedForDue));
-        if (claim != null && (more || due || wokenMeanwhile)) {
+        if (askedForDue) {
+          // Where none is found, those that are left are claimed; the scan tells of others.
+          due = claim != null;
+        } else {
+          behind = claim != null;
+          more &= claim != null;
+        }
+        if (claim == null) {
+          return;
+        }
+        if (more || due || wokenMeanwhile) {
           join();
         }
+        idleLookouts = 0;
+        if (!lookingOut) {
+          lookingOut = true;
+          context.threads().tickLater(LOOKOUT, Drain.this::lookOut);
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** An attempt has ended. */
+    void ended(Claim claim, boolean mayBeMore) {
+      if (claim.scheduled()) {
+        return; // says nothing of new rows
+      }
+      lock.lock();
+      try {
+        more = mayBeMore;
+        behind = mayBeMore;
       } finally {
         lock.unlock();
       }
@@ -274,7 +333,7 @@ final class Drain<T> {
       try {
         stopLooking();
         place.leave();
-        if (wokenMeanwhile && Drain.this.looking == 0) {
+        if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {
           join();
         }
       } finally {

@@ -35,6 +35,9 @@ import org.pgonce.internal.wakeup.Hearing;
  */
 public final class Listener {
 
+  // The payload of a wake-up for scheduled rows, as pgonce.wake_up sends it.
+  private static final String DUE = "due";
+
   private final Context context;
   private final ListenSettings settings;
   private final List<Subscribed<?>> subscribed;
@@ -167,7 +170,7 @@ public final class Listener {
     }
     var drain = new Drain<>(one, context, sessions, scan);
     drains.add(drain);
-    ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(false));
+    ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(payload.equals(DUE)));
     activities.add(drain::activity);
     ending.add(drain.places());
   }

@@ -30,6 +30,26 @@ public final class Threads implements AutoCloseable {
 
   private final ExecutorService workers;
   private final ScheduledThreadPoolExecutor timer;
+  private final Alarms alarms =
+      new Alarms(
+          new Alarms.Timer() {
+            @Override
+            public void lookAfter(long nanos, Runnable look) {
+              tickLater(Duration.ofNanos(nanos), look);
+            }
+
+            @Override
+            public void run(Runnable work) {
+              Threads.this.run(work);
+            }
+          });
+
+  /** Something that will happen unless it is cancelled before. */
+  @FunctionalInterface
+  public interface Alarm {
+    /** Idempotent; without effect on what has begun. */
+    void cancel();
+  }
 
   public Threads() {
     this(virtualWhereTheyAre());
@@ -73,6 +93,26 @@ public final class Threads implements AutoCloseable {
   /** Runs the work on a thread of its own after the delay; drops it if this is closed by then. */
   public ScheduledFuture<?> runLater(Duration delay, Runnable work) {
     return timer.schedule(() -> run(work), delay.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * Runs it on the timer's thread after the delay: it must not wait for anything but a short lock.
+   */
+  void tickLater(Duration delay, Runnable tick) {
+    try {
+      var unused = timer.schedule(tick, delay.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("pgonce: not timed, the listener has stopped");
+    }
+  }
+
+  /**
+   * Runs the work on a thread of its own after the time, unless the alarm is cancelled before;
+   * drops it if this is closed by then. Cheaper than {@link #runLater} for what is mostly
+   * cancelled.
+   */
+  public Alarm alarmAfter(Duration time, Runnable work) {
+    return alarms.set(time, work);
   }
 
   private void guarded(Runnable work) {

@@ -154,7 +154,7 @@ class ReadmeTest {
 
     assertThat(
             database.queryLong(
-                "select count(*) from pgonce.notification where payload::jsonb = '{\"user_id\": 42}'"))
+                "select count(*) from pgonce.notification where subscription_id > 0 and payload::jsonb = '{\"user_id\": 42}'"))
         .isEqualTo(2);
   }
 }

@@ -12,7 +12,6 @@ import java.time.temporal.ChronoUnit;
  * @param attempts failed attempts so far
  * @param createdUs when it was stored, microseconds since 1970
  * @param ageUs how long ago that was at the claim, both by the database's clock
- * @param more whether another row lies behind it
  * @param holder the session that holds it
  */
 public record Claim(
@@ -23,7 +22,6 @@ public record Claim(
     long createdUs,
     long ageUs,
     Payload payload,
-    boolean more,
     ClaimHolder holder) {
 
   /** The id; the payload stays out of messages. */

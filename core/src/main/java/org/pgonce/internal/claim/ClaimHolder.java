@@ -30,8 +30,8 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
    */
   static final String COLUMNS =
       """
-      pg_catalog.pg_backend_pid() AS pgonce_backend,
-      pg_catalog.current_setting('idle_in_transaction_session_timeout') AS pgonce_idle,
+      pg_catalog.pg_backend_pid(),
+      pg_catalog.current_setting('idle_in_transaction_session_timeout'),
       pg_catalog.set_config('idle_in_transaction_session_timeout',
         CASE pg_catalog.current_setting('idle_in_transaction_session_timeout') WHEN '0' THEN ?
           ELSE LEAST(?, 1000 * extract(epoch FROM
@@ -53,9 +53,13 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
   // Takes back the role, and the failure.
   private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_end";
 
-  /** Reads the columns {@link #COLUMNS} of the current row. */
-  static ClaimHolder of(ResultSet row, long claimedUs) throws SQLException {
-    return new ClaimHolder(row.getInt("pgonce_backend"), claimedUs, row.getString("pgonce_idle"));
+  /**
+   * Reads the columns {@link #COLUMNS} of the current row.
+   *
+   * @param first the number of the first of them: to look for them by name costs
+   */
+  static ClaimHolder of(ResultSet row, int first, long claimedUs) throws SQLException {
+    return new ClaimHolder(row.getInt(first), claimedUs, row.getString(first + 1));
   }
 
   /** How long the session may idle in the transaction of a claim, in milliseconds. */

@@ -7,25 +7,62 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.deliver.PoolSettings;
 
-/** The claim: one row, locked for the caller's transaction. */
+/**
+ * The claim: one row, locked for the caller's transaction; rows that others hold are passed over.
+ *
+ * <p>Its plan goes by the index because the tables keep a size (keep_ballast in
+ * sql/V003__claim_and_settle.sql). The outer select is for the one row that is locked; columns of
+ * the inner one would be computed for each row that is passed over. Operators are qualified since
+ * the session's search path is whatever the application makes it.
+ */
 public final class ClaimStatement {
 
-  private static final String CLAIM =
-      """
-      SELECT c.id, c.scheduled, c.attempts, c.created_us, c.age_us,
-             CASE WHEN pg_catalog.octet_length(c.payload) <= ? THEN c.payload END, pg_catalog.octet_length(c.payload),
-             c.more,
-             %s,
-             %s
-        FROM pgonce.claim(?, 1, ?) AS c
-      """
-          .formatted(ClaimHolder.COLUMNS, PoolSettings.COLUMN);
+  // Earliest first. The subselect makes now a bound of the index scan: a volatile function would be
+  // a filter over all that is due later.
+  private static final String DUE =
+      statement(
+          """
+          SELECT s.id, s.attempts, s.created_at, s.payload
+            FROM pgonce.scheduled AS s
+           WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
+             AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
+           ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED
+          """);
+  private static final String NEW =
+      statement(
+          """
+          SELECT n.id, 0 AS attempts, n.created_at, n.payload
+            FROM pgonce.notification AS n
+           WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
+           ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED
+          """);
+
+  /**
+   * Times are passed as microseconds since 1970, which every driver reads the same. (A double holds
+   * them to the microsecond until 2106.)
+   */
+  private static String statement(String locked) {
+    return """
+    SELECT c.id, c.attempts,
+           (pg_catalog.date_part('epoch', c.created_at) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,
+           (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) c.created_at)
+             OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,
+           CASE WHEN pg_catalog.octet_length(c.payload::pg_catalog.text) OPERATOR(pg_catalog.<=) %d
+             THEN c.payload::pg_catalog.text END,
+           pg_catalog.octet_length(c.payload::pg_catalog.text),
+           %s,
+           %s
+      FROM (%s) AS c
+    """
+        .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, locked);
+  }
 
   private ClaimStatement() {}
 
   /**
-   * Claims one due row, in a transaction that it begins.
+   * Claims one row, in a transaction that it begins.
    *
+   * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param handlerTimeout how long its handler may take: the session may idle a little longer
    * @return null if there is none that nobody else holds; the transaction is open all the same
    */
@@ -33,22 +70,20 @@ public final class ClaimStatement {
       Connection connection,
       PoolSettings.Taken taken,
       int subscription,
-      boolean dueFirst,
+      boolean due,
       Duration handlerTimeout)
       throws SQLException {
     taken.begin();
-    try (var statement = connection.prepareStatement(CLAIM)) {
-      statement.setInt(1, Payload.SHORT);
+    try (var statement = connection.prepareStatement(due ? DUE : NEW)) {
+      statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
       statement.setLong(2, ClaimHolder.idleBoundMs(handlerTimeout));
-      statement.setLong(3, ClaimHolder.idleBoundMs(handlerTimeout));
-      statement.setInt(4, subscription);
-      statement.setBoolean(5, dueFirst);
+      statement.setInt(3, subscription);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;
         }
-        if (!taken.mustBeginAgain(row)) {
-          return claim(connection, row, subscription);
+        if (!taken.mustBeginAgain(row.getString(10))) {
+          return claim(connection, row, subscription, due);
         }
       }
     } catch (SQLException e) {
@@ -57,27 +92,26 @@ public final class ClaimStatement {
       }
     }
     connection.rollback();
-    return claim(connection, taken, subscription, dueFirst, handlerTimeout);
+    return claim(connection, taken, subscription, due, handlerTimeout);
   }
 
-  private static Claim claim(Connection transaction, ResultSet row, int subscription)
+  private static Claim claim(
+      Connection transaction, ResultSet row, int subscription, boolean scheduled)
       throws SQLException {
     var id = row.getLong(1);
-    var scheduled = row.getBoolean(2);
-    var createdUs = row.getLong(4);
-    var ageUs = row.getLong(5);
-    var payload = row.getString(6);
+    var createdUs = row.getLong(3);
+    var ageUs = row.getLong(4);
+    var payload = row.getString(5);
     return new Claim(
         subscription,
         id,
         scheduled,
-        row.getInt(3),
+        row.getInt(2),
         createdUs,
         ageUs,
         payload == null
-            ? new Payload.Stored(transaction, subscription, id, scheduled, row.getInt(7))
+            ? new Payload.Stored(transaction, subscription, id, scheduled, row.getInt(6))
             : new Payload.Fetched(payload),
-        row.getBoolean(8),
-        ClaimHolder.of(row, createdUs + ageUs));
+        ClaimHolder.of(row, 7, createdUs + ageUs));
   }
 }

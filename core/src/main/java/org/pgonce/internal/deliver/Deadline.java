@@ -1,7 +1,6 @@
 package org.pgonce.internal.deliver;
 
 import java.time.Duration;
-import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Threads;
@@ -15,7 +14,7 @@ public final class Deadline {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Thread thread = Thread.currentThread();
-  private @Nullable Future<?> alarm;
+  private Threads.@Nullable Alarm alarm;
   private boolean inTime;
   private boolean cutOff;
 
@@ -36,7 +35,7 @@ public final class Deadline {
     lock.lock();
     try {
       alarm =
-          bound.threads.runLater(
+          bound.threads.alarmAfter(
               bound.timeout,
               () -> {
                 if (cutOff()) {
@@ -57,7 +56,7 @@ public final class Deadline {
     try {
       inTime = !cutOff;
       if (alarm != null) {
-        alarm.cancel(false);
+        alarm.cancel();
       }
       // Also what a handler left behind: the next wait of this thread is not its business.
       Thread.interrupted();

@@ -3,6 +3,7 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,14 +54,14 @@ public final class GuardedConnection {
 
   private final Connection real;
   private final HandlerScope scope;
-  private final Guards guards;
+  // Made when the handler asks for it: not every handler does.
+  private final AtomicReference<@Nullable Connection> guarded = new AtomicReference<>();
   private boolean sealed;
   private @Nullable SessionState toRestore;
 
   private GuardedConnection(Connection real, HandlerScope scope) {
     this.real = real;
     this.scope = scope;
-    this.guards = new Guards(scope, real);
   }
 
   /** As {@link #over(Connection, Object, Duration)}, for a notification without a name. */
@@ -86,7 +87,14 @@ public final class GuardedConnection {
    * What the handler gets. Always the same object; {@code getConnection()} of its parts gives it.
    */
   public Connection connection() {
-    return guards.connection();
+    var made = guarded.get();
+    if (made == null) {
+      made = new Guards(scope, real).connection();
+      if (!guarded.compareAndSet(null, made)) {
+        return connection();
+      }
+    }
+    return made;
   }
 
   /**

@@ -1,7 +1,6 @@
 package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -20,13 +19,11 @@ import org.postgresql.jdbc.AutoSave;
  */
 public final class PoolSettings {
 
-  /**
-   * A column for the select list of the claim; {@link Taken#mustBeginAgain(ResultSet)} reads it.
-   */
+  /** A column for the select list of the claim, for {@link Taken#mustBeginAgain(String)}. */
   public static final String COLUMN =
       """
       pg_catalog.current_setting('transaction_isolation')
-        || ', ' || pg_catalog.current_setting('transaction_read_only') AS pgonce_transaction""";
+        || ', ' || pg_catalog.current_setting('transaction_read_only')""";
 
   private static final String AS_NEEDED = "read committed, off";
 
@@ -115,8 +112,8 @@ public final class PoolSettings {
      * Whether the transaction of this claim must be rolled back, begun and claimed again, as it is
      * not READ COMMITTED and READ WRITE. At most once per transaction begun.
      */
-    public boolean mustBeginAgain(ResultSet claimed) throws SQLException {
-      return learn(!AS_NEEDED.equals(claimed.getString("pgonce_transaction")));
+    public boolean mustBeginAgain(String column) {
+      return learn(!AS_NEEDED.equals(column));
     }
 
     /** The same for a claim that has failed; false if the reason is another one. */

@@ -9,23 +9,49 @@ import org.pgonce.internal.claim.Claim;
 /** The statements that end a notification's way, or send it back. */
 final class SettleStatements {
 
-  private static final String COMPLETE = "SELECT pgonce.complete(?, ?, ?)";
+  // Whether another row lies behind it, held by someone or not, is a sign that somebody has
+  // something to do: so no claim is needed to find out that nothing is left.
+  private static final String COMPLETE_NEW =
+      """
+      DELETE FROM pgonce.notification AS n
+       WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.=) ?
+      RETURNING (SELECT b.id FROM pgonce.notification AS b
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) n.subscription_id AND b.id OPERATOR(pg_catalog.>) n.id
+                  ORDER BY b.id LIMIT 1) IS NOT NULL
+      """;
+  private static final String COMPLETE_DUE =
+      """
+      DELETE FROM pgonce.scheduled AS s
+       WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
+      RETURNING false
+      """;
+  private static final String NOT_THERE = "PO001";
   private static final String RETRY = "SELECT pgonce.retry(?, ?, ?, ?, ?)";
   private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?, ?)";
 
   private SettleStatements() {}
 
   /**
-   * Deletes the handled row.
+   * Deletes the handled row, in the transaction of its handler.
    *
-   * @throws SQLException with SQLState PO001 if the row is not there
+   * @return whether another new row lies behind it
+   * @throws SQLException with SQLState PO001 if the row is not there: never taken for success
    */
-  static void complete(Connection transaction, Claim claim) throws SQLException {
-    try (var statement = transaction.prepareStatement(COMPLETE)) {
+  static boolean complete(Connection transaction, Claim claim) throws SQLException {
+    try (var statement =
+        transaction.prepareStatement(claim.scheduled() ? COMPLETE_DUE : COMPLETE_NEW)) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
-      statement.setBoolean(3, claim.scheduled());
-      statement.execute();
+      try (var row = statement.executeQuery()) {
+        if (!row.next()) {
+          throw new SQLException(
+              claim
+                  + " is no longer there: it was deleted while it was claimed, and its handler is"
+                  + " undone",
+              NOT_THERE);
+        }
+        return row.getBoolean(1);
+      }
     }
   }
 

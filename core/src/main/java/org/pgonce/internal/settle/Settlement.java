@@ -37,6 +37,14 @@ public final class Settlement {
   private final Consumer<Duration> nextAttemptIn;
 
   /**
+   * How an attempt has ended.
+   *
+   * @param fit whether the connection is fit for the next claim
+   * @param more whether new rows may lie behind the one that it had
+   */
+  public record Outcome(boolean fit, boolean more) {}
+
+  /**
    * @param nextAttemptIn told how long until a retry is due
    */
   public Settlement(
@@ -56,17 +64,16 @@ public final class Settlement {
    * ended the transaction, shows here: the driver's commit() would return normally on an aborted
    * transaction.
    *
-   * @return whether the connection is fit for the next claim
    * @throws SQLException if it is not committed, or not known to be
    */
-  public boolean complete(
+  public Outcome complete(
       Connection transaction, Claim claim, GuardedConnection guarded, Duration inHandler)
       throws SQLException {
     guarded.seal();
-    SettleStatements.complete(transaction, claim);
+    var more = SettleStatements.complete(transaction, claim);
     transaction.commit();
     observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
-    return restoreSession(guarded, claim);
+    return new Outcome(restoreSession(guarded, claim), more);
   }
 
   /**

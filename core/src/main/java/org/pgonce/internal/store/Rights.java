@@ -11,8 +11,8 @@ import java.util.List;
 public final class Rights {
 
   // Reads the catalogs only, so it works without any right on the schema. A row-level policy
-  // applies to the owner of the functions only
-  // where it is forced.
+  // applies to the owner of the functions where it is forced, and to the role's own statements
+  // where it is on.
   private static final String PROBLEMS =
       """
       SELECT 'the schema pgonce does not exist in database ' || current_database() || ': call PgOnce.install, or run the files of sql/'
@@ -27,13 +27,19 @@ public final class Rights {
       SELECT format('role %I may not execute %s: GRANT pgonce_listener TO %I', current_user, p.oid::regprocedure, current_user)
         FROM pg_proc p
        WHERE p.pronamespace = to_regnamespace('pgonce')
-         AND p.proname IN ('claim', 'payload_part', 'complete', 'retry', 'bury', 'listener_starts', 'listener_stops', 'scan', 'installed')
+         AND p.proname IN ('payload_part', 'retry', 'bury', 'listener_starts', 'listener_stops', 'scan', 'installed')
          AND NOT has_function_privilege(p.oid, 'EXECUTE')
       UNION ALL
-      SELECT format('row-level security is forced on %s and would hide its rows: ALTER TABLE %s NO FORCE ROW LEVEL SECURITY',
+      SELECT format('role %I may not claim from %s: GRANT pgonce_listener TO %I', current_user, c.oid::regclass, current_user)
+        FROM pg_class c
+       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname IN ('notification', 'scheduled')
+         AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE') AND has_any_column_privilege(c.oid, 'UPDATE'))
+      UNION ALL
+      SELECT format('row-level security on %s would hide its rows: ALTER TABLE %s DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
                     c.oid::regclass, c.oid::regclass)
         FROM pg_class c
-       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relkind = 'r' AND c.relforcerowsecurity
+       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relkind = 'r'
+         AND (c.relforcerowsecurity OR (c.relrowsecurity AND row_security_active(c.oid)))
       """;
 
   private Rights() {}
