@@ -165,6 +165,18 @@ class ClaimPlanTest {
   }
 
   @Test
+  void byTheIndexAmongManySubscriptionsThatHaveARowEach(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        insert into pgonce.notification (subscription_id, payload) select g, '{}' from generate_series(1, 2000) g;
+        insert into pgonce.scheduled
+          select g, g, clock_timestamp(), 1, clock_timestamp(), 'x', '{}' from generate_series(1, 2000) g
+        """);
+    vacuum(database, "vacuum analyze");
+    assertPlannedByIndex(database);
+  }
+
+  @Test
   void byTheIndexAfterVacuumFull(TestDatabase database) throws Exception {
     vacuum(database, "vacuum full");
     assertPlannedByIndex(database);
