@@ -210,6 +210,7 @@ class PublishTest {
     stage.publish(3);
     stage.pgonce(role.pooled(4)).listen(ORDERS, (order, tx) -> {}).start();
     stage.awaitNothingWaits();
+    assertThat(stage.deadLetters()).isZero();
   }
 
   @Test
