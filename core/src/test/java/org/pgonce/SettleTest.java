@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -270,6 +271,30 @@ class SettleTest {
     assertThat(letters.of(ORDERS, 10)).isEmpty();
     assertThat(letters.redrive(ORDERS)).isZero();
     assertThat(handled.get()).isEqualTo(3);
+  }
+
+  @Test
+  void redrivenRowsAreTakenWithoutWaitingForTheScan() throws Exception {
+    var mended = new AtomicBoolean();
+    try (var pgonce =
+        PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
+      pgonce
+          .listen(
+              ORDERS,
+              (order, tx) -> {
+                if (!mended.get()) {
+                  throw new RejectedException("not yet");
+                }
+                Stage.effect(order, tx);
+              })
+          .start();
+      stage.publish(3);
+      await().atMost(SOON).until(() -> stage.deadLetters() == 3);
+      mended.set(true);
+      assertThat(pgonce.deadLetters().redrive(ORDERS)).isEqualTo(3);
+      stage.awaitNothingWaits();
+    }
+    assertThat(stage.eachOnce(3)).isTrue();
   }
 
   @Test
