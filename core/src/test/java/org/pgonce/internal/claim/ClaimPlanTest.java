@@ -166,11 +166,14 @@ class ClaimPlanTest {
 
   @Test
   void byTheIndexAmongManySubscriptionsThatHaveARowEach(TestDatabase database) throws Exception {
+    // As many as make the index for what is due one level higher than the primary key's: then that
+    // one, and a sort, would look cheaper for the one row that is expected.
     database.execute(
         """
-        insert into pgonce.notification (subscription_id, payload) select g, '{}' from generate_series(1, 2000) g;
+        insert into pgonce.notification (subscription_id, payload) select g, '{}' from generate_series(1, 60000) g;
         insert into pgonce.scheduled
-          select g, g, clock_timestamp(), 1, clock_timestamp(), 'x', '{}' from generate_series(1, 2000) g
+          select g, g, clock_timestamp(), 1, clock_timestamp(), 'x', '{}' from generate_series(1, 60000) g;
+        reindex table pgonce.scheduled
         """);
     vacuum(database, "vacuum analyze");
     assertPlannedByIndex(database);
