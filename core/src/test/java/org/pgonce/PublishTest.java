@@ -9,6 +9,7 @@ import static org.pgonce.Stage.SOON;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -208,8 +209,13 @@ class PublishTest {
     stage.database.execute(
         "alter role \"" + role.user() + "\" set search_path = pg_temp, evil, pg_catalog");
     stage.publish(3);
-    stage.pgonce(role.pooled(4)).listen(ORDERS, (order, tx) -> {}).start();
+    var attempts = new ConcurrentLinkedQueue<Integer>();
+    stage
+        .pgonce(role.pooled(4))
+        .listen(ORDERS, (order, tx) -> attempts.add(order.attempt()))
+        .start();
     stage.awaitNothingWaits();
+    assertThat(attempts).containsExactly(1, 1, 1);
     assertThat(stage.deadLetters()).isZero();
   }
 

@@ -45,12 +45,7 @@ class StopTest {
     goOn.countDown();
     stage.close();
     // Nor does a thread outlive it, even one that still had something to tell a database in vain.
-    await("end of the workers")
-        .atMost(SOON)
-        .until(
-            () ->
-                Thread.getAllStackTraces().keySet().stream()
-                    .noneMatch(thread -> thread.getName().startsWith("pgonce-worker")));
+    awaitNoWorkers();
   }
 
   /** Stops on a thread of its own; what it returned, or how it failed. */
@@ -102,6 +97,42 @@ class StopTest {
       assertThat(pgonce.status().state()).isEqualTo(Status.State.STOPPED);
       // Not only has it stopped waiting: the handlers are out of their calls.
       assertThat(pgonce.status().channels().get(0).working()).isZero();
+    }
+  }
+
+  private static void awaitNoWorkers() {
+    await("end of the workers")
+        .atMost(SOON)
+        .until(
+            () ->
+                Thread.getAllStackTraces().keySet().stream()
+                    .noneMatch(thread -> thread.getName().startsWith("pgonce-worker")));
+  }
+
+  @Test
+  void h85_aScanThatWaitsForAConnectionDoesNotOutliveTheStop() throws Exception {
+    var pool = stage.database.pooled(1);
+    var pgonce = stage.pgonce(pool).listen(ORDERS, Stage::effect);
+    pgonce.start();
+    try (var taken = pool.getConnection()) {
+      await()
+          .atMost(SOON)
+          .until(() -> pool.getHikariPoolMXBean().getThreadsAwaitingConnection() > 0);
+      pgonce.stop(Duration.ofMillis(100));
+      awaitNoWorkers();
+      assertThat(taken.isClosed()).isFalse();
+    }
+  }
+
+  @Test
+  void h85_aScanThatIsNotAnsweredDoesNotOutliveTheStop() throws Exception {
+    try (var proxy = FaultProxy.to(stage.database)) {
+      var pool = stage.database.login().through(proxy).pooled(2);
+      var pgonce = stage.pgonce(PgOnce.builder(pool).wakeUpBy()).listen(ORDERS, Stage::effect);
+      pgonce.start();
+      proxy.holdAnswerTo("pgonce.scan(").awaitSprung(SOON);
+      pgonce.stop(Duration.ofMillis(100));
+      awaitNoWorkers();
     }
   }
 

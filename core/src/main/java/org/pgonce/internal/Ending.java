@@ -104,6 +104,7 @@ final class Ending {
       LOG.debug("pgonce: the database could not be told that the listener has stopped", e);
     } finally {
       goodbye.cancel(true);
+      sessions.cutOffRest();
       threads.close();
     }
   }

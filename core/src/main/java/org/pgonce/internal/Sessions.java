@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -33,8 +35,26 @@ final class Sessions {
   private final Transactions transactions;
   private final Threads threads;
   private final Queue<Released> released = new ConcurrentLinkedQueue<>();
+  private final Set<Bounded> bounded = ConcurrentHashMap.newKeySet();
 
   private record Released(Connection connection, ClaimHolder holder) {}
+
+  /** Work within a bound. Not a record: each is only equal to itself. */
+  private static final class Bounded {
+    private final Deadline deadline;
+    private final Connection connection;
+
+    Bounded(Deadline deadline, Connection connection) {
+      this.deadline = deadline;
+      this.connection = connection;
+    }
+
+    void cutOff() {
+      if (deadline.cutOff()) {
+        LostConnection.abandon(connection);
+      }
+    }
+  }
 
   Sessions(Transactions transactions, Threads threads) {
     this.transactions = transactions;
@@ -49,14 +69,22 @@ final class Sessions {
       throws SQLException {
     var deadline =
         new Deadline.Bound(bound, threads).begin(() -> LostConnection.abandon(connection));
+    var doing = new Bounded(deadline, connection);
+    bounded.add(doing);
     try {
       return work.on(connection);
     } finally {
+      bounded.remove(doing);
       if (!deadline.end()) {
         // The other thread may not have got to it yet.
         LostConnection.abandon(connection);
       }
     }
+  }
+
+  /** Gives up whatever is still at work within its bound: nobody will watch it any more. */
+  void cutOffRest() {
+    bounded.forEach(Bounded::cutOff);
   }
 
   /**

@@ -131,12 +131,12 @@ public final class Threads implements AutoCloseable {
   }
 
   /**
-   * Takes no new work; interrupts nobody. Who runs still ends by itself or is ended by its drain.
+   * Takes no new work, and interrupts who still runs: those that wait for a connection, for one.
    */
   @Override
   public void close() {
     timer.shutdownNow();
-    workers.shutdown();
+    workers.shutdownNow();
   }
 
   private static ExecutorService virtualWhereTheyAre() {
