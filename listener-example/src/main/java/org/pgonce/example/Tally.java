@@ -41,7 +41,7 @@ final class Tally implements AutoCloseable {
    * What has been handled.
    *
    * @param byProcess posts by the name of the process that wrote them
-   * @param waits of the posts since the last count, from insert to post, in microseconds
+   * @param waits of the last posts that were counted, from insert to post, in microseconds
    */
   record Counts(Map<String, Long> byProcess, Histogram waits) {
 
@@ -87,7 +87,9 @@ final class Tally implements AutoCloseable {
 
   Counts count() {
     try {
-      last = new Counts(byProcess(), waits());
+      var waits = waits();
+      // Others count too, so there may be none since: then the figure is that of the last ones.
+      last = new Counts(byProcess(), waits.getTotalCount() == 0 ? last.waits() : waits);
     } catch (SQLException e) {
       lost();
     }

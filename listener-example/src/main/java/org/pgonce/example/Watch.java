@@ -101,7 +101,12 @@ final class Watch {
             Text.byPlace(counts.byPlace()),
             Text.number(Math.max(0, writers.inserted() - counts.posts())),
             mishap.soFar(),
-            Text.time(counts.waits().getValueAtPercentile(50)),
-            Text.time(counts.waits().getValueAtPercentile(99)));
+            wait(counts, 50),
+            wait(counts, 99));
+  }
+
+  private static String wait(Counts counts, int percentile) {
+    var waits = counts.waits();
+    return waits.getTotalCount() == 0 ? "-" : Text.time(waits.getValueAtPercentile(percentile));
   }
 }
