@@ -179,12 +179,13 @@ class CrashTest {
                 options,
                 (order, tx) -> {
                   Stage.effect(order, tx);
-                  // The next COMMIT on the wire is this handler's.
+                  // Of this handler, and not of a scan meanwhile.
+                  var completed = proxy.after("DELETE FROM pgonce.notification");
                   if (order.attempt() == 1) {
                     switch ((int) order.payload().id()) {
-                      case 2 -> proxy.cutBeforeForwarding("COMMIT");
-                      case 4 -> proxy.cutAfterForwarding("COMMIT");
-                      case 6 -> proxy.holdAnswerTo("COMMIT");
+                      case 2 -> completed.cutBeforeForwarding("COMMIT");
+                      case 4 -> completed.cutAfterForwarding("COMMIT");
+                      case 6 -> completed.holdAnswerTo("COMMIT");
                       default -> {
                         return;
                       }

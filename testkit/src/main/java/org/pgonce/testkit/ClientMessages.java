@@ -8,6 +8,7 @@ final class ClientMessages implements Pump.Inspection {
   private final Link link;
   private final Traps traps;
   private final StatementReader statements = new StatementReader();
+  private String previous = "";
 
   ClientMessages(Link link, Traps traps) {
     this.link = link;
@@ -17,7 +18,8 @@ final class ClientMessages implements Pump.Inspection {
   @Override
   public byte[] inspect(byte[] chunk) {
     for (var sql : statements.read(chunk)) {
-      var trap = traps.take(sql);
+      var trap = traps.take(previous, sql);
+      previous = sql;
       if (trap.isEmpty()) {
         continue;
       }

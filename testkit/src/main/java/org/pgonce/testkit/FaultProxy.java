@@ -194,7 +194,7 @@ public final class FaultProxy implements AutoCloseable {
    *     statements count each time they run
    */
   public Trap cutBeforeForwarding(String sql) {
-    return traps.set(sql, Trap.Kind.CUT_BEFORE_FORWARDING);
+    return after("").cutBeforeForwarding(sql);
   }
 
   /**
@@ -202,7 +202,7 @@ public final class FaultProxy implements AutoCloseable {
    * the connection instead of answering. Once.
    */
   public Trap cutAfterForwarding(String sql) {
-    return traps.set(sql, Trap.Kind.CUT_AFTER_FORWARDING);
+    return after("").cutAfterForwarding(sql);
   }
 
   /**
@@ -210,7 +210,39 @@ public final class FaultProxy implements AutoCloseable {
    * {@link Trap#release()}. Once.
    */
   public Trap holdAnswerTo(String sql) {
-    return traps.set(sql, Trap.Kind.HOLD_ANSWER);
+    return after("").holdAnswerTo(sql);
+  }
+
+  /**
+   * Traps for statements that follow another one on the same connection: so the COMMIT of one
+   * transaction is told from that of another.
+   *
+   * @param previous a part of the statement right before
+   */
+  public After after(String previous) {
+    return new After(previous);
+  }
+
+  /** Sets traps as the methods of the same names do. */
+  public final class After {
+
+    private final String previous;
+
+    private After(String previous) {
+      this.previous = previous;
+    }
+
+    public Trap cutBeforeForwarding(String sql) {
+      return traps.set(previous, sql, Trap.Kind.CUT_BEFORE_FORWARDING);
+    }
+
+    public Trap cutAfterForwarding(String sql) {
+      return traps.set(previous, sql, Trap.Kind.CUT_AFTER_FORWARDING);
+    }
+
+    public Trap holdAnswerTo(String sql) {
+      return traps.set(previous, sql, Trap.Kind.HOLD_ANSWER);
+    }
   }
 
   /** Resets every connection and ends the proxy's threads. */

@@ -17,17 +17,19 @@ public final class Trap {
   }
 
   private final Kind kind;
+  private final String previous;
   private final String text;
   private final AtomicBoolean taken = new AtomicBoolean();
   private final CountDownLatch sprung = new CountDownLatch(1);
   private final CountDownLatch released = new CountDownLatch(1);
 
-  Trap(Kind kind, String text) {
+  Trap(Kind kind, String previous, String text) {
     if (text.isEmpty()) {
       throw new IllegalArgumentException(
           "A trap needs a text that its statement contains, not an empty one");
     }
     this.kind = kind;
+    this.previous = previous;
     this.text = text;
   }
 
@@ -36,8 +38,8 @@ public final class Trap {
   }
 
   /** Takes the trap if it is meant for this statement and nobody has yet. */
-  boolean takenBy(String sql) {
-    return sql.contains(text) && !taken.getAndSet(true);
+  boolean takenBy(String before, String sql) {
+    return sql.contains(text) && before.contains(previous) && !taken.getAndSet(true);
   }
 
   void spring() {

@@ -9,15 +9,19 @@ final class Traps {
 
   private final List<Trap> set = new CopyOnWriteArrayList<>();
 
-  Trap set(String text, Trap.Kind kind) {
-    var trap = new Trap(kind, text);
+  Trap set(String previous, String text, Trap.Kind kind) {
+    var trap = new Trap(kind, previous, text);
     set.add(trap);
     return trap;
   }
 
-  /** The trap that this statement falls into; it waits for no other from then on. */
-  Optional<Trap> take(String sql) {
-    var taken = set.stream().filter(trap -> trap.takenBy(sql)).findFirst();
+  /**
+   * The trap that this statement falls into; it waits for no other from then on.
+   *
+   * @param previous the statement before it on the same connection
+   */
+  Optional<Trap> take(String previous, String sql) {
+    var taken = set.stream().filter(trap -> trap.takenBy(previous, sql)).findFirst();
     taken.ifPresent(set::remove);
     return taken;
   }

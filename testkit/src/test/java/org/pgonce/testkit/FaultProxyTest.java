@@ -192,6 +192,26 @@ class FaultProxyTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"pgjdbc", "pgjdbc-ng"})
+  void aTrapAfterAStatementIsForThatTransactionOnly(String driver) throws Exception {
+    try (var meant = connect(driver);
+        var other = connect(driver)) {
+      meant.setAutoCommit(false);
+      other.setAutoCommit(false);
+      insert(meant);
+      var cut = proxy.after("INSERT").cutBeforeForwarding("COMMIT");
+      try (var statement = other.createStatement()) {
+        statement.execute("SELECT 1");
+      }
+      other.commit();
+      assertThat(cut.isSprung()).isFalse();
+      assertThatThrownBy(meant::commit).isInstanceOf(SQLException.class);
+      cut.awaitSprung(BOUND);
+    }
+    assertThat(rows()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pgjdbc", "pgjdbc-ng"})
   void aHeldAnswerComesWhenReleased(String driver) throws Exception {
     try (var connection = connect(driver)) {
       connection.setAutoCommit(false);
