@@ -7,8 +7,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import javax.sql.DataSource;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -24,6 +26,15 @@ final class Stage implements AutoCloseable {
       ListenOptions.DEFAULT
           .withBackoff(new Backoff(Duration.ofMillis(20), Duration.ofMillis(50)))
           .withMaxAttempts(3);
+
+  private static final String NEW =
+      "select string_agg(id::text, ' ') from pgonce.notification where subscription_id > 0";
+  private static final String LATER =
+      "select string_agg(concat_ws(' ', id, attempts, due_at - clock_timestamp(), last_error), E'\\n')"
+          + " from pgonce.scheduled where subscription_id > 0";
+  private static final String SESSIONS =
+      "select string_agg(concat_ws(' ', pid, state, wait_event, now() - xact_start, left(query, 60)), E'\\n')"
+          + " from pg_stat_activity where datname = current_database()";
 
   record Order(long id, String item) {}
 
@@ -98,7 +109,31 @@ final class Stage implements AutoCloseable {
   }
 
   void awaitNothingWaits() {
-    await().atMost(SOON).until(() -> waiting() == 0);
+    awaitSoon(() -> waiting() == 0);
+  }
+
+  /** Waits for the condition; where it does not come, the output says how everything stands. */
+  void awaitSoon(Callable<Boolean> condition) {
+    try {
+      await().atMost(SOON).until(condition);
+    } catch (ConditionTimeoutException stuck) {
+      opened.forEach(pgonce -> System.out.println("STUCK " + pgonce.status()));
+      Thread.getAllStackTraces()
+          .forEach(
+              (thread, at) -> {
+                if (thread.getName().startsWith("pgonce")) {
+                  System.out.println("STUCK " + thread.getName() + " " + List.of(at));
+                }
+              });
+      for (var table : List.of(NEW, LATER, SESSIONS)) {
+        try {
+          System.out.println("STUCK " + database.queryString(table));
+        } catch (SQLException e) {
+          stuck.addSuppressed(e);
+        }
+      }
+      throw stuck;
+    }
   }
 
   /** Every effect once: no order twice, none missing. */

@@ -124,7 +124,7 @@ class StartTest {
       Publisher.standard()
           .publish(connection, ORDERS, new Stage.Order(5, "x".repeat(6_000_000))); // read in parts
     }
-    await().atMost(SOON).until(() -> stage.waiting() == 0 && stage.deadLetters() == 2);
+    stage.awaitSoon(() -> stage.waiting() == 0 && stage.deadLetters() == 2);
     assertThat(stage.effects()).isEqualTo(3);
   }
 

@@ -10,7 +10,7 @@ import org.pgonce.internal.deliver.PoolSettings;
 /**
  * The claim: one row, locked for the caller's transaction; rows that others hold are passed over.
  *
- * <p>Its plan goes by the index because the tables keep a size (keep_ballast in
+ * <p>Its plan goes by the index because the tables hold a ballast (keep_ballast in
  * sql/V003__claim_and_settle.sql). The outer select is for the one row that is locked; columns of
  * the inner one would be computed for each row that is passed over. Operators are qualified since
  * the session's search path is whatever the application makes it.
