@@ -108,7 +108,8 @@ class StartTest {
     pgonce
         .listen(
             ORDERS,
-            QUICK.withMaxAttempts(2).withHandlerTimeout(Duration.ofMillis(500)),
+            // Enough for the large one on a busy machine, too.
+            QUICK.withMaxAttempts(2).withHandlerTimeout(Duration.ofSeconds(2)),
             (order, tx) -> {
               Stage.effect(order, tx);
               if (order.payload().id() == 1) {
