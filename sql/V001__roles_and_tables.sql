@@ -50,6 +50,12 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   name         text        NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   mode         text        NOT NULL CHECK (mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST')),
   feed         text        NOT NULL,
+  -- How long a delivery key is remembered after its notification is done.
+  key_memory   interval    NOT NULL DEFAULT '0' CHECK (key_memory >= interval '0'),
+  -- Whether notifications of one order key wait for one another, and what a dead letter does to those behind it.
+  key_order    text        NOT NULL DEFAULT 'NONE' CHECK (key_order IN ('NONE', 'DEAD_LETTER_BLOCKS', 'DEAD_LETTER_PASSES')),
+  -- Published from a handler of a notification that was published from a handler, and so on: so often and no more.
+  max_depth    integer     NOT NULL DEFAULT 100 CHECK (max_depth BETWEEN 1 AND 10000),
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user
 );
@@ -59,6 +65,8 @@ CREATE TABLE IF NOT EXISTS pgonce.subscription (
   id         integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
   name       text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
+  -- It gets what was written in a context that holds all of this; null: everything.
+  filter     jsonb   CHECK (jsonb_typeof(filter) = 'object'),
   UNIQUE (channel_id, name)
 );
 
@@ -67,12 +75,19 @@ CREATE SEQUENCE IF NOT EXISTS pgonce.notification_id AS bigint;
 -- What may be handled now. One index, the primary key, serves insert, claim and delete; nothing here is ever updated: a row is inserted,
 -- locked and deleted. No foreign key: its check would be paid by every writer. payload is json and not jsonb because jsonb refuses what a
 -- watched column may hold (backslash-u0000 in a json column), and the writer would pay for it with an error.
--- Rows of subscription 0 are nobody's: see keep_ballast.
+-- Rows of subscription 0 are nobody's: see keep_ballast. Eight columns and no more: their null bitmap costs a row nothing.
 CREATE TABLE IF NOT EXISTS pgonce.notification (
   subscription_id integer     NOT NULL,
   id              bigint      NOT NULL DEFAULT nextval('pgonce.notification_id'),
   created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
   payload         json        NOT NULL,
+  -- The publisher's own key, a row of pgonce.delivery_key.
+  delivery_key    text,
+  order_key       text,
+  -- What the writer's session or transaction said of itself.
+  context         jsonb,
+  -- How many handlers led to it; null: none.
+  depth           smallint,
   PRIMARY KEY (subscription_id, id)
 ) WITH (
   -- Rows live for milliseconds: vacuum by number of dead rows, not by a share of the live ones, and often.
@@ -81,7 +96,8 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000
 );
 
--- What is to be handled later: retries that wait out their backoff. In a table of its own, a far future costs the present nothing.
+-- What is to be handled later: notifications with a due time, retries that wait out their backoff, and those that are leased, which are due
+-- again when their lease is over. In a table of its own, a far future costs the present nothing.
 CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   subscription_id integer     NOT NULL,
   id              bigint      NOT NULL,
@@ -90,6 +106,12 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   created_at      timestamptz NOT NULL,
   last_error      text,
   payload         json        NOT NULL,
+  delivery_key    text,
+  order_key       text,
+  context         jsonb,
+  depth           smallint,
+  -- Of the claim that has it on lease. Attempts counts that claim already.
+  token           uuid,
   -- In this order, so that it cannot be taken for a way to the rows of a subscription that are due: that is the other index alone.
   PRIMARY KEY (id, subscription_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
@@ -102,11 +124,30 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   died_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
   attempts        integer     NOT NULL,
   created_at      timestamptz NOT NULL,
-  reason          text        NOT NULL CHECK (reason IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED')),
+  reason          text        NOT NULL CHECK (reason IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED', 'OUTCOME_UNKNOWN', 'TOO_DEEP')),
   error           text        NOT NULL,
   payload         json        NOT NULL,
+  delivery_key    text,
+  order_key       text,
+  context         jsonb,
+  depth           smallint,
   PRIMARY KEY (subscription_id, id)
 );
+
+-- The keys that publishers gave, unique within a channel: from the publishing until each subscription is done with the notification, and as
+-- long after that as the channel remembers them.
+CREATE TABLE IF NOT EXISTS pgonce.delivery_key (
+  channel_id  integer NOT NULL,
+  key         text    NOT NULL CHECK (length(key) BETWEEN 1 AND 500),
+  id          bigint  NOT NULL,
+  -- Of the payload: the same key with another one is an error where the publisher asks.
+  fingerprint bytea   NOT NULL,
+  -- Subscriptions that still have it, dead letters included.
+  waiting     integer NOT NULL,
+  done_at     timestamptz,
+  PRIMARY KEY (channel_id, key)
+);
+CREATE INDEX IF NOT EXISTS delivery_key_done ON pgonce.delivery_key (channel_id, done_at) WHERE done_at IS NOT NULL;
 
 -- One row per running listener process, touched at the slow interval of its scan and never by a notification.
 CREATE TABLE IF NOT EXISTS pgonce.listener (

@@ -48,48 +48,56 @@ AS $$
   END
 $$;
 
--- Takes a row out of where it waits, unless somebody has counted an attempt since: a failure may be recorded after its claim was lost, and
--- whoever took the row in between has the say. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
-CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer)
-RETURNS TABLE (created_at timestamptz, payload json)
+-- Takes a row out of where it waits, unless somebody has counted an attempt or leased it since: a failure may be recorded after its claim was
+-- lost, and whoever took the row in between has the say. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
+CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer, expected_token uuid)
+RETURNS SETOF pgonce.scheduled
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
-#variable_conflict use_column
 BEGIN
   IF expected_attempts = 0 THEN
     RETURN QUERY DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = take_out.id
-      RETURNING n.created_at, n.payload;
+      RETURNING n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL::text, n.payload, n.delivery_key, n.order_key, n.context, n.depth,
+                NULL::uuid;
     IF FOUND THEN
       RETURN;
     END IF;
   END IF;
   RETURN QUERY DELETE FROM pgonce.scheduled s
     WHERE s.subscription_id = subscription AND s.id = take_out.id AND s.attempts = expected_attempts
-    RETURNING s.created_at, s.payload;
+      AND s.token IS NOT DISTINCT FROM expected_token
+    RETURNING s.*;
 END
 $$;
 
--- Failed: one more attempt counted, due again after the delay. False, and nothing changed, if the row is not there with these attempts.
-CREATE OR REPLACE FUNCTION pgonce.retry(subscription integer, id bigint, expected_attempts integer, delay_ms bigint, error text) RETURNS boolean
+-- Has it due again after the delay: failed, with one attempt more, or leased, when it has a token. False, and nothing changed, if the row is
+-- not there as expected.
+CREATE OR REPLACE FUNCTION pgonce.schedule(
+  subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, token uuid, delay_ms bigint, error text)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
-  SELECT subscription, retry.id, clock_timestamp() + delay_ms * interval '1 millisecond', expected_attempts + 1, t.created_at, error, t.payload
-    FROM pgonce.take_out(subscription, retry.id, expected_attempts) t;
+  INSERT INTO pgonce.scheduled
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, depth, token)
+  SELECT t.subscription_id, t.id, clock_timestamp() + delay_ms * interval '1 millisecond', schedule.attempts, t.created_at,
+         coalesce(error, t.last_error), t.payload, t.delivery_key, t.order_key, t.context, t.depth, schedule.token
+    FROM pgonce.take_out(subscription, schedule.id, expected_attempts, expected_token) t;
   RETURN FOUND;
 END
 $$;
 
--- Failed for the last time, or not to be read: kept with its reason until someone redrives or discards it. False as for retry.
-CREATE OR REPLACE FUNCTION pgonce.bury(subscription integer, id bigint, expected_attempts integer, reason text, error text) RETURNS boolean
+-- Failed for the last time, or not to be read: kept with its reason until someone redrives or discards it. False as for schedule.
+CREATE OR REPLACE FUNCTION pgonce.bury(
+  subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, reason text, error text)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
-  SELECT subscription, bury.id, expected_attempts + 1, t.created_at, bury.reason, bury.error, t.payload
-    FROM pgonce.take_out(subscription, bury.id, expected_attempts) t;
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
+  SELECT t.subscription_id, t.id, bury.attempts, t.created_at, bury.reason, bury.error, t.payload, t.delivery_key, t.order_key, t.context, t.depth
+    FROM pgonce.take_out(subscription, bury.id, expected_attempts, expected_token) t;
   RETURN FOUND;
 END
 $$;

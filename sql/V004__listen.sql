@@ -47,10 +47,12 @@ $$;
 
 -- What is installed under a name: the start-up check compares it with the definition in code. encoding says what text can be stored here.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
-RETURNS TABLE (subscription integer, mode text, feed text, epoch text, encoding text)
+RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer,
+               epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, c.mode, c.feed, i.epoch, getdatabaseencoding()::text
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth,
+         i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
    WHERE c.name = channel_name

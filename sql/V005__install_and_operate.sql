@@ -2,15 +2,21 @@
 
 SET ROLE pgonce_owner;
 
--- Makes the channel exist as defined. Idempotent; a definition that differs from the installed one is refused, because rows stored under
--- the old one may still wait: change_mode and drop_channel say what becomes of them.
-CREATE OR REPLACE FUNCTION pgonce.install_channel(channel_name text, mode text, feed text, subscriptions text[]) RETURNS integer
+-- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
+-- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed. subscriptions is an object: name to filter, or to
+-- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription).
+CREATE OR REPLACE FUNCTION pgonce.install_channel(
+  channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
+  key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100)
+RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   channel pgonce.channel;
 BEGIN
-  INSERT INTO pgonce.channel (name, mode, feed) VALUES (channel_name, install_channel.mode, install_channel.feed) ON CONFLICT (name) DO NOTHING;
+  INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth)
+  VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth)
+  ON CONFLICT (name) DO NOTHING;
   SELECT c.* INTO STRICT channel FROM pgonce.channel c WHERE c.name = channel_name;
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
@@ -20,8 +26,13 @@ BEGIN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %: migrate it with: SELECT pgonce.change_mode(%, %); then install again',
       channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
   END IF;
-  INSERT INTO pgonce.subscription (channel_id, name) SELECT channel.id, u.name FROM unnest(subscriptions) AS u (name)
-  ON CONFLICT (channel_id, name) DO NOTHING;
+  UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth
+   WHERE c.id = channel.id
+     AND (c.key_memory, c.key_order, c.max_depth) IS DISTINCT FROM
+         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth);
+  INSERT INTO pgonce.subscription (channel_id, name, filter)
+  SELECT channel.id, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
+  ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
   RETURN channel.id;
 END
 $$;
@@ -65,6 +76,32 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(doomed integer[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed);
+  DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed);
+  DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed);
+$$;
+
+-- Removes a subscription with everything that waits in it.
+CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  doomed integer;
+BEGIN
+  PERFORM pgonce.hold_writers('drop subscription "' || subscription_name || '" of channel "' || channel_name || '"');
+  DELETE FROM pgonce.subscription s USING pgonce.channel c WHERE s.channel_id = c.id AND c.name = channel_name AND s.name = subscription_name
+  RETURNING s.id INTO doomed;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM pgonce.empty_subscriptions(ARRAY[doomed]);
+  RETURN true;
+END
+$$;
+
 -- Removes a channel with everything that waits in it; a trigger that feeds it is dropped first, by the module that made it.
 CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -78,9 +115,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed);
-  DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed);
-  DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed);
+  PERFORM pgonce.empty_subscriptions(doomed);
   RETURN true;
 END
 $$;
@@ -107,8 +142,10 @@ AS $$
 DECLARE
   redriven bigint;
 BEGIN
-  INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
-  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload FROM pgonce.exhume(channel_name, ids) r;
+  INSERT INTO pgonce.scheduled
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, depth)
+  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.depth
+    FROM pgonce.exhume(channel_name, ids) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due');

@@ -17,7 +17,8 @@ TO pgonce_publisher, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.payload_part(integer, bigint, boolean, integer, integer),
-  pgonce.retry(integer, bigint, integer, bigint, text), pgonce.bury(integer, bigint, integer, text, text),
+  pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text),
+  pgonce.bury(integer, bigint, integer, uuid, integer, text, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
   pgonce.scan(uuid, text), pgonce.installed(text, text)
 TO pgonce_listener;
@@ -27,7 +28,8 @@ GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.schedul
 
 GRANT EXECUTE ON FUNCTION
   pgonce.redrive(text, bigint[]), pgonce.discard(text, bigint[]), pgonce.change_mode(text, text), pgonce.drop_channel(text),
-  pgonce.install_channel(text, text, text, text[]), pgonce.installed(text, text)
+  pgonce.drop_subscription(text, text),
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer), pgonce.installed(text, text)
 TO pgonce_admin;
 
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status

@@ -29,6 +29,11 @@ public interface Channel<T> {
   /** The type that payloads are decoded to. */
   Class<T> payloadType();
 
+  /** What it is installed with beside. */
+  default ChannelOptions options() {
+    return ChannelOptions.DEFAULT;
+  }
+
   /** What feeds the channel, to be installed and checked with it. */
   ChannelFeed feed();
 
@@ -47,9 +52,22 @@ public interface Channel<T> {
    * @throws IllegalArgumentException if the name is not as {@link #name()} says
    */
   static <T> Channel<T> of(String name, Class<T> payloadType, Mode mode) {
+    return of(name, payloadType, mode, ChannelOptions.DEFAULT);
+  }
+
+  /**
+   * A channel with the given mode and options that code publishes to.
+   *
+   * @throws IllegalArgumentException if the name is not as {@link #name()} says, or the mode has no
+   *     such option: {@link Mode#BROADCAST}, which stores nothing, has none but the names of its
+   *     subscriptions
+   */
+  static <T> Channel<T> of(String name, Class<T> payloadType, Mode mode, ChannelOptions options) {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(payloadType, "payloadType");
     Objects.requireNonNull(mode, "mode");
-    return new PublishedChannel<>(ChannelNames.requireValid(name), mode, payloadType);
+    Objects.requireNonNull(options, "options");
+    return new PublishedChannel<>(
+        ChannelNames.requireValid(name), mode, payloadType, options.requireFitFor(mode));
   }
 }

@@ -108,14 +108,39 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Says who handles a channel in this process; takes effect with {@link #start()}.
+   * As {@link #listen(Channel, String, ListenOptions, Handler)}, for the channel's only
+   * subscription.
    *
-   * @throws NullPointerException if an argument is null
-   * @throws IllegalStateException after the start
-   * @throws IllegalArgumentException if the channel has a handler here already
+   * @throws IllegalArgumentException also if the channel has several
    */
   public <T> PgOnce listen(Channel<T> channel, ListenOptions options, Handler<T> handler) {
     Objects.requireNonNull(channel, "channel");
+    var names = channel.options().names();
+    if (names.size() > 1) {
+      throw new IllegalArgumentException(
+          "channel " + channel.name() + " has the subscriptions " + names + ": say which");
+    }
+    return listen(channel, names.iterator().next(), options, handler);
+  }
+
+  /**
+   * Says who handles a subscription of a channel in this process; takes effect with {@link
+   * #start()}.
+   *
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalStateException after the start
+   * @throws IllegalArgumentException if the channel is not defined with this subscription, or it
+   *     has a handler here already
+   */
+  public <T> PgOnce listen(
+      Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
+    Objects.requireNonNull(channel, "channel");
+    Objects.requireNonNull(subscription, "subscription");
+    if (!channel.options().names().contains(subscription)) {
+      throw new IllegalArgumentException(
+          "channel %s is defined with the subscriptions %s and not with %s"
+              .formatted(channel.name(), channel.options().names(), subscription));
+    }
     Objects.requireNonNull(options, "options");
     Objects.requireNonNull(handler, () -> "the handler of channel " + channel.name() + " is null");
     lock.lock();
@@ -124,13 +149,14 @@ public final class PgOnce implements AutoCloseable {
         throw new IllegalStateException(
             "listen(" + channel.name() + ") after start(): say first who handles what, then start");
       }
-      if (subscribed.stream().anyMatch(one -> one.name().equals(channel.name()))) {
+      var added = new Subscribed<>(channel, subscription, handler, options);
+      if (subscribed.stream().anyMatch(one -> one.label().equals(added.label()))) {
         throw new IllegalArgumentException(
             "channel "
-                + channel.name()
+                + added.label()
                 + " has a handler in this process already; raise its concurrency instead");
       }
-      subscribed.add(new Subscribed<>(channel, handler, options));
+      subscribed.add(added);
       return this;
     } finally {
       lock.unlock();

@@ -37,11 +37,18 @@ public record Status(
   /**
    * What this process does on a channel.
    *
+   * @param subscription the channel's subscription that this process handles
    * @param working workers that claim or handle
    * @param stuck handlers that overran their time, were cut off, and have not returned
    * @param claims claims since the start; in BROADCAST, which has none, messages handled
    * @param emptyClaims those among them that found nothing
    */
   public record ChannelActivity(
-      String channel, Mode mode, int working, int stuck, long claims, long emptyClaims) {}
+      String channel,
+      String subscription,
+      Mode mode,
+      int working,
+      int stuck,
+      long claims,
+      long emptyClaims) {}
 }

@@ -231,7 +231,7 @@ class PublishTest {
               "insert into pgonce.notification (subscription_id, payload) values (1, '1')",
               "select * from pgonce.dead_letter_status",
               "delete from pgonce.notification where subscription_id > 0",
-              "select pgonce.retry(1, 1, 0, 1, 'x')",
+              "select pgonce.schedule(1, 1, 0, null, 1, null, 1, 'x')",
               "select pgonce.wake_up('orders')",
               "select pgonce.drop_channel('orders')",
               "select nextval('pgonce.notification_id')")) {

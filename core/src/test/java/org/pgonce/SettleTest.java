@@ -233,8 +233,8 @@ class SettleTest {
     assertThat(
             stage.database.queryString(
                 """
-                select pgonce.retry(1, 1000, 0, 10, 'late') || ' ' || pgonce.retry(1, 1000, 2, 10, 'late')
-                  || ' ' || pgonce.bury(1, 1000, 2, 'REJECTED', 'late')
+                select pgonce.schedule(1, 1000, 0, null, 1, null, 10, 'late') || ' ' || pgonce.schedule(1, 1000, 2, null, 3, null, 10, 'late')
+                  || ' ' || pgonce.bury(1, 1000, 2, null, 3, 'REJECTED', 'late')
                 """))
         .isEqualTo("false false false");
     assertThat(
@@ -245,7 +245,8 @@ class SettleTest {
                 """))
         .isEqualTo("3 theirs t");
     assertThat(
-            stage.database.queryString("select pgonce.bury(1, 1000, 3, 'REJECTED', 'now')::text"))
+            stage.database.queryString(
+                "select pgonce.bury(1, 1000, 3, null, 4, 'REJECTED', 'now')::text"))
         .isEqualTo("true");
     assertThat(stage.database.queryLong("select attempts from pgonce.dead_letter")).isEqualTo(4);
   }

@@ -51,7 +51,7 @@ public final class Listener {
   private final AtomicBoolean started = new AtomicBoolean();
   private volatile boolean stopping;
   // By PostgreSQL channel; complete before the hearing starts, read-only from then on.
-  private final Map<String, Consumer<String>> ears = new HashMap<>();
+  private final Map<String, List<Consumer<String>>> ears = new HashMap<>();
 
   public Listener(Context context, ListenSettings settings, List<Subscribed<?>> subscribed) {
     this.context = context;
@@ -90,7 +90,7 @@ public final class Listener {
   public void start() throws InterruptedException {
     var installed = check();
     for (var one : subscribed) {
-      add(one, installed.getOrDefault(one.name(), Installed.NOWHERE));
+      add(one, installed.getOrDefault(one.label(), Installed.NOWHERE));
     }
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a listener starts once");
@@ -127,7 +127,7 @@ public final class Listener {
         || (deafness.kind() == Deafness.Kind.POLLING && broadcast);
   }
 
-  /** What is installed of each channel, by name. */
+  /** What is installed of each, by label. */
   private Map<String, Installed> check() {
     try {
       return context
@@ -138,9 +138,9 @@ public final class Listener {
                 var subscriptions = new HashMap<String, Installed>();
                 if (problems.isEmpty()) {
                   for (var one : subscribed) {
-                    var installed = Installed.lookUp(connection, one.channel());
-                    subscriptions.put(one.name(), installed);
-                    var channelProblems = installed.problems(one.channel());
+                    var installed = Installed.lookUp(connection, one.channel(), one.subscription());
+                    subscriptions.put(one.label(), installed);
+                    var channelProblems = installed.problems(one.channel(), one.subscription());
                     problems.addAll(
                         channelProblems.isEmpty()
                             ? one.channel().feed().problems(connection, one.channel())
@@ -163,26 +163,28 @@ public final class Listener {
     var one = defined.as(installed);
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
-      ears.put(ChannelNames.wakeUpChannel(one.name()), receiver::heard);
+      addEar(one, receiver::heard);
       activities.add(receiver::activity);
       ending.add(receiver.places());
       return;
     }
     var drain = new Drain<>(one, context, sessions, scan);
     drains.add(drain);
-    ears.put(ChannelNames.wakeUpChannel(one.name()), payload -> drain.wake(payload.equals(DUE)));
+    addEar(one, payload -> drain.wake(payload.equals(DUE)));
     activities.add(drain::activity);
     ending.add(drain.places());
+  }
+
+  private void addEar(Subscribed<?> one, Consumer<String> ear) {
+    ears.computeIfAbsent(ChannelNames.wakeUpChannel(one.name()), channel -> new ArrayList<>())
+        .add(ear);
   }
 
   private final class Ears implements Hearing.Sink {
 
     @Override
     public void heard(String channel, String payload) {
-      var ear = ears.get(channel);
-      if (ear != null) {
-        ear.accept(payload);
-      }
+      ears.getOrDefault(channel, List.of()).forEach(ear -> ear.accept(payload));
     }
 
     @Override

@@ -75,6 +75,7 @@ class ThreadsTest {
       var subscribed =
           new Subscribed<>(
               NUMBERS,
+              "default",
               (number, tx) -> tx.update("insert into effect values (?)", number.payload()),
               ListenOptions.DEFAULT.withConcurrency(2));
       var listener = new Listener(context, settings, List.of(subscribed));

@@ -1,6 +1,7 @@
 package org.pgonce.triggers;
 
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.internal.store.Migration;
 import org.pgonce.spi.ChannelFeed;
@@ -29,12 +30,12 @@ import org.pgonce.triggers.internal.install.TriggerFeed;
 public final class TriggerChannel<T> implements Channel<T> {
 
   private final Capture capture;
-  private final Class<T> payloadType;
+  private final Channel<T> channel;
   private final TriggerFeed feed;
 
-  TriggerChannel(Capture capture, Class<T> payloadType) {
+  TriggerChannel(Capture capture, Channel<T> channel) {
     this.capture = capture;
-    this.payloadType = payloadType;
+    this.channel = channel;
     this.feed = new TriggerFeed(capture);
   }
 
@@ -68,7 +69,12 @@ public final class TriggerChannel<T> implements Channel<T> {
 
   @Override
   public Class<T> payloadType() {
-    return payloadType;
+    return channel.payloadType();
+  }
+
+  @Override
+  public ChannelOptions options() {
+    return channel.options();
   }
 
   @Override

@@ -4,6 +4,7 @@ import java.util.EnumSet;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Event;
@@ -22,6 +23,7 @@ public final class TriggerChannelBuilder<T> {
   private final EnumSet<Event> events = EnumSet.noneOf(Event.class);
   private @Nullable String name;
   private Mode mode = Mode.EXACTLY_ONCE;
+  private ChannelOptions options = ChannelOptions.DEFAULT;
 
   TriggerChannelBuilder(TableName table, Class<T> rowType) {
     this.table = Objects.requireNonNull(table, "table");
@@ -49,10 +51,17 @@ public final class TriggerChannelBuilder<T> {
     return this;
   }
 
+  /** What it is installed with beside. Default {@link ChannelOptions#DEFAULT}. */
+  public TriggerChannelBuilder<T> options(ChannelOptions options) {
+    this.options = Objects.requireNonNull(options, "options");
+    return this;
+  }
+
   /**
    * The channel.
    *
-   * @throws IllegalArgumentException if the name is not one that a channel can have
+   * @throws IllegalArgumentException if the name is not one that a channel can have, or the mode
+   *     has no such option
    * @throws IllegalStateException if nothing says when the trigger fires
    */
   public TriggerChannel<T> build() {
@@ -60,8 +69,9 @@ public final class TriggerChannelBuilder<T> {
       throw new IllegalStateException(
           "the channel on table " + table + " has no event: call afterInsert() before build()");
     }
-    var channel = Channel.of(name == null ? defaultName() : name, rowType, mode);
-    return new TriggerChannel<>(new Capture(channel.name(), mode, table, events, rowType), rowType);
+    var channel = Channel.of(name == null ? defaultName() : name, rowType, mode, options);
+    var capture = new Capture(channel.name(), mode, table, events, rowType);
+    return new TriggerChannel<>(capture, channel);
   }
 
   private String defaultName() {

@@ -68,7 +68,9 @@ public final class Triggers {
       throws SQLException {
     var problems = new ArrayList<String>();
     for (var channel : channels) {
-      problems.addAll(Installed.lookUp(connection, channel).problems(channel));
+      for (var name : channel.options().names()) {
+        problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
+      }
       problems.addAll(channel.feed().problems(connection, channel));
     }
     return problems;

@@ -3,15 +3,18 @@ package org.pgonce.internal.claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A notification that the current transaction holds.
  *
  * @param subscription the subscription whose row it is
  * @param scheduled whether it waits among the scheduled rows
- * @param attempts failed attempts so far
+ * @param attempts as the row counts them: the failed ones, and this one too where it is leased
+ * @param token of its lease; null where the transaction is what holds it
  * @param createdUs when it was stored, microseconds since 1970
  * @param ageUs how long ago that was at the claim, both by the database's clock
+ * @param origin where it comes from
  * @param holder the session that holds it
  */
 public record Claim(
@@ -19,9 +22,11 @@ public record Claim(
     long id,
     boolean scheduled,
     int attempts,
+    @Nullable String token,
     long createdUs,
     long ageUs,
     Payload payload,
+    Origin origin,
     ClaimHolder holder) {
 
   /** The id; the payload stays out of messages. */
@@ -40,6 +45,6 @@ public record Claim(
 
   /** Which attempt this is, from 1. */
   public int attempt() {
-    return attempts + 1;
+    return token == null ? attempts + 1 : attempts;
   }
 }

@@ -22,7 +22,7 @@ public final class ClaimStatement {
   private static final String DUE =
       statement(
           """
-          SELECT s.id, s.attempts, s.created_at, s.payload
+          SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.context, s.depth
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
              AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
@@ -31,7 +31,7 @@ public final class ClaimStatement {
   private static final String NEW =
       statement(
           """
-          SELECT n.id, 0 AS attempts, n.created_at, n.payload
+          SELECT n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.context, n.depth
             FROM pgonce.notification AS n
            WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
            ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -51,7 +51,12 @@ public final class ClaimStatement {
              THEN c.payload::pg_catalog.text END,
            pg_catalog.octet_length(c.payload::pg_catalog.text),
            %s,
-           %s
+           %s,
+           c.delivery_key, c.context, c.depth,
+           -- What its handler publishes tells by these whence it comes.
+           pg_catalog.set_config('pgonce.depth',
+             (COALESCE(c.depth, 0) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
+           CASE WHEN c.context IS NOT NULL THEN pg_catalog.set_config('pgonce.context', c.context::pg_catalog.text, true) END
       FROM (%s) AS c
     """
         .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, locked);
@@ -107,11 +112,13 @@ public final class ClaimStatement {
         id,
         scheduled,
         row.getInt(2),
+        null,
         createdUs,
         ageUs,
         payload == null
             ? new Payload.Stored(transaction, subscription, id, scheduled, row.getInt(6))
             : new Payload.Fetched(payload),
+        new Origin(row.getString(11), row.getString(12), row.getInt(13)),
         ClaimHolder.of(row, 7, createdUs + ageUs));
   }
 }

@@ -141,7 +141,13 @@ public final class Places {
     lock.lock();
     try {
       return new ChannelActivity(
-          subscribed.name(), subscribed.channel().mode(), working, stuck, claims, emptyClaims);
+          subscribed.name(),
+          subscribed.subscription(),
+          subscribed.channel().mode(),
+          working,
+          stuck,
+          claims,
+          emptyClaims);
     } finally {
       lock.unlock();
     }
@@ -240,7 +246,7 @@ public final class Places {
         working--;
         LOG.error(
             "pgonce: a handler of channel {} overran {} ms and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
-            subscribed.name(),
+            subscribed.label(),
             bound.timeout().toMillis(),
             stuck,
             subscribed.options().concurrency() + 1);

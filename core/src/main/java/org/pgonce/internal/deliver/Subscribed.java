@@ -3,30 +3,43 @@ package org.pgonce.internal.deliver;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.internal.store.Installed;
 
 /**
- * A channel, who handles it and how.
+ * A subscription of a channel, who handles it and how.
  *
  * @param installed what the database says of the channel; found at the start
  */
 public record Subscribed<T>(
-    Channel<T> channel, Handler<T> handler, ListenOptions options, Installed installed) {
+    Channel<T> channel,
+    String subscription,
+    Handler<T> handler,
+    ListenOptions options,
+    Installed installed) {
 
   /** Before the start. */
-  public Subscribed(Channel<T> channel, Handler<T> handler, ListenOptions options) {
-    this(channel, handler, options, Installed.NOWHERE);
+  public Subscribed(
+      Channel<T> channel, String subscription, Handler<T> handler, ListenOptions options) {
+    this(channel, subscription, handler, options, Installed.NOWHERE);
   }
 
   public Subscribed<T> as(Installed found) {
-    return new Subscribed<>(channel, handler, options, found);
+    return new Subscribed<>(channel, subscription, handler, options, found);
   }
 
   public String name() {
     return channel.name();
+  }
+
+  /** What logs and messages call it: the channel, and its subscription unless it has only one. */
+  public String label() {
+    return subscription.equals(ChannelOptions.DEFAULT_SUBSCRIPTION)
+        ? name()
+        : name() + "/" + subscription;
   }
 
   /** What its handler is given. */

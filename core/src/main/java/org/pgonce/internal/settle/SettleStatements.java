@@ -26,8 +26,9 @@ final class SettleStatements {
       RETURNING false
       """;
   private static final String NOT_THERE = "PO001";
-  private static final String RETRY = "SELECT pgonce.retry(?, ?, ?, ?, ?)";
-  private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?, ?)";
+  private static final String SCHEDULE =
+      "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?)";
+  private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?::text::uuid, ?, ?, ?)";
 
   private SettleStatements() {}
 
@@ -58,12 +59,12 @@ final class SettleStatements {
   /** Schedules the next attempt; false if the row is not there with the claim's attempts. */
   static boolean retry(Connection transaction, Claim claim, Duration delay, String error)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(RETRY)) {
-      statement.setInt(1, claim.subscription());
-      statement.setLong(2, claim.id());
-      statement.setInt(3, claim.attempts());
-      statement.setLong(4, delay.toMillis());
-      statement.setString(5, error);
+    try (var statement = transaction.prepareStatement(SCHEDULE)) {
+      setRow(statement, claim);
+      statement.setInt(5, claim.attempt());
+      statement.setString(6, null);
+      statement.setLong(7, delay.toMillis());
+      statement.setString(8, error);
       return isTrue(statement);
     }
   }
@@ -72,13 +73,19 @@ final class SettleStatements {
   static boolean bury(Connection transaction, Claim claim, DeadLetterReason reason, String error)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BURY)) {
-      statement.setInt(1, claim.subscription());
-      statement.setLong(2, claim.id());
-      statement.setInt(3, claim.attempts());
-      statement.setString(4, reason.name());
-      statement.setString(5, error);
+      setRow(statement, claim);
+      statement.setInt(5, claim.attempt());
+      statement.setString(6, reason.name());
+      statement.setString(7, error);
       return isTrue(statement);
     }
+  }
+
+  private static void setRow(PreparedStatement statement, Claim claim) throws SQLException {
+    statement.setInt(1, claim.subscription());
+    statement.setLong(2, claim.id());
+    statement.setInt(3, claim.attempts());
+    statement.setString(4, claim.token());
   }
 
   private static boolean isTrue(PreparedStatement statement) throws SQLException {

@@ -15,14 +15,20 @@ public final class ChannelNames {
 
   /** Returns the name, or throws an IllegalArgumentException that says what is wrong with it. */
   public static String requireValid(String name) {
+    return requireValid("channel", name);
+  }
+
+  /** The same for another thing that is named alike. */
+  public static String requireValid(String what, String name) {
     if (!VALID.matcher(name).matches()) {
       throw new IllegalArgumentException(
-          "channel name \""
+          what
+              + " name \""
               + name
               + "\" ("
               + name.getBytes(StandardCharsets.UTF_8).length
               + " bytes) is not valid: 1 to 48 characters, first a to z, then a to z, 0 to 9, '_', '.' or '-'."
-              + " PostgreSQL would fold or cut other names, and two channels could become one");
+              + " PostgreSQL would fold or cut other names, and two could become one");
     }
     return name;
   }
@@ -30,12 +36,5 @@ public final class ChannelNames {
   /** The PostgreSQL channel that carries the wake-ups of a channel. */
   public static String wakeUpChannel(String name) {
     return PREFIX + name;
-  }
-
-  /** The reverse of {@link #wakeUpChannel}. */
-  public static String fromWakeUpChannel(String wakeUpChannel) {
-    return wakeUpChannel.startsWith(PREFIX)
-        ? wakeUpChannel.substring(PREFIX.length())
-        : wakeUpChannel;
   }
 }

@@ -15,7 +15,7 @@ public final class Installation {
   private static final String ROLE = "SELECT current_setting('role')";
   private static final String RESTORE_ROLE = "SELECT set_config('role', ?, false)";
   private static final String INSTALL_CHANNEL =
-      "SELECT pgonce.install_channel(?, ?, ?, ARRAY[?]::text[])";
+      "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?)";
 
   private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?)";
 
@@ -46,7 +46,11 @@ public final class Installation {
       statement.setString(1, channel.name());
       statement.setString(2, channel.mode().name());
       statement.setString(3, channel.feed().description());
-      statement.setString(4, Installed.DEFAULT_SUBSCRIPTION);
+      var options = channel.options();
+      statement.setString(4, SubscriptionFilters.toJson(options));
+      statement.setLong(5, options.keyMemory().toMillis());
+      statement.setString(6, options.order().name());
+      statement.setInt(7, options.maxDepth());
       statement.execute();
     }
     channel.feed().install(transaction, channel);

@@ -1,9 +1,12 @@
 package org.pgonce.internal.store;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 
@@ -15,6 +18,7 @@ import org.pgonce.Channel;
  * @param subscription the id of its subscription, 0 if there is none
  * @param differences from the definition in code, one line each, that installing again would not
  *     mend
+ * @param outdated differences that installing again does mend
  * @param epoch what tells this installation from an earlier one of the same database
  * @param encoding the database's, by PostgreSQL's name
  */
@@ -23,39 +27,48 @@ public record Installed(
     boolean channel,
     int subscription,
     List<String> differences,
+    List<String> outdated,
     String epoch,
     String encoding) {
 
-  /** The one subscription of a channel that names none. */
-  public static final String DEFAULT_SUBSCRIPTION = "default";
-
-  public static final Installed NOWHERE = new Installed(false, false, 0, List.of(), "", "");
-  private static final Installed NOT_THERE = new Installed(true, false, 0, List.of(), "", "");
+  public static final Installed NOWHERE =
+      new Installed(false, false, 0, List.of(), List.of(), "", "");
+  private static final Installed NOT_THERE =
+      new Installed(true, false, 0, List.of(), List.of(), "", "");
 
   private static final String INSTALLED =
-      "SELECT i.subscription, i.mode, i.feed, i.epoch, i.encoding FROM pgonce.installed(?, ?) AS i";
+      """
+      SELECT i.subscription, i.mode, i.feed, i.epoch, i.encoding, i.filter, i.key_memory_ms, i.key_order, i.max_depth
+        FROM pgonce.installed(?, ?) AS i
+      """;
 
-  public static Installed lookUp(Connection connection, Channel<?> channel) throws SQLException {
+  public static Installed lookUp(Connection connection, Channel<?> channel, String subscription)
+      throws SQLException {
     if (!Schema.exists(connection)) {
       return NOWHERE;
     }
     try (var statement = connection.prepareStatement(INSTALLED)) {
       statement.setString(1, channel.name());
-      statement.setString(2, DEFAULT_SUBSCRIPTION);
+      statement.setString(2, subscription);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return NOT_THERE;
         }
         var differences = new ArrayList<String>();
+        var outdated = new ArrayList<String>();
         var mode = channel.mode().name();
         var feed = channel.feed().description();
         addDifference(differences, channel, "mode", row.getString(2), mode);
         addDifference(differences, channel, "feed", row.getString(3), feed);
+        if (row.getInt(1) != 0) {
+          addDifferences(outdated, channel, subscription, row);
+        }
         return new Installed(
             true,
             true,
             row.getInt(1),
             List.copyOf(differences),
+            List.copyOf(outdated),
             row.getString(4),
             row.getString(5));
       }
@@ -67,12 +80,30 @@ public record Installed(
     return encoding.equals("UTF8");
   }
 
+  private static void addDifferences(
+      List<String> differences, Channel<?> channel, String subscription, ResultSet row)
+      throws SQLException {
+    var options = channel.options();
+    var filter = SubscriptionFilters.fromJson(row.getString(6));
+    addDifference(
+        differences,
+        channel,
+        "filter of subscription " + subscription,
+        filter,
+        options.subscriptions().getOrDefault(subscription, Map.of()));
+    addDifference(
+        differences, channel, "key memory", Duration.ofMillis(row.getLong(7)), options.keyMemory());
+    addDifference(
+        differences, channel, "order", String.valueOf(row.getString(8)), options.order().name());
+    addDifference(differences, channel, "maximum depth", row.getInt(9), options.maxDepth());
+  }
+
   private static void addDifference(
       List<String> differences,
       Channel<?> channel,
       String what,
-      @Nullable String installed,
-      String defined) {
+      @Nullable Object installed,
+      Object defined) {
     if (!defined.equals(installed)) {
       differences.add(
           "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
@@ -81,7 +112,7 @@ public record Installed(
   }
 
   /** What keeps a listener from starting, with what to do; empty if nothing does. */
-  public List<String> problems(Channel<?> defined) {
+  public List<String> problems(Channel<?> defined, String named) {
     if (!schema) {
       return List.of("schema pgonce is missing: call PgOnce.install, or run the files of sql/");
     }
@@ -94,8 +125,10 @@ public record Installed(
     if (differences.isEmpty() && subscription == 0) {
       return List.of(
           "channel %s has no subscription \"%s\": install it again"
-              .formatted(defined.name(), DEFAULT_SUBSCRIPTION));
+              .formatted(defined.name(), named));
     }
-    return differences;
+    var problems = new ArrayList<>(differences);
+    problems.addAll(outdated);
+    return problems;
   }
 }

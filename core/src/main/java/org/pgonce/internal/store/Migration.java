@@ -1,6 +1,7 @@
 package org.pgonce.internal.store;
 
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 
 /** Migrations as SQL to read, and to paste into a migration tool. */
 public final class Migration {
@@ -14,12 +15,34 @@ public final class Migration {
 
   /** The same without what feeds it. */
   public static String channelOnly(Channel<?> channel) {
-    return "SELECT pgonce.install_channel('%s', '%s', '%s', '{%s}');\n"
+    var options = channel.options();
+    return "SELECT pgonce.install_channel('%s', '%s', '%s', '%s'%s);\n"
         .formatted(
             channel.name(),
             channel.mode(),
-            channel.feed().description().replace("'", "''"),
-            Installed.DEFAULT_SUBSCRIPTION);
+            quoted(channel.feed().description()),
+            quoted(SubscriptionFilters.toJson(options)),
+            settings(options));
+  }
+
+  /** What is not as the function has it by default. */
+  private static String settings(ChannelOptions options) {
+    var none = ChannelOptions.DEFAULT;
+    var settings = new StringBuilder();
+    if (!options.keyMemory().equals(none.keyMemory())) {
+      settings.append(", key_memory => '%d ms'".formatted(options.keyMemory().toMillis()));
+    }
+    if (options.order() != none.order()) {
+      settings.append(", key_order => '%s'".formatted(options.order()));
+    }
+    if (options.maxDepth() != none.maxDepth()) {
+      settings.append(", max_depth => %d".formatted(options.maxDepth()));
+    }
+    return settings.toString();
+  }
+
+  private static String quoted(String text) {
+    return text.replace("'", "''");
   }
 
   /** What removes a channel that nothing feeds any more, with everything that waits in it. */
@@ -27,12 +50,17 @@ public final class Migration {
     return "SELECT pgonce.drop_channel('" + channel.name() + "');\n";
   }
 
-  /** What brings an installed channel, whose mode or feed is another, to the definition. */
+  /**
+   * What brings an installed channel, whose mode, feed or options are others, to the definition.
+   */
   static String from(Channel<?> channel, String difference) {
     var first =
-        difference.equals("mode")
-            ? "SELECT pgonce.change_mode('%s', '%s');\n".formatted(channel.name(), channel.mode())
-            : "-- with everything that waits in it:\n" + dropOf(channel);
+        switch (difference) {
+          case "mode" ->
+              "SELECT pgonce.change_mode('%s', '%s');\n".formatted(channel.name(), channel.mode());
+          case "feed" -> "-- with everything that waits in it:\n" + dropOf(channel);
+          default -> "";
+        };
     return first + of(channel);
   }
 }

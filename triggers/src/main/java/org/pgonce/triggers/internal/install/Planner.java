@@ -30,12 +30,16 @@ public final class Planner {
   }
 
   public Plan plan() throws SQLException {
-    var installed = Installed.lookUp(connection, channel);
+    var subscriptions = new ArrayList<Installed>();
+    for (var name : channel.options().names()) {
+      subscriptions.add(Installed.lookUp(connection, channel, name));
+    }
+    var installed = subscriptions.get(0);
     var state = State.of(connection, capture);
     var obstacles = new ArrayList<>(installed.differences());
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
     var table = state.table();
-    planChannel(installed);
+    planChannel(subscriptions);
     planFunction(state);
     if (table != null) {
       if (installed.schema() && !changes.isEmpty()) {
@@ -46,14 +50,17 @@ public final class Planner {
     return new Plan(changes, obstacles, Suitability.warnings(table));
   }
 
-  private void planChannel(Installed installed) {
+  private void planChannel(List<Installed> subscriptions) {
+    var installed = subscriptions.get(0);
     if (!installed.schema()) {
       add("create schema pgonce", List.of());
     }
+    var wanted = Migration.channelOnly(channel).lines().toList();
     if (!installed.channel()) {
-      add(
-          "create channel",
-          LineDiff.between(List.of(), Migration.channelOnly(channel).lines().toList()));
+      add("create channel", LineDiff.between(List.of(), wanted));
+    } else if (subscriptions.stream()
+        .anyMatch(one -> one.subscription() == 0 || !one.outdated().isEmpty())) {
+      add("change channel", LineDiff.between(List.of(), wanted));
     }
   }
 

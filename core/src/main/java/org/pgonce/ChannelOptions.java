@@ -1,0 +1,120 @@
+package org.pgonce;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.pgonce.internal.store.ChannelNames;
+
+/**
+ * What a channel is installed with beside its name, mode and feed. Immutable; the {@code with…}
+ * methods return changed copies. {@link PgOnce#install} brings what has changed into the database;
+ * a listener whose definition differs from what is installed refuses to start.
+ *
+ * @param subscriptions the named handlers of the channel, each of which handles each notification
+ *     once, alone in success, retry and dead letter; and for each the context that it is for:
+ *     notifications whose context (see {@link WriterContext}) holds all these entries, or all
+ *     notifications where there are none. At least one name, as {@link Channel#name()} allows. A
+ *     subscription gets what is published from its installation on. Default {@code default}, for
+ *     everything
+ * @param keyMemory how long a delivery key is remembered after its notification is done by all
+ *     subscriptions: publishing it again within that time adds nothing. 0 to 3,650 days, in whole
+ *     milliseconds; default 0, which is until it is done
+ * @param order default {@link KeyOrder#NONE}
+ * @param maxDepth how often a notification may be published by the handler of one that was itself
+ *     published by a handler, and so on: what is deeper becomes a dead letter at once. 1 to 10,000,
+ *     default 100
+ */
+public record ChannelOptions(
+    Map<String, Map<String, String>> subscriptions,
+    Duration keyMemory,
+    KeyOrder order,
+    int maxDepth) {
+
+  private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
+
+  /** The one subscription of a channel that names none. */
+  public static final String DEFAULT_SUBSCRIPTION = "default";
+
+  public static final ChannelOptions DEFAULT =
+      new ChannelOptions(Map.of(DEFAULT_SUBSCRIPTION, Map.of()), Duration.ZERO, KeyOrder.NONE, 100);
+
+  public ChannelOptions {
+    var checked = new LinkedHashMap<String, Map<String, String>>();
+    subscriptions.forEach(
+        (name, filter) ->
+            checked.put(
+                ChannelNames.requireValid("subscription", name),
+                Map.copyOf(Objects.requireNonNull(filter, "filter"))));
+    if (checked.isEmpty()) {
+      throw new IllegalArgumentException("a channel without a subscription would keep nothing");
+    }
+    subscriptions = Collections.unmodifiableMap(checked);
+    Objects.requireNonNull(keyMemory, "keyMemory");
+    if (keyMemory.isNegative() || keyMemory.compareTo(LONGEST_MEMORY) > 0) {
+      throw new IllegalArgumentException(
+          "keyMemory " + keyMemory + " is not between 0 and 3,650 days");
+    }
+    keyMemory = Duration.ofMillis(keyMemory.toMillis());
+    Objects.requireNonNull(order, "order");
+    if (maxDepth < 1 || maxDepth > 10_000) {
+      throw new IllegalArgumentException("maxDepth " + maxDepth + " is not between 1 and 10,000");
+    }
+  }
+
+  /** Subscriptions by these names, for everything, instead of those that it has. */
+  public ChannelOptions withSubscriptions(String... names) {
+    var all = new LinkedHashMap<String, Map<String, String>>();
+    for (var name : names) {
+      all.put(name, Map.of());
+    }
+    return withSubscriptions(all);
+  }
+
+  /** These subscriptions instead of those that it has. */
+  public ChannelOptions withSubscriptions(Map<String, Map<String, String>> subscriptions) {
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+  }
+
+  /** One more subscription, for what is written in a context with all these entries. */
+  public ChannelOptions withSubscription(String name, Map<String, String> filter) {
+    var all = new LinkedHashMap<>(subscriptions);
+    all.put(name, filter);
+    return withSubscriptions(all);
+  }
+
+  public ChannelOptions withKeyMemory(Duration keyMemory) {
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+  }
+
+  public ChannelOptions withOrder(KeyOrder order) {
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+  }
+
+  public ChannelOptions withMaxDepth(int maxDepth) {
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+  }
+
+  /** The names of the subscriptions. */
+  public Set<String> names() {
+    return subscriptions.keySet();
+  }
+
+  /**
+   * Returns these options.
+   *
+   * @throws IllegalArgumentException if a channel of this mode cannot have them
+   */
+  public ChannelOptions requireFitFor(Mode mode) {
+    var asBroadcast = DEFAULT.withSubscriptions(names().toArray(String[]::new));
+    if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
+      throw new IllegalArgumentException(
+          "a BROADCAST stores nothing, so it has no filter, key memory, order or depth: "
+              + this
+              + "; take another mode, or leave them at their defaults");
+    }
+    return this;
+  }
+}

@@ -1,0 +1,19 @@
+package org.pgonce;
+
+/**
+ * Whether notifications of one order key wait for one another. Within a subscription, one that was
+ * stored later is not handled before an earlier one of its key has ended; other keys, and what has
+ * no order key, flow on. Earlier is who has the lower id. Ids are given when a row is stored, so
+ * transactions that write the same key at the same time have an order only where they wait for one
+ * another, as those do that change the same row.
+ */
+public enum KeyOrder {
+  /** They do not wait; order keys are not stored. The default. */
+  NONE,
+
+  /** A dead letter blocks those behind it until it is redriven or discarded. */
+  DEAD_LETTER_BLOCKS,
+
+  /** A dead letter has ended: those behind it go on, and it comes out of turn if it is redriven. */
+  DEAD_LETTER_PASSES
+}
