@@ -48,6 +48,58 @@ AS $$
   END
 $$;
 
+-- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
+-- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, unchanged and locked, to be buried.
+CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer)
+RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean)
+LANGUAGE plpgsql SECURITY DEFINER ROWS 1
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  until constant timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
+  next_id bigint;
+BEGIN
+  IF due THEN
+    SELECT s.* INTO claimed FROM pgonce.scheduled s
+     WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
+     ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    spent := claimed.attempts >= max_attempts;
+    IF NOT spent THEN
+      UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token
+       WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
+    END IF;
+  ELSE
+    SELECT n.id INTO next_id FROM pgonce.notification n WHERE n.subscription_id = subscription ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    spent := false;
+    WITH taken AS (
+      DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
+    )
+    INSERT INTO pgonce.scheduled
+      (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, depth, token)
+    SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.depth, new_token FROM taken t
+    RETURNING * INTO claimed;
+  END IF;
+  age_us := 1000000 * extract(epoch FROM clock_timestamp() - claimed.created_at);
+  RETURN NEXT;
+END
+$$;
+
+-- Prolongs leases; returns the ids of those that are still held. Another's claim that waits for a row gets it only when its lease is over.
+CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+AS $$
+  UPDATE pgonce.scheduled s SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond'
+    FROM unnest(ids, tokens) AS h (id, token)
+   WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
+  RETURNING s.id
+$$;
+
 -- Takes a row out of where it waits, unless somebody has counted an attempt or leased it since: a failure may be recorded after its claim was
 -- lost, and whoever took the row in between has the say. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
 CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer, expected_token uuid)
@@ -84,7 +136,14 @@ BEGIN
   SELECT t.subscription_id, t.id, clock_timestamp() + delay_ms * interval '1 millisecond', schedule.attempts, t.created_at,
          coalesce(error, t.last_error), t.payload, t.delivery_key, t.order_key, t.context, t.depth, schedule.token
     FROM pgonce.take_out(subscription, schedule.id, expected_attempts, expected_token) t;
-  RETURN FOUND;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF delay_ms <= 0 THEN -- given back: who gave it has no use for it, so another should hear of it
+    PERFORM pgonce.wake_up(c.name, 'due')
+      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  END IF;
+  RETURN true;
 END
 $$;
 

@@ -69,6 +69,14 @@ BEGIN
         channel_name, waiting USING ERRCODE = 'PO003';
     END IF;
   END IF;
+  -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
+  SELECT t.subscription_id, t.id, t.attempts, t.created_at, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed',
+         t.payload, t.delivery_key, t.order_key, t.context, t.depth
+    FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+    JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
+   CROSS JOIN LATERAL pgonce.take_out(d.subscription_id, d.id, d.attempts, d.token) t
+   WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
   UPDATE pgonce.channel c SET mode = new_mode WHERE c.name = channel_name;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';

@@ -1,5 +1,6 @@
 package org.pgonce;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -8,6 +9,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -110,6 +113,11 @@ final class Stage implements AutoCloseable {
 
   void awaitNothingWaits() {
     awaitSoon(() -> waiting() == 0);
+  }
+
+  /** Waits until it has happened. */
+  static void awaitSoon(CountDownLatch happened) throws InterruptedException {
+    assertThat(happened.await(SOON.toSeconds(), TimeUnit.SECONDS)).as("it happened").isTrue();
   }
 
   /** Waits for the condition; where it does not come, the output says how everything stands. */

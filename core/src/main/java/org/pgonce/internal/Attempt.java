@@ -42,7 +42,7 @@ final class Attempt implements Places.CutOff {
     var begun = System.nanoTime();
     try {
       try {
-        delivery.run(claim, guarded);
+        delivery.run(claim, guarded::connection);
       } finally {
         // What the handler left: a virtual thread that is interrupted would close its socket at the
         // next statement (JDK 21 and later), and settling needs it.
@@ -61,7 +61,14 @@ final class Attempt implements Places.CutOff {
   /** The row goes back uncounted. */
   @Override
   public void released() {
-    sessions.release(connection, claim.holder());
+    var holder = claim.holder();
+    sessions.release(
+        connection,
+        transaction -> {
+          if (holder != null) {
+            holder.end(transaction);
+          }
+        });
   }
 
   /**

@@ -1,18 +1,14 @@
 package org.pgonce.internal;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Delivery;
-import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Places;
-import org.pgonce.internal.deliver.PoolSettings.Taken;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.Settlement;
@@ -27,10 +23,6 @@ final class Drain<T> {
 
   private static final Logger LOG = LoggerFactory.getLogger(Drain.class);
 
-  // Bound on one claim: a few index look-ups. Longer than that, the network or the server is gone
-  // and nobody has said so.
-  private static final Duration CLAIM_TIMEOUT = Duration.ofSeconds(30);
-
   // While handlers run, how often somebody looks whether a row may lie behind theirs that no worker
   // has looked for. A handler that ends tells so itself. It goes on for a while after the last
   // claim: to begin it costs more than to let it run.
@@ -40,9 +32,7 @@ final class Drain<T> {
   private final Subscribed<T> subscribed;
   private final int subscription;
   private final Context context;
-  private final Delivery<T> delivery;
-  private final Settlement settlement;
-  private final Sessions sessions;
+  private final Stint stint;
   private final Pace pace = new Pace();
   private final Places places;
 
@@ -66,10 +56,13 @@ final class Drain<T> {
     this.subscribed = subscribed;
     this.subscription = subscribed.installed().subscription();
     this.context = context;
-    this.sessions = sessions;
-    this.delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
-    this.settlement =
+    var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
+    var settlement =
         new Settlement(subscribed, context.transactions(), context.observer(), scan::within);
+    this.stint =
+        subscribed.channel().mode() == Mode.EXACTLY_ONCE
+            ? new HeldStint(subscribed, context, sessions, delivery, settlement)
+            : new LeasedStint(subscribed, context, sessions, delivery, settlement);
     this.places = new Places(subscribed, context.threads(), () -> wake(false));
   }
 
@@ -157,64 +150,14 @@ final class Drain<T> {
   }
 
   private void work(Slot slot) {
-    try (var connection = context.dataSource().getConnection()) {
-      var fit = false;
-      try {
-        var taken = context.pool().take(connection, longestCall());
-        do {
-          fit = false;
-          fit = next(connection, taken, slot);
-        } while (fit && slot.mayGoOn());
-        if (fit) {
-          taken.restore();
-        }
-      } finally {
-        if (!fit) {
-          LostConnection.giveBack(connection);
-        }
-      }
+    try {
+      stint.work(slot);
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       trouble(e);
     } finally {
       slot.leave();
     }
-  }
-
-  /** Later than the deadlines of claim and handler: those know what they cut off. */
-  private Duration longestCall() {
-    return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
-  }
-
-  /** Claims and handles one notification; false if the connection must not be used any more. */
-  private boolean next(Connection connection, Taken taken, Slot slot) throws SQLException {
-    var scheduled = slot.looks();
-    var claim =
-        sessions
-            .within(
-                CLAIM_TIMEOUT,
-                connection,
-                same ->
-                    Optional.ofNullable(
-                        ClaimStatement.claim(
-                            same,
-                            taken,
-                            subscription,
-                            scheduled,
-                            subscribed.options().handlerTimeout())))
-            .orElse(null);
-    slot.found(claim);
-    if (claim != null) {
-      var attempt = new Attempt(claim, connection, settlement, sessions);
-      if (slot.place.begin(attempt)) {
-        var outcome = attempt.run(delivery, slot.place);
-        slot.ended(claim, outcome.more());
-        return outcome.fit();
-      }
-    }
-    // Nothing was claimed, or it goes back at once: the listener stops.
-    connection.rollback();
-    return true;
   }
 
   /** The database, not a notification, is in trouble: rest, then look again. */
@@ -239,7 +182,7 @@ final class Drain<T> {
   }
 
   /** One worker and what it has looked for. */
-  private final class Slot {
+  private final class Slot implements Stint.Turns {
 
     private final Places.Place place;
     private boolean looking = true;
@@ -253,8 +196,13 @@ final class Drain<T> {
       this.more = behind;
     }
 
-    /** A claim begins; returns whether it is for a scheduled row. */
-    boolean looks() {
+    @Override
+    public Places.Place place() {
+      return place;
+    }
+
+    @Override
+    public boolean looks() {
       lock.lock();
       try {
         if (!looking) {
@@ -274,7 +222,8 @@ final class Drain<T> {
       }
     }
 
-    void found(@Nullable Claim claim) {
+    @Override
+    public void found(@Nullable Claim claim) {
       lock.lock();
       try {
         stopLooking();
@@ -304,11 +253,8 @@ final class Drain<T> {
       }
     }
 
-    /** An attempt has ended. */
-    void ended(Claim claim, boolean mayBeMore) {
-      if (claim.scheduled()) {
-        return; // says nothing of new rows
-      }
+    @Override
+    public void ended(boolean mayBeMore) {
       lock.lock();
       try {
         more = mayBeMore;
@@ -318,8 +264,8 @@ final class Drain<T> {
       }
     }
 
-    /** Whether there may be something that no claim has looked for yet. */
-    boolean mayGoOn() {
+    @Override
+    public boolean mayGoOn() {
       lock.lock();
       try {
         return !places.isStopping() && (more || due || wokenMeanwhile);

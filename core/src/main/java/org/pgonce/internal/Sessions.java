@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.ClaimHolder;
 import org.pgonce.internal.deliver.Deadline;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
@@ -37,7 +37,7 @@ final class Sessions {
   private final Queue<Released> released = new ConcurrentLinkedQueue<>();
   private final Set<Bounded> bounded = ConcurrentHashMap.newKeySet();
 
-  private record Released(Connection connection, ClaimHolder holder) {}
+  private record Released(@Nullable Connection connection, Transactions.Change lastWord) {}
 
   /** Work within a bound. Not a record: each is only equal to itself. */
   private static final class Bounded {
@@ -104,14 +104,19 @@ final class Sessions {
     }
   }
 
-  /** Closes the socket of a handler that is cut off; {@link #endReleased} ends its session. */
-  void release(Connection connection, ClaimHolder holder) {
+  /** Closes the socket of a handler that is cut off; {@link #endReleased} tells the database. */
+  void release(Connection connection, Transactions.Change lastWord) {
     LostConnection.abandon(connection);
-    released.add(new Released(connection, holder));
+    released.add(new Released(connection, lastWord));
+  }
+
+  /** The same where its connection is seen to. */
+  void release(Transactions.Change lastWord) {
+    released.add(new Released(null, lastWord));
   }
 
   /**
-   * Ends what was released. Waits for the database.
+   * Says the last word of what was released. Waits for the database.
    *
    * @param end by System.nanoTime(): after that they are left to the server
    */
@@ -123,7 +128,9 @@ final class Sessions {
     if (sessions.isEmpty()) {
       return;
     }
-    var lastResort = takeBackLater(sessions.stream().map(Released::connection).toList());
+    var lastResort =
+        takeBackLater(
+            sessions.stream().map(Released::connection).flatMap(Stream::ofNullable).toList());
     try {
       transactions.make(
           transaction -> {
@@ -131,13 +138,13 @@ final class Sessions {
               throw new SQLException("the database did not answer in time");
             }
             for (var session : sessions) {
-              session.holder().end(transaction);
+              session.lastWord().on(transaction);
             }
           });
     } catch (SQLException e) {
       LOG.warn(
-          "pgonce: {} sessions of handlers that were cut off could not be ended ({}); their rows stay"
-              + " locked until the server notices that their connections are closed",
+          "pgonce: the database could not be told of {} handlers that were cut off ({}); their rows stay"
+              + " locked until the server notices that their connections are closed, or leased until their lease is over",
           sessions.size(),
           Failures.inWords(e));
     } finally {

@@ -6,7 +6,7 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A notification that the current transaction holds.
+ * A notification that the current transaction holds, or a lease.
  *
  * @param subscription the subscription whose row it is
  * @param scheduled whether it waits among the scheduled rows
@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param createdUs when it was stored, microseconds since 1970
  * @param ageUs how long ago that was at the claim, both by the database's clock
  * @param origin where it comes from
- * @param holder the session that holds it
+ * @param suspect whether an earlier claim of it ended without a word, as one does whose process
+ *     dies
+ * @param holder the session that holds it; null where its lease does
  */
 public record Claim(
     int subscription,
@@ -27,7 +29,8 @@ public record Claim(
     long ageUs,
     Payload payload,
     Origin origin,
-    ClaimHolder holder) {
+    boolean suspect,
+    @Nullable ClaimHolder holder) {
 
   /** The id; the payload stays out of messages. */
   @Override

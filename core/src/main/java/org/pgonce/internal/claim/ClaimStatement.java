@@ -1,6 +1,7 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -22,7 +23,7 @@ public final class ClaimStatement {
   private static final String DUE =
       statement(
           """
-          SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.context, s.depth
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.context, s.depth, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
              AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
@@ -31,15 +32,28 @@ public final class ClaimStatement {
   private static final String NEW =
       statement(
           """
-          SELECT n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.context, n.depth
+          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.context, n.depth, NULL::pg_catalog.uuid AS token, n.xmax AS held
             FROM pgonce.notification AS n
            WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
            ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED
           """);
 
+  private static final String LEASED =
+      statement(
+          """
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.context, s.depth, s.token, s.xmax AS held
+            FROM pgonce.scheduled AS s
+           WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
+             AND s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
+             FOR UPDATE SKIP LOCKED
+          """);
+
   /**
-   * Times are passed as microseconds since 1970, which every driver reads the same. (A double holds
-   * them to the microsecond until 2106.)
+   * held is who locked the row before: nobody, or someone whose transaction did not commit. By the
+   * two settings, what the handler publishes tells whence it comes.
+   *
+   * <p>Times are passed as microseconds since 1970, which every driver reads the same. (A double
+   * holds them to the microsecond until 2106.)
    */
   private static String statement(String locked) {
     return """
@@ -52,8 +66,8 @@ public final class ClaimStatement {
            pg_catalog.octet_length(c.payload::pg_catalog.text),
            %s,
            %s,
-           c.delivery_key, c.context, c.depth,
-           -- What its handler publishes tells by these whence it comes.
+           c.delivery_key, c.context, c.depth, c.token,
+           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id,
            pg_catalog.set_config('pgonce.depth',
              (COALESCE(c.depth, 0) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
            CASE WHEN c.context IS NOT NULL THEN pg_catalog.set_config('pgonce.context', c.context::pg_catalog.text, true) END
@@ -63,6 +77,12 @@ public final class ClaimStatement {
   }
 
   private ClaimStatement() {}
+
+  /** Sets the parameters behind those of every claim. */
+  @FunctionalInterface
+  private interface Parameters {
+    void set(PreparedStatement statement) throws SQLException;
+  }
 
   /**
    * Claims one row, in a transaction that it begins.
@@ -78,17 +98,59 @@ public final class ClaimStatement {
       boolean due,
       Duration handlerTimeout)
       throws SQLException {
+    return claim(
+        connection,
+        taken,
+        due ? DUE : NEW,
+        due,
+        handlerTimeout,
+        statement -> statement.setInt(3, subscription));
+  }
+
+  /**
+   * The same for a row that was leased with the token.
+   *
+   * @return null if it is not there with the token, or somebody holds it
+   */
+  public static @Nullable Claim claimLeased(
+      Connection connection,
+      PoolSettings.Taken taken,
+      Claim before,
+      String token,
+      Duration handlerTimeout)
+      throws SQLException {
+    return claim(
+        connection,
+        taken,
+        LEASED,
+        true,
+        handlerTimeout,
+        statement -> {
+          statement.setInt(3, before.subscription());
+          statement.setLong(4, before.id());
+          statement.setString(5, token);
+        });
+  }
+
+  private static @Nullable Claim claim(
+      Connection connection,
+      PoolSettings.Taken taken,
+      String sql,
+      boolean scheduled,
+      Duration handlerTimeout,
+      Parameters parameters)
+      throws SQLException {
     taken.begin();
-    try (var statement = connection.prepareStatement(due ? DUE : NEW)) {
+    try (var statement = connection.prepareStatement(sql)) {
       statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
       statement.setLong(2, ClaimHolder.idleBoundMs(handlerTimeout));
-      statement.setInt(3, subscription);
+      parameters.set(statement);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;
         }
         if (!taken.mustBeginAgain(row.getString(10))) {
-          return claim(connection, row, subscription, due);
+          return claimed(connection, row, scheduled);
         }
       }
     } catch (SQLException e) {
@@ -97,28 +159,31 @@ public final class ClaimStatement {
       }
     }
     connection.rollback();
-    return claim(connection, taken, subscription, due, handlerTimeout);
+    return claim(connection, taken, sql, scheduled, handlerTimeout, parameters);
   }
 
-  private static Claim claim(
-      Connection transaction, ResultSet row, int subscription, boolean scheduled)
+  private static Claim claimed(Connection transaction, ResultSet row, boolean scheduled)
       throws SQLException {
+    var subscription = row.getInt(16);
     var id = row.getLong(1);
     var createdUs = row.getLong(3);
     var ageUs = row.getLong(4);
     var payload = row.getString(5);
+    var token = row.getString(14);
     return new Claim(
         subscription,
         id,
         scheduled,
         row.getInt(2),
-        null,
+        token,
         createdUs,
         ageUs,
         payload == null
-            ? new Payload.Stored(transaction, subscription, id, scheduled, row.getInt(6))
+            ? new Payload.Stored(
+                work -> work.on(transaction), subscription, id, scheduled, row.getInt(6))
             : new Payload.Fetched(payload),
         new Origin(row.getString(11), row.getString(12), row.getInt(13)),
+        token != null || row.getBoolean(15),
         ClaimHolder.of(row, 7, createdUs + ageUs));
   }
 }

@@ -2,6 +2,7 @@ package org.pgonce.internal.claim;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.pgonce.internal.Transactions;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
@@ -41,8 +42,14 @@ public sealed interface Payload {
    *
    * @param bytes its length, as the database encodes it
    */
-  record Stored(Connection transaction, int subscription, long id, boolean scheduled, int bytes)
+  record Stored(Reading reading, int subscription, long id, boolean scheduled, int bytes)
       implements Payload {
+
+    /** In which transaction it is read: the claim's, or another where the claim has none. */
+    @FunctionalInterface
+    public interface Reading {
+      String run(Transactions.Work<String> work) throws SQLException;
+    }
 
     private static final String PART = "SELECT pgonce.payload_part(?, ?, ?, ?, ?)";
 
@@ -59,6 +66,10 @@ public sealed interface Payload {
                 + LONGEST
                 + " and was not fetched");
       }
+      return reading.run(this::text);
+    }
+
+    private String text(Connection transaction) throws SQLException {
       var text = new StringBuilder(bytes);
       try (var statement = transaction.prepareStatement(PART)) {
         statement.setInt(1, subscription);

@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.Context;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
@@ -92,7 +93,12 @@ public final class BroadcastReceiver<T> {
   private boolean handle(Message message, Places.Place place) {
     var begun = System.nanoTime();
     var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
-    try (var transaction = new OwnTransaction(context, longestCall)) {
+    try (var transaction =
+        new OwnTransaction(
+            context,
+            longestCall,
+            "broadcast " + message.id() + " of channel " + subscribed.label(),
+            Origin.PLAIN)) {
       if (!place.begin(new End(transaction))) {
         waiting.clear(); // The listener stops.
         return false;

@@ -19,15 +19,15 @@ public final class Delivery<T> {
   }
 
   /**
-   * Runs the handler on the guarded connection.
+   * Runs the handler on a guarded connection, which it may never ask for.
    *
    * @throws UnreadablePayloadException if there is nothing to run it with
    * @throws Exception whatever the handler throws
    */
-  public void run(Claim claim, GuardedConnection guarded) throws Exception {
+  public void run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
     var payload = codec.decode(claim.payload().text(), subscribed.channel().payloadType());
     var notification =
         subscribed.notification(claim.id(), claim.attempt(), claim.createdAt(), payload);
-    subscribed.handler().handle(notification, new HandlerTx(guarded::connection, publisher));
+    subscribed.handler().handle(notification, new HandlerTx(connection, publisher));
   }
 }

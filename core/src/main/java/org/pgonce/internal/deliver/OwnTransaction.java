@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,13 +17,21 @@ import org.slf4j.LoggerFactory;
  * the handler. {@link #connection} is for any thread of the handler, {@link #cutOff} for whoever
  * cuts it off.
  */
-final class OwnTransaction implements AutoCloseable {
+public final class OwnTransaction implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(OwnTransaction.class);
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
+  private static final String SETTINGS =
+      """
+      SELECT pg_catalog.set_config('pgonce.depth', ?, true),
+             CASE WHEN ?::pg_catalog.text IS NOT NULL THEN pg_catalog.set_config('pgonce.context', ?, true) END
+      """;
+
   private final Context context;
   private final Duration longestCall;
+  private final Object notification;
+  private final Origin origin;
   private final ReentrantLock beginning = new ReentrantLock();
   private PoolSettings.@Nullable Taken taken;
   private volatile @Nullable GuardedConnection guarded;
@@ -33,10 +43,14 @@ final class OwnTransaction implements AutoCloseable {
 
   /**
    * @param longestCall the most that the driver waits for one answer of the server
+   * @param notification says in messages which notification is handled, by its toString()
+   * @param origin where that comes from
    */
-  OwnTransaction(Context context, Duration longestCall) {
+  public OwnTransaction(Context context, Duration longestCall, Object notification, Origin origin) {
     this.context = context;
     this.longestCall = longestCall;
+    this.notification = notification;
+    this.origin = origin;
   }
 
   /**
@@ -44,7 +58,7 @@ final class OwnTransaction implements AutoCloseable {
    *
    * @throws SQLException if the handler has ended or been cut off
    */
-  Connection connection() throws SQLException {
+  public Connection connection() throws SQLException {
     beginning.lock();
     try {
       var open = guarded;
@@ -67,7 +81,18 @@ final class OwnTransaction implements AutoCloseable {
     }
     taken = context.pool().take(begun, longestCall);
     taken.begin();
-    return GuardedConnection.over(begun);
+    tellWhence(begun);
+    return GuardedConnection.over(begun, notification, GuardedConnection.DEFAULT_PATIENCE);
+  }
+
+  /** What the handler publishes tells by these settings whence it comes. */
+  private void tellWhence(Connection begun) throws SQLException {
+    try (var statement = begun.prepareStatement(SETTINGS)) {
+      statement.setString(1, String.valueOf(origin.depth() + 1));
+      statement.setString(2, origin.context());
+      statement.setString(3, origin.context());
+      statement.execute();
+    }
   }
 
   /** From here on {@link #close} gives it back; false if nobody will. */
@@ -83,14 +108,35 @@ final class OwnTransaction implements AutoCloseable {
     }
   }
 
+  /** Commits what the handler did. */
   void commit() throws SQLException {
     requireNotOver();
-    var used = guarded;
-    if (used != null && connection != null) {
-      used.seal();
-      connection.commit();
-      restoreSession(used, connection);
+    if (guarded != null) {
+      var unused = commitWith(transaction -> true);
     }
+  }
+
+  /**
+   * Does the work and commits it together with what the handler did; in a transaction of its own
+   * where the handler used none.
+   */
+  public <R> R commitWith(Transactions.Work<R> work) throws SQLException {
+    requireNotOver();
+    var used = guarded;
+    var open = connection;
+    if (used == null || open == null) {
+      return context.transactions().run(work);
+    }
+    used.seal();
+    var result = work.on(open);
+    open.commit();
+    restoreSession(used, open);
+    return result;
+  }
+
+  /** Whether the handler has used it. */
+  public boolean isUsed() {
+    return guarded != null;
   }
 
   private static void restoreSession(GuardedConnection used, Connection connection) {
@@ -98,7 +144,7 @@ final class OwnTransaction implements AutoCloseable {
       used.restoreSession(null);
     } catch (SQLException e) {
       LOG.warn(
-          "pgonce: a broadcast's handler changed its session's settings, and they could not be set back ({}); the connection is closed",
+          "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",
           Failures.inWords(e));
       LostConnection.abandon(connection);
     }
@@ -109,8 +155,10 @@ final class OwnTransaction implements AutoCloseable {
     try {
       if (isOver) {
         throw new SQLException(
-            "the handler of a broadcast has no transaction any more: it has ended, or was cut off"
-                + " when its time was over or the listener stopped",
+            "the handler of "
+                + notification
+                + " has no transaction any more: it has ended, or was cut off when its time or its"
+                + " lease was over, or the listener stopped",
             CONNECTION_DOES_NOT_EXIST);
       }
     } finally {
@@ -119,7 +167,7 @@ final class OwnTransaction implements AutoCloseable {
   }
 
   /** Closes the connection under the handler's hands, and gives it none from now on. */
-  void cutOff() {
+  public void cutOff() {
     Connection open;
     lock.lock();
     try {

@@ -54,6 +54,11 @@ public final class Places {
 
     /** The listener stops. Must not wait. */
     void released();
+
+    /** Its lease went to another: nothing is left to settle. Must not wait. */
+    default void leaseLost() {
+      throw new IllegalStateException("held by a transaction and not by a lease");
+    }
   }
 
   /** Takes a place for a worker; null if there is none, or no more work is to begin. */
@@ -233,6 +238,26 @@ public final class Places {
       }
     }
 
+    /** The lease of what this handler handles is lost: cuts it off, unless it is done. */
+    public void loseLease(CutOff loser) {
+      Deadline lost;
+      lock.lock();
+      try {
+        lost = handler == loser ? deadline : null; // the place may be another's by now
+      } finally {
+        lock.unlock();
+      }
+      if (lost == null || !lost.cutOff()) {
+        return;
+      }
+      try {
+        loser.leaseLost();
+      } finally {
+        stick();
+        whenFree.run();
+      }
+    }
+
     /** If its thread is not back, and who knows when it will be, its place goes to another. */
     private void stick() {
       lock.lock();
@@ -245,7 +270,7 @@ public final class Places {
         stuck++;
         working--;
         LOG.error(
-            "pgonce: a handler of channel {} overran {} ms and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
+            "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
             subscribed.label(),
             bound.timeout().toMillis(),
             stuck,

@@ -6,5 +6,6 @@ package org.pgonce.internal.settle;
 public enum DeadLetterReason {
   ATTEMPTS_USED_UP,
   UNREADABLE,
-  REJECTED
+  REJECTED,
+  OUTCOME_UNKNOWN
 }

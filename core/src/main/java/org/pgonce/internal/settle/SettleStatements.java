@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 
 /** The statements that end a notification's way, or send it back. */
@@ -25,6 +26,15 @@ final class SettleStatements {
        WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
       RETURNING false
       """;
+  private static final String COMPLETE_LEASED =
+      """
+      DELETE FROM pgonce.scheduled AS s
+       WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
+         AND s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
+      RETURNING (SELECT b.id FROM pgonce.notification AS b
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) s.subscription_id
+                  ORDER BY b.id LIMIT 1) IS NOT NULL
+      """;
   private static final String NOT_THERE = "PO001";
   private static final String SCHEDULE =
       "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?)";
@@ -33,22 +43,28 @@ final class SettleStatements {
   private SettleStatements() {}
 
   /**
-   * Deletes the handled row, in the transaction of its handler.
+   * Deletes the handled row, in the transaction of its handler. A leased one must still have its
+   * token.
    *
    * @return whether another new row lies behind it
    * @throws SQLException with SQLState PO001 if the row is not there: never taken for success
    */
   static boolean complete(Connection transaction, Claim claim) throws SQLException {
-    try (var statement =
-        transaction.prepareStatement(claim.scheduled() ? COMPLETE_DUE : COMPLETE_NEW)) {
+    try (var statement = transaction.prepareStatement(completion(claim))) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
+      if (claim.token() != null) {
+        statement.setString(3, claim.token());
+      }
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           throw new SQLException(
               claim
-                  + " is no longer there: it was deleted while it was claimed, and its handler is"
-                  + " undone",
+                  + (claim.token() == null
+                      ? " is no longer there: it was deleted while it was claimed, and its handler is"
+                          + " undone"
+                      : " is no longer leased to this process: its lease was over before its handler"
+                          + " returned, and what that wrote through its transaction is undone"),
               NOT_THERE);
         }
         return row.getBoolean(1);
@@ -56,13 +72,45 @@ final class SettleStatements {
     }
   }
 
-  /** Schedules the next attempt; false if the row is not there with the claim's attempts. */
+  private static String completion(Claim claim) {
+    if (claim.token() != null) {
+      return COMPLETE_LEASED;
+    }
+    return claim.scheduled() ? COMPLETE_DUE : COMPLETE_NEW;
+  }
+
+  /** Schedules the next attempt; false if the row is not there as the claim had it. */
   static boolean retry(Connection transaction, Claim claim, Duration delay, String error)
+      throws SQLException {
+    return schedule(transaction, claim, claim.attempt(), null, delay, error);
+  }
+
+  /**
+   * Counts the next attempt before it begins; false if the row is not there as the claim has it.
+   */
+  static boolean countAhead(
+      Connection transaction, Claim claim, String token, Duration delay, String error)
+      throws SQLException {
+    return schedule(transaction, claim, claim.attempts() + 1, token, delay, error);
+  }
+
+  /** Gives a leased row back, its attempt uncounted; false if it is not leased any more. */
+  static boolean giveBack(Connection transaction, Claim claim) throws SQLException {
+    return schedule(transaction, claim, claim.attempts() - 1, null, Duration.ZERO, null);
+  }
+
+  private static boolean schedule(
+      Connection transaction,
+      Claim claim,
+      int attempts,
+      @Nullable String token,
+      Duration delay,
+      @Nullable String error)
       throws SQLException {
     try (var statement = transaction.prepareStatement(SCHEDULE)) {
       setRow(statement, claim);
-      statement.setInt(5, claim.attempt());
-      statement.setString(6, null);
+      statement.setInt(5, attempts);
+      statement.setString(6, token);
       statement.setLong(7, delay.toMillis());
       statement.setString(8, error);
       return isTrue(statement);
@@ -70,11 +118,12 @@ final class SettleStatements {
   }
 
   /** Makes it a dead letter; false if the row is not there with the claim's attempts. */
-  static boolean bury(Connection transaction, Claim claim, DeadLetterReason reason, String error)
+  static boolean bury(
+      Connection transaction, Claim claim, int attempts, DeadLetterReason reason, String error)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BURY)) {
       setRow(statement, claim);
-      statement.setInt(5, claim.attempt());
+      statement.setInt(5, attempts);
       statement.setString(6, reason.name());
       statement.setString(7, error);
       return isTrue(statement);

@@ -4,7 +4,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.UUID;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Mode;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.GuardedConnection;
@@ -26,6 +29,9 @@ public final class Settlement {
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
              pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
       """;
+
+  private static final String DIED =
+      "the process that ran it, or its session, ended without a word";
 
   // What cut one connection has cut others of the pool, which does not know yet.
   private static final int TRIES = 3;
@@ -74,6 +80,108 @@ public final class Settlement {
     transaction.commit();
     observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
     return new Outcome(restoreSession(guarded, claim), more);
+  }
+
+  /**
+   * The handler of a leased notification returned: deletes the row, in the handler's transaction.
+   * {@link #told} follows when that is committed.
+   *
+   * @return whether new rows wait
+   * @throws SQLException if the lease is lost: roll the transaction back then
+   */
+  public boolean acknowledge(Connection transaction, Claim claim) throws SQLException {
+    boundTheWait(transaction);
+    return SettleStatements.complete(transaction, claim);
+  }
+
+  /** A notification is handled, and that is committed. */
+  public void told(Claim claim, Duration inHandler) {
+    observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
+  }
+
+  /**
+   * Counts the next attempt of a suspect before it begins, with a token to claim it by, and due
+   * again as if it had failed: whoever dies now has counted. One whose attempts are used up becomes
+   * a dead letter instead. Commits.
+   *
+   * @return the token; null if there is nothing to claim
+   */
+  public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
+    var next = claim.attempts() + 1;
+    if (next > subscribed.options().maxAttempts()) {
+      buryDead(transaction, claim);
+      return null;
+    }
+    var token = UUID.randomUUID().toString();
+    var delay = subscribed.options().backoff().after(next);
+    var there = SettleStatements.countAhead(transaction, claim, token, delay, DIED);
+    transaction.commit();
+    nextAttemptIn.accept(delay);
+    if (!there) {
+      return null;
+    }
+    LOG.warn(
+        "pgonce: an earlier attempt of notification {} of channel {} ended without a word, as it does when its process dies; attempt {} is counted"
+            + " ahead",
+        claim.id(),
+        channel,
+        next);
+    return token;
+  }
+
+  /**
+   * The attempts were used up by a claim that ended without a word: makes it a dead letter.
+   * Commits.
+   */
+  public void buryDead(Connection transaction, Claim claim) throws SQLException {
+    var reason =
+        subscribed.channel().mode() == Mode.AT_MOST_ONCE
+            ? DeadLetterReason.OUTCOME_UNKNOWN
+            : DeadLetterReason.ATTEMPTS_USED_UP;
+    var there = SettleStatements.bury(transaction, claim, claim.attempts(), reason, DIED);
+    transaction.commit();
+    if (there) {
+      tellBuried(claim, claim.attempts(), new Verdict.Bury(reason, DIED));
+    }
+  }
+
+  /**
+   * Gives a leased notification back whose handler has not begun, its attempt uncounted, in a
+   * transaction of its own. If that fails, its lease ends by itself.
+   */
+  public void giveBack(Claim claim) {
+    try {
+      var unused =
+          transactions.run(
+              transaction -> {
+                boundTheWait(transaction);
+                return SettleStatements.giveBack(transaction, claim);
+              });
+    } catch (SQLException | RuntimeException e) {
+      LOG.warn(
+          "pgonce: notification {} of channel {}, which is leased and was not begun, could not be given back ({}); its lease ends by itself",
+          claim.id(),
+          channel,
+          Failures.inWords(e));
+      LOG.debug("pgonce: the failure in full", e);
+    }
+  }
+
+  /**
+   * The listener stops before the handler of a leased notification has returned: the statements
+   * that say so. Where it may run again it goes back uncounted.
+   */
+  public Transactions.Change release(Claim claim) {
+    return transaction -> {
+      if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
+        var failure =
+            new UnknownOutcomeException("the listener stopped before its handler returned");
+        var verdict = Verdict.on(failure, claim, subscribed);
+        tell(record(transaction, claim, verdict), claim, verdict, failure);
+      } else {
+        var unused = SettleStatements.giveBack(transaction, claim);
+      }
+    };
   }
 
   /**
@@ -161,7 +269,10 @@ public final class Settlement {
       return transactions.run(
           transaction -> {
             boundTheWait(transaction);
-            claim.holder().end(transaction);
+            var holder = claim.holder();
+            if (holder != null) {
+              holder.end(transaction);
+            }
             return record(transaction, claim, verdict);
           });
     } catch (SQLException e) {
@@ -180,7 +291,8 @@ public final class Settlement {
    */
   private boolean restoreSession(GuardedConnection guarded, Claim claim) {
     try {
-      guarded.restoreSession(claim.holder().idleTimeout());
+      var holder = claim.holder();
+      guarded.restoreSession(holder == null ? null : holder.idleTimeout());
       return true;
     } catch (SQLException e) {
       LOG.warn(
@@ -205,7 +317,7 @@ public final class Settlement {
       return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
     }
     var bury = (Verdict.Bury) verdict;
-    return SettleStatements.bury(transaction, claim, bury.reason(), bury.why());
+    return SettleStatements.bury(transaction, claim, claim.attempt(), bury.reason(), bury.why());
   }
 
   private void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
@@ -225,17 +337,21 @@ public final class Settlement {
       nextAttemptIn.accept(retry.delay());
       observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
     } else if (verdict instanceof Verdict.Bury bury) {
-      LOG.error(
-          "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
-              + " is mended",
-          claim.id(),
-          channel,
-          claim.attempt(),
-          bury.reason(),
-          bury.why());
-      observer.deadLettered(channel, claim.id(), claim.attempt(), bury.why());
+      tellBuried(claim, claim.attempt(), bury);
     }
     LOG.debug("pgonce: the failure in full", failure);
+  }
+
+  private void tellBuried(Claim claim, int attempt, Verdict.Bury bury) {
+    LOG.error(
+        "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
+            + " is mended",
+        claim.id(),
+        channel,
+        attempt,
+        bury.reason(),
+        bury.why());
+    observer.deadLettered(channel, claim.id(), attempt, bury.why());
   }
 
   /**

@@ -1,6 +1,7 @@
 package org.pgonce.internal.settle;
 
 import java.time.Duration;
+import org.pgonce.Mode;
 import org.pgonce.RejectedException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.Subscribed;
@@ -28,6 +29,13 @@ sealed interface Verdict {
     }
     if (failure instanceof RejectedException) {
       return new Bury(DeadLetterReason.REJECTED, why);
+    }
+    if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
+      return new Bury(
+          failure instanceof UnknownOutcomeException
+              ? DeadLetterReason.OUTCOME_UNKNOWN
+              : DeadLetterReason.ATTEMPTS_USED_UP,
+          why);
     }
     var options = subscribed.options();
     return claim.attempt() >= options.maxAttempts()

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.Threads;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
@@ -29,7 +30,7 @@ class OwnTransactionTest {
       var context =
           new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
       for (var round = 0; round < 20; round++) {
-        try (var cutOff = new OwnTransaction(context, LONGEST)) {
+        try (var cutOff = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
           cutOff.connection().createStatement().execute("select 1");
           cutOff.cutOff();
         }
@@ -47,7 +48,7 @@ class OwnTransactionTest {
         var threads = new Threads()) {
       var context =
           new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
-      try (var used = new OwnTransaction(context, LONGEST)) {
+      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         used.connection()
             .createStatement()
             .execute(
@@ -75,14 +76,14 @@ class OwnTransactionTest {
         var threads = new Threads()) {
       var context =
           new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
-      try (var unused = new OwnTransaction(context, LONGEST)) {
+      try (var unused = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)
             .isInstanceOf(SQLException.class)
             .hasMessageContaining("cut off");
         assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
       }
-      try (var used = new OwnTransaction(context, LONGEST)) {
+      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         used.connection().createStatement().execute("insert into effect values (1)");
         used.cutOff();
         assertThatThrownBy(used::commit).hasMessageContaining("cut off");

@@ -1,0 +1,117 @@
+package org.pgonce.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.PoolSettings.Taken;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.Settlement;
+
+/** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
+final class HeldStint implements Stint {
+
+  private final int subscription;
+  private final Duration handlerTimeout;
+  private final Context context;
+  private final Sessions sessions;
+  private final Delivery<?> delivery;
+  private final Settlement settlement;
+
+  HeldStint(
+      Subscribed<?> subscribed,
+      Context context,
+      Sessions sessions,
+      Delivery<?> delivery,
+      Settlement settlement) {
+    this.subscription = subscribed.installed().subscription();
+    this.handlerTimeout = subscribed.options().handlerTimeout();
+    this.context = context;
+    this.sessions = sessions;
+    this.delivery = delivery;
+    this.settlement = settlement;
+  }
+
+  @Override
+  public void work(Turns turns) throws SQLException {
+    try (var connection = context.dataSource().getConnection()) {
+      var fit = false;
+      try {
+        var taken = context.pool().take(connection, longestCall());
+        do {
+          fit = false;
+          fit = next(connection, taken, turns);
+        } while (fit && turns.mayGoOn());
+        if (fit) {
+          taken.restore();
+        }
+      } finally {
+        if (!fit) {
+          LostConnection.giveBack(connection);
+        }
+      }
+    }
+  }
+
+  /** Later than the deadlines of claim and handler: those know what they cut off. */
+  private Duration longestCall() {
+    return CLAIM_TIMEOUT.plus(handlerTimeout);
+  }
+
+  /** Claims and handles one notification; false if the connection must not be used any more. */
+  private boolean next(Connection connection, Taken taken, Turns turns) throws SQLException {
+    var due = turns.looks();
+    var claim =
+        bounded(
+            connection,
+            same -> ClaimStatement.claim(same, taken, subscription, due, handlerTimeout));
+    turns.found(claim);
+    var clear = claim == null || !claim.suspect() ? claim : suspected(connection, taken, claim);
+    if (clear != null) {
+      var attempt = new Attempt(clear, connection, settlement, sessions);
+      if (turns.place().begin(attempt)) {
+        var outcome = attempt.run(delivery, turns.place());
+        if (!clear.scheduled()) {
+          turns.ended(outcome.more()); // a scheduled one says nothing of new rows
+        }
+        return outcome.fit();
+      }
+    }
+    // Nothing was claimed, or it goes back at once: the listener stops.
+    connection.rollback();
+    return true;
+  }
+
+  /**
+   * An earlier claim of it ended without a word. It may be what killed its process, and would
+   * again: so this attempt is counted, and that is committed, before it begins.
+   *
+   * @return the claim of the counted attempt, in a transaction of its own; null if there is none
+   */
+  private @Nullable Claim suspected(Connection connection, Taken taken, Claim claim)
+      throws SQLException {
+    return bounded(
+        connection,
+        same -> {
+          var token = settlement.countAhead(same, claim);
+          return token == null
+              ? null
+              : ClaimStatement.claimLeased(same, taken, claim, token, handlerTimeout);
+        });
+  }
+
+  private interface Claiming {
+    @Nullable Claim on(Connection connection) throws SQLException;
+  }
+
+  private @Nullable Claim bounded(Connection connection, Claiming claiming) throws SQLException {
+    return sessions
+        .within(CLAIM_TIMEOUT, connection, same -> Optional.ofNullable(claiming.on(same)))
+        .orElse(null);
+  }
+}

@@ -1,0 +1,150 @@
+package org.pgonce.internal;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+import org.pgonce.Mode;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.OwnTransaction;
+import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.UnknownOutcomeException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One leased notification from its delivery to its settlement. */
+final class LeasedAttempt implements Places.CutOff {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LeasedAttempt.class);
+
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+  private final Claim claim;
+  private final Subscribed<?> subscribed;
+  private final OwnTransaction transaction;
+  private final Settlement settlement;
+  private final Sessions sessions;
+  private final Transactions transactions;
+
+  LeasedAttempt(
+      Claim claim,
+      Subscribed<?> subscribed,
+      OwnTransaction transaction,
+      Settlement settlement,
+      Sessions sessions,
+      Transactions transactions) {
+    this.claim = claim;
+    this.subscribed = subscribed;
+    this.transaction = transaction;
+    this.settlement = settlement;
+    this.sessions = sessions;
+    this.transactions = transactions;
+  }
+
+  /** Delivers and settles; returns whether new rows may wait. */
+  boolean run(Delivery<?> delivery, Places.Place place) {
+    var begun = System.nanoTime();
+    try {
+      try {
+        delivery.run(claim, transaction::connection);
+      } finally {
+        // What the handler left: settling must not meet it.
+        Thread.interrupted();
+      }
+      var inHandler = Duration.ofNanos(System.nanoTime() - begun);
+      var more = acknowledge(place);
+      settlement.told(claim, inHandler);
+      return more;
+    } catch (Throwable failure) {
+      // Whatever a handler throws, Errors included, fails its attempt and not its worker.
+      giveConnectionBack();
+      if (!place.isCutOff()) {
+        settlement.failLate(claim, failure);
+      }
+      return true;
+    } finally {
+      giveConnectionBack();
+    }
+  }
+
+  private boolean acknowledge(Places.Place place) throws Exception {
+    try {
+      return transaction.commitWith(own -> settlement.acknowledge(own, claim));
+    } catch (SQLException e) {
+      try {
+        if (!transaction.isUsed() && LostConnection.isLikely(e)) {
+          return acknowledgeAgain(place);
+        }
+        throw e;
+      } catch (SQLException unsettled) {
+        throw subscribed.channel().mode() == Mode.AT_MOST_ONCE
+            ? new UnknownOutcomeException(
+                "its handler returned, but that could not be recorded: "
+                    + Failures.inWords(unsettled),
+                unsettled)
+            : unsettled;
+      }
+    }
+  }
+
+  /**
+   * The connection ended with the acknowledgement, or before it. The lease still holds for a while,
+   * so the token tells: whoever deletes the row with it waits for the first try to end. Nothing of
+   * the handler's is in that transaction.
+   */
+  private boolean acknowledgeAgain(Places.Place place) throws SQLException, InterruptedException {
+    var end = System.nanoTime() + subscribed.options().lease().toNanos();
+    for (var pause = FIRST_PAUSE; ; pause = longer(pause)) {
+      try {
+        return transactions.run(own -> settlement.acknowledge(own, claim));
+      } catch (SQLException e) {
+        if (!LostConnection.isLikely(e) || place.isCutOff() || System.nanoTime() - end > 0) {
+          throw e;
+        }
+        LOG.debug("pgonce: the end of {} could not be recorded yet", claim, e);
+      }
+      Thread.sleep(pause.toMillis());
+    }
+  }
+
+  private static Duration longer(Duration pause) {
+    var twice = pause.multipliedBy(2);
+    return twice.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : twice;
+  }
+
+  private void giveConnectionBack() {
+    try {
+      transaction.close();
+    } catch (SQLException e) {
+      LOG.debug("pgonce: after {} its connection could not be given back as it came", claim, e);
+    }
+  }
+
+  /** What it did elsewhere may go on; what it did in its transaction is undone. */
+  @Override
+  public void overran(Duration timeout) {
+    transaction.cutOff();
+    var words = "the handler did not return within " + timeout.toMillis() + " ms";
+    settlement.failLate(
+        claim,
+        subscribed.channel().mode() == Mode.AT_MOST_ONCE
+            ? new UnknownOutcomeException(words)
+            : new TimeoutException(words));
+  }
+
+  @Override
+  public void leaseLost() {
+    transaction.cutOff();
+  }
+
+  @Override
+  public void released() {
+    transaction.cutOff();
+    sessions.release(settlement.release(claim));
+  }
+}

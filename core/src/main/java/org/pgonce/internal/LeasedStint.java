@@ -1,0 +1,137 @@
+package org.pgonce.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Mode;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.LeaseStatements;
+import org.pgonce.internal.claim.LeaseStatements.Leased;
+import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.OwnTransaction;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.Settlement;
+
+/**
+ * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins; the
+ * end is a transaction of its own, which the handler may share. In between no connection is held.
+ */
+final class LeasedStint implements Stint {
+
+  private final Subscribed<?> subscribed;
+  private final Context context;
+  private final Sessions sessions;
+  private final Delivery<?> delivery;
+  private final Settlement settlement;
+  private final Renewals renewals;
+  private final int maxAttempts;
+
+  LeasedStint(
+      Subscribed<?> subscribed,
+      Context context,
+      Sessions sessions,
+      Delivery<?> delivery,
+      Settlement settlement) {
+    this.subscribed = subscribed;
+    this.context = context;
+    this.sessions = sessions;
+    this.delivery = delivery;
+    this.settlement = settlement;
+    this.renewals = new Renewals(subscribed, context, sessions);
+    this.maxAttempts =
+        subscribed.channel().mode() == Mode.AT_MOST_ONCE ? 1 : subscribed.options().maxAttempts();
+  }
+
+  @Override
+  public void work(Turns turns) throws SQLException {
+    do {
+      var claim = lease(turns);
+      if (claim != null) {
+        if (!handle(claim, turns)) {
+          return;
+        }
+      }
+    } while (turns.mayGoOn());
+  }
+
+  /** Leases one row, and commits that; null if there is none to run. */
+  private @Nullable Claim lease(Turns turns) throws SQLException {
+    var due = turns.looks();
+    var found = new Found();
+    try {
+      context
+          .transactions()
+          .make(
+              connection -> {
+                found.leased = null;
+                found.leased = bounded(connection, due);
+                var leased = found.leased;
+                if (leased != null && leased.spent()) {
+                  settlement.buryDead(connection, leased.claim());
+                }
+              });
+    } catch (SQLException e) {
+      var leased = found.leased;
+      if (leased != null && !leased.spent() && LostConnection.isLikely(e)) {
+        // Whether it is leased is not known; that its handler has not begun is.
+        settlement.giveBack(leased.claim());
+      }
+      throw e;
+    }
+    var leased = found.leased;
+    turns.found(leased == null ? null : leased.claim());
+    return leased == null || leased.spent() ? null : leased.claim();
+  }
+
+  private static final class Found {
+    private @Nullable Leased leased;
+  }
+
+  private @Nullable Leased bounded(Connection connection, boolean due) throws SQLException {
+    var options = subscribed.options();
+    return sessions
+        .within(
+            CLAIM_TIMEOUT,
+            connection,
+            same ->
+                Optional.ofNullable(
+                    LeaseStatements.lease(
+                        same,
+                        subscribed.installed().subscription(),
+                        due,
+                        options.lease(),
+                        maxAttempts,
+                        context.transactions())))
+        .orElse(null);
+  }
+
+  /** Runs the handler and settles; false if this worker's place is lost. */
+  private boolean handle(Claim claim, Turns turns) {
+    var longestCall = CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
+    var transaction =
+        new OwnTransaction(
+            context, longestCall, claim + " of channel " + subscribed.label(), claim.origin());
+    var attempt =
+        new LeasedAttempt(
+            claim, subscribed, transaction, settlement, sessions, context.transactions());
+    if (!turns.place().begin(attempt)) {
+      settlement.giveBack(claim); // The listener stops.
+      return false;
+    }
+    renewals.hold(claim, () -> turns.place().loseLease(attempt));
+    var inTime = false;
+    try {
+      turns.ended(attempt.run(delivery, turns.place()));
+    } finally {
+      renewals.letGo(claim);
+      inTime = turns.place().end();
+    }
+    if (inTime) {
+      return true;
+    }
+    transaction.cutOff(); // whoever does that may not have got to it yet
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+package org.pgonce.internal;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.Places;
+
+/**
+ * A worker's time at one subscription: claims, runs and settles one notification after the other,
+ * in the way of its mode.
+ */
+interface Stint {
+
+  /**
+   * Bound on one claim: a few index look-ups. Longer than that, the network or the server is gone
+   * and nobody has said so.
+   */
+  Duration CLAIM_TIMEOUT = Duration.ofSeconds(30);
+
+  /**
+   * Works until nothing is left that nobody has looked for.
+   *
+   * @throws SQLException if the database, not a notification, is in trouble
+   */
+  void work(Turns turns) throws SQLException;
+
+  /** What the drain is told, and says, between two notifications. */
+  interface Turns {
+
+    Places.Place place();
+
+    /** A claim begins; returns whether it is for a scheduled row. */
+    boolean looks();
+
+    /** What it has found. */
+    void found(@Nullable Claim claim);
+
+    /**
+     * A notification's time has ended.
+     *
+     * @param mayBeMore whether new rows may lie behind it
+     */
+    void ended(boolean mayBeMore);
+
+    /** Whether there may be something that no claim has looked for yet. */
+    boolean mayGoOn();
+  }
+}

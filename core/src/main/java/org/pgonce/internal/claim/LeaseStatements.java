@@ -1,0 +1,110 @@
+package org.pgonce.internal.claim;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Transactions;
+
+/** The claim that outlives its transaction: one row, leased for a time. */
+public final class LeaseStatements {
+
+  // The row as the function gives it; the payload as a claim that is held gives it.
+  private static final String LEASE =
+      """
+      SELECT (l.claimed).id, (l.claimed).attempts,
+             (extract(epoch FROM (l.claimed).created_at) * 1000000)::bigint, l.age_us,
+             CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
+             octet_length((l.claimed).payload::text),
+             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).depth, (l.claimed).token, l.spent
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?) AS l
+      """
+          .formatted(Payload.SHORT);
+  private static final String RENEW =
+      "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
+
+  private LeaseStatements() {}
+
+  /**
+   * A claim on lease.
+   *
+   * @param spent whether its attempts were used up before: it is not leased, but locked by the
+   *     transaction, to be buried
+   */
+  public record Leased(Claim claim, boolean spent) {}
+
+  /**
+   * Leases one row in the caller's transaction; null if there is none that nobody else holds.
+   *
+   * @param due whether it looks among the scheduled rows that are due, or among the new ones
+   * @param transactions where a long payload is fetched later
+   */
+  public static @Nullable Leased lease(
+      Connection transaction,
+      int subscription,
+      boolean due,
+      Duration lease,
+      int maxAttempts,
+      Transactions transactions)
+      throws SQLException {
+    try (var statement = transaction.prepareStatement(LEASE)) {
+      statement.setInt(1, subscription);
+      statement.setBoolean(2, due);
+      statement.setString(3, UUID.randomUUID().toString());
+      statement.setLong(4, lease.toMillis());
+      statement.setInt(5, maxAttempts);
+      try (var row = statement.executeQuery()) {
+        if (!row.next()) {
+          return null;
+        }
+        var id = row.getLong(1);
+        var payload = row.getString(5);
+        var claim =
+            new Claim(
+                subscription,
+                id,
+                true,
+                row.getInt(2),
+                row.getString(10),
+                row.getLong(3),
+                row.getLong(4),
+                payload == null
+                    ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
+                    : new Payload.Fetched(payload),
+                new Origin(row.getString(7), row.getString(8), row.getInt(9)),
+                false,
+                null);
+        return new Leased(claim, row.getBoolean(11));
+      }
+    }
+  }
+
+  /** Prolongs the leases of one subscription; returns the ids of those that are still held. */
+  public static Set<Long> renew(
+      Connection transaction, int subscription, Collection<Claim> held, Duration lease)
+      throws SQLException {
+    try (var statement = transaction.prepareStatement(RENEW)) {
+      statement.setInt(1, subscription);
+      statement.setString(2, array(held.stream().map(Claim::id).toList()));
+      statement.setString(3, array(held.stream().map(Claim::token).toList()));
+      statement.setLong(4, lease.toMillis());
+      var ids = new HashSet<Long>();
+      try (var row = statement.executeQuery()) {
+        while (row.next()) {
+          ids.add(row.getLong(1));
+        }
+      }
+      return ids;
+    }
+  }
+
+  // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+  private static String array(Collection<?> values) {
+    return values.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
+  }
+}
