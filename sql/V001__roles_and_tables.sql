@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   payload         json        NOT NULL,
   -- The publisher's own key, a row of pgonce.delivery_key.
   delivery_key    text,
-  order_key       text,
+  order_key       text COLLATE "C",
   -- What the writer's session or transaction said of itself.
   context         jsonb,
   -- How many handlers led to it; null: none.
@@ -107,7 +107,7 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   last_error      text,
   payload         json        NOT NULL,
   delivery_key    text,
-  order_key       text,
+  order_key       text COLLATE "C",
   context         jsonb,
   depth           smallint,
   -- Of the claim that has it on lease. Attempts counts that claim already.
@@ -128,7 +128,7 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   error           text        NOT NULL,
   payload         json        NOT NULL,
   delivery_key    text,
-  order_key       text,
+  order_key       text COLLATE "C",
   context         jsonb,
   depth           smallint,
   PRIMARY KEY (subscription_id, id)

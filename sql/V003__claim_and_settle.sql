@@ -50,7 +50,8 @@ $$;
 
 -- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
 -- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, unchanged and locked, to be buried.
-CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer)
+CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
+  key_order text, after_key text)
 RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
@@ -60,9 +61,15 @@ DECLARE
   next_id bigint;
 BEGIN
   IF due THEN
-    SELECT s.* INTO claimed FROM pgonce.scheduled s
-     WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
-     ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF key_order = 'NONE' THEN
+      SELECT s.* INTO claimed FROM pgonce.scheduled s
+       WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
+       ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    ELSE
+      -- Two statements: what the first has locked, the snapshot of the second sees.
+      SELECT d.id INTO next_id FROM pgonce.next_due(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
+      SELECT s.* INTO claimed FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = next_id;
+    END IF;
     IF NOT FOUND THEN
       RETURN;
     END IF;
@@ -72,7 +79,12 @@ BEGIN
        WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
     END IF;
   ELSE
-    SELECT n.id INTO next_id FROM pgonce.notification n WHERE n.subscription_id = subscription ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF key_order = 'NONE' THEN
+      SELECT n.id INTO next_id FROM pgonce.notification n
+       WHERE n.subscription_id = subscription ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    ELSE
+      SELECT d.id INTO next_id FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
+    END IF;
     IF NOT FOUND THEN
       RETURN;
     END IF;

@@ -164,8 +164,18 @@ $$;
 
 -- Deletes dead letters of a channel for good. Returns how many.
 CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT count(*) FROM pgonce.exhume(channel_name, ids) $$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  discarded bigint;
+BEGIN
+  SELECT count(*) INTO discarded FROM pgonce.exhume(channel_name, ids);
+  IF discarded > 0 THEN
+    PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
+  END IF;
+  RETURN discarded;
+END
+$$;
 
 -- Per channel and subscription: what waits, how old it is, what failed, and who listens.
 CREATE OR REPLACE VIEW pgonce.channel_status AS

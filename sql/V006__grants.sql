@@ -17,7 +17,7 @@ TO pgonce_publisher, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.payload_part(integer, bigint, boolean, integer, integer),
-  pgonce.lease(integer, boolean, uuid, bigint, integer), pgonce.renew(integer, bigint[], uuid[], bigint),
+  pgonce.lease(integer, boolean, uuid, bigint, integer, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),

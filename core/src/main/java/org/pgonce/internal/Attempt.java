@@ -34,7 +34,7 @@ final class Attempt implements Places.CutOff {
     } finally {
       inTime = place.end();
     }
-    return inTime ? outcome : new Outcome(false, outcome.more());
+    return inTime ? outcome : new Outcome(false, outcome.left());
   }
 
   private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
@@ -54,7 +54,8 @@ final class Attempt implements Places.CutOff {
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       return new Outcome(
-          !place.isCutOff() && settlement.fail(connection, claim, guarded, failure), true);
+          !place.isCutOff() && settlement.fail(connection, claim, guarded, failure),
+          settlement.afterFailure());
     }
   }
 

@@ -11,6 +11,7 @@ import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Settlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -254,11 +255,12 @@ final class Drain<T> {
     }
 
     @Override
-    public void ended(boolean mayBeMore) {
+    public void ended(Left left) {
       lock.lock();
       try {
-        more = mayBeMore;
-        behind = mayBeMore;
+        more = left.more();
+        behind = left.more();
+        due |= left.due();
       } finally {
         lock.unlock();
       }

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.KeyOrder;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Delivery;
@@ -22,6 +23,9 @@ final class HeldStint implements Stint {
   private final Sessions sessions;
   private final Delivery<?> delivery;
   private final Settlement settlement;
+  private final KeyOrder order;
+  // Whose turn it was last, so that each key's comes.
+  private volatile String lastKey = "";
 
   HeldStint(
       Subscribed<?> subscribed,
@@ -35,6 +39,7 @@ final class HeldStint implements Stint {
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
+    this.order = subscribed.channel().options().order();
   }
 
   @Override
@@ -69,15 +74,26 @@ final class HeldStint implements Stint {
     var claim =
         bounded(
             connection,
-            same -> ClaimStatement.claim(same, taken, subscription, due, handlerTimeout));
+            same ->
+                order == KeyOrder.NONE
+                    ? ClaimStatement.claim(same, taken, subscription, due, handlerTimeout)
+                    : ClaimStatement.claimInOrder(
+                        same,
+                        taken,
+                        subscription,
+                        due,
+                        order == KeyOrder.DEAD_LETTER_BLOCKS,
+                        lastKey,
+                        handlerTimeout));
     turns.found(claim);
+    remember(claim);
     var clear = claim == null || !claim.suspect() ? claim : suspected(connection, taken, claim);
     if (clear != null) {
       var attempt = new Attempt(clear, connection, settlement, sessions);
       if (turns.place().begin(attempt)) {
         var outcome = attempt.run(delivery, turns.place());
-        if (!clear.scheduled()) {
-          turns.ended(outcome.more()); // a scheduled one says nothing of new rows
+        if (!clear.scheduled() || order != KeyOrder.NONE) {
+          turns.ended(outcome.left()); // else a scheduled one says nothing of the others
         }
         return outcome.fit();
       }
@@ -103,6 +119,13 @@ final class HeldStint implements Stint {
               ? null
               : ClaimStatement.claimLeased(same, taken, claim, token, handlerTimeout);
         });
+  }
+
+  private void remember(@Nullable Claim claim) {
+    var key = claim == null ? null : claim.origin().orderKey();
+    if (key != null) {
+      lastKey = key;
+    }
   }
 
   private interface Claiming {

@@ -11,6 +11,7 @@ import org.pgonce.internal.deliver.OwnTransaction;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
@@ -46,8 +47,8 @@ final class LeasedAttempt implements Places.CutOff {
     this.transactions = transactions;
   }
 
-  /** Delivers and settles; returns whether new rows may wait. */
-  boolean run(Delivery<?> delivery, Places.Place place) {
+  /** Delivers and settles; returns what may lie behind it. */
+  Left run(Delivery<?> delivery, Places.Place place) {
     var begun = System.nanoTime();
     try {
       try {
@@ -57,22 +58,22 @@ final class LeasedAttempt implements Places.CutOff {
         Thread.interrupted();
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
-      var more = acknowledge(place);
+      var left = acknowledge(place);
       settlement.told(claim, inHandler);
-      return more;
+      return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       giveConnectionBack();
       if (!place.isCutOff()) {
         settlement.failLate(claim, failure);
       }
-      return true;
+      return settlement.afterFailure();
     } finally {
       giveConnectionBack();
     }
   }
 
-  private boolean acknowledge(Places.Place place) throws Exception {
+  private Left acknowledge(Places.Place place) throws Exception {
     try {
       return transaction.commitWith(own -> settlement.acknowledge(own, claim));
     } catch (SQLException e) {
@@ -97,7 +98,7 @@ final class LeasedAttempt implements Places.CutOff {
    * so the token tells: whoever deletes the row with it waits for the first try to end. Nothing of
    * the handler's is in that transaction.
    */
-  private boolean acknowledgeAgain(Places.Place place) throws SQLException, InterruptedException {
+  private Left acknowledgeAgain(Places.Place place) throws SQLException, InterruptedException {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
     for (var pause = FIRST_PAUSE; ; pause = longer(pause)) {
       try {

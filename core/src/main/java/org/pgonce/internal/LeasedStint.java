@@ -27,6 +27,8 @@ final class LeasedStint implements Stint {
   private final Settlement settlement;
   private final Renewals renewals;
   private final int maxAttempts;
+  // Whose turn it was last, so that each key's comes.
+  private volatile String lastKey = "";
 
   LeasedStint(
       Subscribed<?> subscribed,
@@ -82,6 +84,10 @@ final class LeasedStint implements Stint {
     }
     var leased = found.leased;
     turns.found(leased == null ? null : leased.claim());
+    var key = leased == null ? null : leased.claim().origin().orderKey();
+    if (key != null) {
+      lastKey = key;
+    }
     return leased == null || leased.spent() ? null : leased.claim();
   }
 
@@ -103,6 +109,8 @@ final class LeasedStint implements Stint {
                         due,
                         options.lease(),
                         maxAttempts,
+                        subscribed.channel().options().order(),
+                        lastKey,
                         context.transactions())))
         .orElse(null);
   }

@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.settle.Left;
 
 /**
  * A worker's time at one subscription: claims, runs and settles one notification after the other,
@@ -39,9 +40,9 @@ interface Stint {
     /**
      * A notification's time has ended.
      *
-     * @param mayBeMore whether new rows may lie behind it
+     * @param left what may lie behind it
      */
-    void ended(boolean mayBeMore);
+    void ended(Left left);
 
     /** Whether there may be something that no claim has looked for yet. */
     boolean mayGoOn();

@@ -23,7 +23,7 @@ public final class ClaimStatement {
   private static final String DUE =
       statement(
           """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.context, s.depth, s.token, s.xmax AS held
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
              AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
@@ -32,16 +32,23 @@ public final class ClaimStatement {
   private static final String NEW =
       statement(
           """
-          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.context, n.depth, NULL::pg_catalog.uuid AS token, n.xmax AS held
+          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.depth, NULL::pg_catalog.uuid AS token, n.xmax AS held
             FROM pgonce.notification AS n
            WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
            ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED
           """);
 
+  private static final String NEXT =
+      """
+      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.depth, f.token, f.held
+        FROM pgonce.next_%s(?, ?, ?) AS f
+      """;
+  private static final String DUE_IN_ORDER = statement(NEXT.formatted("due"));
+  private static final String NEW_IN_ORDER = statement(NEXT.formatted("new"));
   private static final String LEASED =
       statement(
           """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.context, s.depth, s.token, s.xmax AS held
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
              AND s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
@@ -67,7 +74,7 @@ public final class ClaimStatement {
            %s,
            %s,
            c.delivery_key, c.context, c.depth, c.token,
-           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id,
+           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key,
            pg_catalog.set_config('pgonce.depth',
              (COALESCE(c.depth, 0) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
            CASE WHEN c.context IS NOT NULL THEN pg_catalog.set_config('pgonce.context', c.context::pg_catalog.text, true) END
@@ -105,6 +112,34 @@ public final class ClaimStatement {
         due,
         handlerTimeout,
         statement -> statement.setInt(3, subscription));
+  }
+
+  /**
+   * The same where the rows of one order key wait for one another.
+   *
+   * @param afterKey where the looking goes on when the oldest rows wait for their turn; empty at
+   *     first
+   */
+  public static @Nullable Claim claimInOrder(
+      Connection connection,
+      PoolSettings.Taken taken,
+      int subscription,
+      boolean due,
+      boolean deadLettersBlock,
+      String afterKey,
+      Duration handlerTimeout)
+      throws SQLException {
+    return claim(
+        connection,
+        taken,
+        due ? DUE_IN_ORDER : NEW_IN_ORDER,
+        due,
+        handlerTimeout,
+        statement -> {
+          statement.setInt(3, subscription);
+          statement.setBoolean(4, deadLettersBlock);
+          statement.setString(5, afterKey);
+        });
   }
 
   /**
@@ -182,7 +217,7 @@ public final class ClaimStatement {
             ? new Payload.Stored(
                 work -> work.on(transaction), subscription, id, scheduled, row.getInt(6))
             : new Payload.Fetched(payload),
-        new Origin(row.getString(11), row.getString(12), row.getInt(13)),
+        new Origin(row.getString(11), row.getString(17), row.getString(12), row.getInt(13)),
         token != null || row.getBoolean(15),
         ClaimHolder.of(row, 7, createdUs + ageUs));
   }

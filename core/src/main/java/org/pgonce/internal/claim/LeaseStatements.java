@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.KeyOrder;
 import org.pgonce.internal.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
@@ -21,8 +22,8 @@ public final class LeaseStatements {
              (extract(epoch FROM (l.claimed).created_at) * 1000000)::bigint, l.age_us,
              CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
              octet_length((l.claimed).payload::text),
-             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).depth, (l.claimed).token, l.spent
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?) AS l
+             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).depth, (l.claimed).token, l.spent, (l.claimed).order_key
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?) AS l
       """
           .formatted(Payload.SHORT);
   private static final String RENEW =
@@ -42,6 +43,8 @@ public final class LeaseStatements {
    * Leases one row in the caller's transaction; null if there is none that nobody else holds.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
+   * @param afterKey where the looking goes on when the oldest rows of an ordered channel wait for
+   *     their turn; empty at first
    * @param transactions where a long payload is fetched later
    */
   public static @Nullable Leased lease(
@@ -50,6 +53,8 @@ public final class LeaseStatements {
       boolean due,
       Duration lease,
       int maxAttempts,
+      KeyOrder order,
+      String afterKey,
       Transactions transactions)
       throws SQLException {
     try (var statement = transaction.prepareStatement(LEASE)) {
@@ -58,6 +63,8 @@ public final class LeaseStatements {
       statement.setString(3, UUID.randomUUID().toString());
       statement.setLong(4, lease.toMillis());
       statement.setInt(5, maxAttempts);
+      statement.setString(6, order.name());
+      statement.setString(7, afterKey);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;
@@ -76,7 +83,7 @@ public final class LeaseStatements {
                 payload == null
                     ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
                     : new Payload.Fetched(payload),
-                new Origin(row.getString(7), row.getString(8), row.getInt(9)),
+                new Origin(row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
                 false,
                 null);
         return new Leased(claim, row.getBoolean(11));

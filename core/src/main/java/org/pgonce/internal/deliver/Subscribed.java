@@ -5,6 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
+import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.internal.store.Installed;
@@ -40,6 +41,11 @@ public record Subscribed<T>(
     return subscription.equals(ChannelOptions.DEFAULT_SUBSCRIPTION)
         ? name()
         : name() + "/" + subscription;
+  }
+
+  /** Whether notifications of one order key wait for one another. */
+  public boolean isOrdered() {
+    return channel.options().order() != KeyOrder.NONE;
   }
 
   /** What its handler is given. */

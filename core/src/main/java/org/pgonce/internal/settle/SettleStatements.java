@@ -10,31 +10,45 @@ import org.pgonce.internal.claim.Claim;
 /** The statements that end a notification's way, or send it back. */
 final class SettleStatements {
 
+  private static final String NEW =
+      """
+      DELETE FROM pgonce.notification AS h
+       WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ?
+      """;
+  private static final String DUE =
+      """
+      DELETE FROM pgonce.scheduled AS h
+       WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ?
+      """;
+  private static final String LEASED =
+      DUE + " AND h.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid\n";
   // Whether another row lies behind it, held by someone or not, is a sign that somebody has
   // something to do: so no claim is needed to find out that nothing is left.
-  private static final String COMPLETE_NEW =
+  private static final String BEHIND =
       """
-      DELETE FROM pgonce.notification AS n
-       WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.=) ?
       RETURNING (SELECT b.id FROM pgonce.notification AS b
-                  WHERE b.subscription_id OPERATOR(pg_catalog.=) n.subscription_id AND b.id OPERATOR(pg_catalog.>) n.id
-                  ORDER BY b.id LIMIT 1) IS NOT NULL
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) h.id
+                  ORDER BY b.id LIMIT 1) IS NOT NULL, false
       """;
-  private static final String COMPLETE_DUE =
+  // The end of a scheduled one says nothing of new ones, unless it was leased as a new one.
+  private static final String NOTHING = "RETURNING false, false";
+  // Where they wait for one another, its end may have set any free.
+  private static final String ANY =
       """
-      DELETE FROM pgonce.scheduled AS s
-       WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
-      RETURNING false
-      """;
-  private static final String COMPLETE_LEASED =
-      """
-      DELETE FROM pgonce.scheduled AS s
-       WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
-         AND s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
       RETURNING (SELECT b.id FROM pgonce.notification AS b
-                  WHERE b.subscription_id OPERATOR(pg_catalog.=) s.subscription_id
-                  ORDER BY b.id LIMIT 1) IS NOT NULL
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id
+                  ORDER BY b.id LIMIT 1) IS NOT NULL,
+                (SELECT d.id FROM pgonce.scheduled AS d
+                  WHERE d.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND d.id OPERATOR(pg_catalog.<>) h.id
+                    AND d.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
+                  ORDER BY d.due_at LIMIT 1) IS NOT NULL
       """;
+  private static final String COMPLETE_NEW = NEW + BEHIND;
+  private static final String COMPLETE_DUE = DUE + NOTHING;
+  private static final String COMPLETE_LEASED = LEASED + BEHIND;
+  private static final String COMPLETE_NEW_IN_ORDER = NEW + ANY;
+  private static final String COMPLETE_DUE_IN_ORDER = DUE + ANY;
+  private static final String COMPLETE_LEASED_IN_ORDER = LEASED + ANY;
   private static final String NOT_THERE = "PO001";
   private static final String SCHEDULE =
       "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?)";
@@ -46,11 +60,12 @@ final class SettleStatements {
    * Deletes the handled row, in the transaction of its handler. A leased one must still have its
    * token.
    *
-   * @return whether another new row lies behind it
+   * @param inOrder whether others may have waited for it
+   * @return what lies behind it
    * @throws SQLException with SQLState PO001 if the row is not there: never taken for success
    */
-  static boolean complete(Connection transaction, Claim claim) throws SQLException {
-    try (var statement = transaction.prepareStatement(completion(claim))) {
+  static Left complete(Connection transaction, Claim claim, boolean inOrder) throws SQLException {
+    try (var statement = transaction.prepareStatement(completion(claim, inOrder))) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
       if (claim.token() != null) {
@@ -67,16 +82,19 @@ final class SettleStatements {
                           + " returned, and what that wrote through its transaction is undone"),
               NOT_THERE);
         }
-        return row.getBoolean(1);
+        return new Left(row.getBoolean(1), row.getBoolean(2));
       }
     }
   }
 
-  private static String completion(Claim claim) {
+  private static String completion(Claim claim, boolean inOrder) {
     if (claim.token() != null) {
-      return COMPLETE_LEASED;
+      return inOrder ? COMPLETE_LEASED_IN_ORDER : COMPLETE_LEASED;
     }
-    return claim.scheduled() ? COMPLETE_DUE : COMPLETE_NEW;
+    if (claim.scheduled()) {
+      return inOrder ? COMPLETE_DUE_IN_ORDER : COMPLETE_DUE;
+    }
+    return inOrder ? COMPLETE_NEW_IN_ORDER : COMPLETE_NEW;
   }
 
   /** Schedules the next attempt; false if the row is not there as the claim had it. */

@@ -38,6 +38,7 @@ public final class Settlement {
 
   private final Subscribed<?> subscribed;
   private final String channel;
+  private final boolean inOrder;
   private final Transactions transactions;
   private final Observer observer;
   private final Consumer<Duration> nextAttemptIn;
@@ -46,9 +47,9 @@ public final class Settlement {
    * How an attempt has ended.
    *
    * @param fit whether the connection is fit for the next claim
-   * @param more whether new rows may lie behind the one that it had
+   * @param left what may lie behind the notification that it had
    */
-  public record Outcome(boolean fit, boolean more) {}
+  public record Outcome(boolean fit, Left left) {}
 
   /**
    * @param nextAttemptIn told how long until a retry is due
@@ -59,7 +60,8 @@ public final class Settlement {
       Observer observer,
       Consumer<Duration> nextAttemptIn) {
     this.subscribed = subscribed;
-    this.channel = subscribed.name();
+    this.channel = subscribed.label();
+    this.inOrder = subscribed.isOrdered();
     this.transactions = transactions;
     this.observer = observer;
     this.nextAttemptIn = nextAttemptIn;
@@ -76,22 +78,27 @@ public final class Settlement {
       Connection transaction, Claim claim, GuardedConnection guarded, Duration inHandler)
       throws SQLException {
     guarded.seal();
-    var more = SettleStatements.complete(transaction, claim);
+    var left = SettleStatements.complete(transaction, claim, inOrder);
     transaction.commit();
     observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
-    return new Outcome(restoreSession(guarded, claim), more);
+    return new Outcome(restoreSession(guarded, claim), left);
   }
 
   /**
    * The handler of a leased notification returned: deletes the row, in the handler's transaction.
    * {@link #told} follows when that is committed.
    *
-   * @return whether new rows wait
+   * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
    */
-  public boolean acknowledge(Connection transaction, Claim claim) throws SQLException {
+  public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
     boundTheWait(transaction);
-    return SettleStatements.complete(transaction, claim);
+    return SettleStatements.complete(transaction, claim, inOrder);
+  }
+
+  /** What may lie behind one that has failed. */
+  public Left afterFailure() {
+    return new Left(true, inOrder);
   }
 
   /** A notification is handled, and that is committed. */
