@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.Stage.QUICK;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -130,6 +131,34 @@ class OrderTest {
     end.countDown();
     stage.awaitSoon(() -> ended.size() == 2_015);
     assertThat(byKey().get("slow")).isSorted();
+  }
+
+  @Test
+  void h53_theEndOfARetrySetsItsKeyFreeWithoutAScan() throws Exception {
+    var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
+    try (var pgonce =
+        PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
+      pgonce
+          .listen(
+              steps,
+              QUICK,
+              (step, tx) -> {
+                if (step.payload().id() == 1 && step.attempt() == 1) {
+                  throw new IllegalStateException("once");
+                }
+                if (step.payload().id() == 1) {
+                  // Until another worker has looked for the second, and found that it is not its
+                  // turn.
+                  var before = pgonce.status().channels().get(0).emptyClaims();
+                  stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > before);
+                }
+                ended.add(step.payload());
+              })
+          .start();
+      publish("a", 2, true);
+      stage.awaitSoon(() -> ended.size() == 2);
+    }
+    assertThat(byKey().get("a")).containsExactly(1L, 2L);
   }
 
   @Test
