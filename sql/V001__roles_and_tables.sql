@@ -5,7 +5,7 @@
 --   pgonce_owner      owns schema and functions; for whoever installs channels
 --   pgonce_publisher  may publish
 --   pgonce_listener   may claim, settle and see the state of channels
---   pgonce_admin      may redrive, discard, drop and look into payloads
+--   pgonce_admin      may pause, resume, cancel, redrive, discard, drop and look into payloads
 
 DO $$
 DECLARE
@@ -62,12 +62,17 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
 
 -- Each subscription of a channel has its own row of a notification, so that they do not wait for one another.
 CREATE TABLE IF NOT EXISTS pgonce.subscription (
-  id         integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
-  name       text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
+  id           integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  channel_id   integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
+  name         text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   -- It gets what was written in a context that holds all of this; null: everything.
-  filter     jsonb   CHECK (jsonb_typeof(filter) = 'object'),
-  UNIQUE (channel_id, name)
+  filter       jsonb   CHECK (jsonb_typeof(filter) = 'object'),
+  -- While it is paused, what is stored for it waits. Null: it is not.
+  paused_at    timestamptz,
+  paused_by    text,
+  pause_reason text,
+  UNIQUE (channel_id, name),
+  CHECK (num_nulls(paused_at, paused_by, pause_reason) IN (0, 3))
 );
 
 CREATE SEQUENCE IF NOT EXISTS pgonce.notification_id AS bigint;
@@ -161,6 +166,24 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
   silence       interval    NOT NULL,
   role          text        NOT NULL DEFAULT session_user
 );
+
+-- What people did to channels, and handlers that paused theirs. By name, not by id: it outlives what it tells of.
+CREATE TABLE IF NOT EXISTS pgonce.operation (
+  id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at           timestamptz NOT NULL DEFAULT clock_timestamp(),
+  what         text        NOT NULL CHECK (what IN ('INSTALL', 'CHANGE_MODE', 'DROP', 'PAUSE', 'RESUME', 'CANCEL', 'REDRIVE', 'DISCARD')),
+  channel      text        NOT NULL,
+  -- Null: the channel as a whole.
+  subscription text,
+  role         text        NOT NULL DEFAULT session_user,
+  -- The person or instance, as it calls itself.
+  operator     text,
+  reason       text,
+  -- Of the notifications, or subscriptions (PAUSE, RESUME, INSTALL), that it changed.
+  concerned    bigint      NOT NULL,
+  detail       text
+);
+CREATE INDEX IF NOT EXISTS operation_at ON pgonce.operation (at);
 
 INSERT INTO pgonce.schema_version (version) VALUES (1) ON CONFLICT DO NOTHING;
 

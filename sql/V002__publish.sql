@@ -4,7 +4,7 @@
 SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
--- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones.
+-- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones, "pause" and "resume" for a look at whether it is paused.
 CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pg_notify('pgonce_' || channel_name, kind) $$;

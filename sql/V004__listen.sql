@@ -20,9 +20,10 @@ AS $$ DELETE FROM pgonce.listener l WHERE l.id = listener $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
 -- the next row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
--- time: clocks differ.
+-- time: clocks differ. A paused subscription has nothing to do; since when, in microseconds since 1970, is for people to read.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
-RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint, known boolean)
+RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint, known boolean,
+               paused_us bigint, paused_by text, pause_reason text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
@@ -36,12 +37,14 @@ BEGIN
   PERFORM pgonce.keep_ballast();
   RETURN QUERY
     SELECT s.id,
-           EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
-           EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now),
+           k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
+           k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now),
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
-              FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
-           EXISTS (SELECT FROM pgonce.subscription k WHERE k.id = s.id)
-      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) WHERE l.id = listener;
+              FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
+           k.id IS NOT NULL,
+           (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason
+      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
+     WHERE l.id = listener;
 END
 $$;
 

@@ -2,6 +2,41 @@
 
 SET ROLE pgonce_owner;
 
+-- Who does it, for people: what the session or transaction says of itself (SET pgonce.operator = 'Anna'), or its login role.
+CREATE OR REPLACE FUNCTION pgonce.operator_name() RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT coalesce(nullif(current_setting('pgonce.operator', true), ''), session_user) $$;
+
+-- Remembers an operation that changed something, in its own transaction. What is older than a year goes, some with each new one: so the table
+-- is no larger than what was done in a year, and nobody else has to look after it.
+CREATE OR REPLACE FUNCTION pgonce.record_operation(
+  what text, channel_name text, subscription_name text, reason text, concerned bigint, detail text DEFAULT NULL)
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  DELETE FROM pgonce.operation o WHERE o.id = ANY (ARRAY(
+    SELECT p.id FROM pgonce.operation p WHERE p.at < clock_timestamp() - interval '1 year' ORDER BY p.at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+  INSERT INTO pgonce.operation (what, channel, subscription, operator, reason, concerned, detail)
+  VALUES (what, channel_name, subscription_name, nullif(current_setting('pgonce.operator', true), ''), reason, concerned, detail);
+$$;
+
+-- The ids of a channel's subscriptions: the named one, or all. An error if there is none.
+CREATE OR REPLACE FUNCTION pgonce.subscriptions_of(channel_name text, subscription_name text) RETURNS integer[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  ids integer[];
+BEGIN
+  SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+   WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name);
+  IF ids IS NULL THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%"%: look for its name in pgonce.channel_status',
+      channel_name, current_database(), coalesce(' with a subscription "' || subscription_name || '"', '') USING ERRCODE = 'undefined_object';
+  END IF;
+  RETURN ids;
+END
+$$;
+
 -- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
 -- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed. subscriptions is an object: name to filter, or to
 -- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription).
@@ -13,10 +48,13 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   channel pgonce.channel;
+  changed boolean;
+  subscribed bigint;
 BEGIN
   INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth)
   VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth)
   ON CONFLICT (name) DO NOTHING;
+  changed := FOUND;
   SELECT c.* INTO STRICT channel FROM pgonce.channel c WHERE c.name = channel_name;
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
@@ -30,9 +68,16 @@ BEGIN
    WHERE c.id = channel.id
      AND (c.key_memory, c.key_order, c.max_depth) IS DISTINCT FROM
          (install_channel.key_memory, install_channel.key_order, install_channel.max_depth);
+  changed := changed OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, name, filter)
   SELECT channel.id, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
+  GET DIAGNOSTICS subscribed = ROW_COUNT;
+  IF changed OR subscribed > 0 THEN
+    PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
+      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s',
+        install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth));
+  END IF;
   RETURN channel.id;
 END
 $$;
@@ -51,10 +96,11 @@ END
 $$;
 
 -- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored.
-CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text) RETURNS void
+CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+  old_mode text;
   waiting bigint;
 BEGIN
   IF new_mode = 'BROADCAST' THEN
@@ -68,6 +114,11 @@ BEGIN
       RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, dead letters among them, which BROADCAST would never deliver: let its listeners drain it first, and redrive or discard the dead letters',
         channel_name, waiting USING ERRCODE = 'PO003';
     END IF;
+    IF EXISTS (SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+                WHERE c.name = channel_name AND s.paused_at IS NOT NULL) THEN
+      RAISE EXCEPTION 'pgonce: channel "%" is paused, which BROADCAST cannot be, as nothing of it waits: resume it first', channel_name
+        USING ERRCODE = 'PO003';
+    END IF;
   END IF;
   -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
@@ -77,23 +128,29 @@ BEGIN
     JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
    CROSS JOIN LATERAL pgonce.take_out(d.subscription_id, d.id, d.attempts, d.token) t
    WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
-  UPDATE pgonce.channel c SET mode = new_mode WHERE c.name = channel_name;
+  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
+  END IF;
+  IF old_mode <> new_mode THEN
+    UPDATE pgonce.channel c SET mode = new_mode WHERE c.name = channel_name;
+    PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
   END IF;
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(doomed integer[]) RETURNS void
+-- Returns how many rows it deleted.
+CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(doomed integer[]) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed);
-  DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed);
-  DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed);
+  WITH new AS (DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING true),
+       later AS (DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING true),
+       dead AS (DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING true)
+  SELECT (SELECT count(*) FROM new) + (SELECT count(*) FROM later) + (SELECT count(*) FROM dead)
 $$;
 
 -- Removes a subscription with everything that waits in it.
-CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text, reason text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -105,13 +162,13 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM pgonce.empty_subscriptions(ARRAY[doomed]);
+  PERFORM pgonce.record_operation('DROP', channel_name, subscription_name, reason, pgonce.empty_subscriptions(ARRAY[doomed]));
   RETURN true;
 END
 $$;
 
 -- Removes a channel with everything that waits in it; a trigger that feeds it is dropped first, by the module that made it.
-CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -123,7 +180,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM pgonce.empty_subscriptions(doomed);
+  PERFORM pgonce.record_operation('DROP', channel_name, NULL, reason, pgonce.empty_subscriptions(doomed));
   RETURN true;
 END
 $$;
@@ -144,7 +201,7 @@ END
 $$;
 
 -- Gives dead letters of a channel another life: attempts counted from zero, due now, under the same id. Returns how many.
-CREATE OR REPLACE FUNCTION pgonce.redrive(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce.redrive(channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -156,6 +213,7 @@ BEGIN
     FROM pgonce.exhume(channel_name, ids) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
+    PERFORM pgonce.record_operation('REDRIVE', channel_name, NULL, reason, redriven);
     PERFORM pgonce.wake_up(channel_name, 'due');
   END IF;
   RETURN redriven;
@@ -163,27 +221,155 @@ END
 $$;
 
 -- Deletes dead letters of a channel for good. Returns how many.
-CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  discarded bigint;
+  discarded constant bigint := (SELECT count(*) FROM pgonce.exhume(channel_name, ids));
 BEGIN
-  SELECT count(*) INTO discarded FROM pgonce.exhume(channel_name, ids);
   IF discarded > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
+    PERFORM pgonce.record_operation('DISCARD', channel_name, NULL, reason, discarded);
   END IF;
   RETURN discarded;
 END
 $$;
 
--- Per channel and subscription: what waits, how old it is, what failed, and who listens.
+-- From its commit on nothing of the channel (or of one of its subscriptions) is claimed; what is being handled is finished, what is stored waits.
+-- Listeners hear of it at once; one that is deaf learns it from its scan. What is paused already stays as it is: since when, by whom and why. Returns
+-- how many subscriptions it has paused.
+CREATE OR REPLACE FUNCTION pgonce.pause(channel_name text, reason text, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  paused bigint;
+BEGIN
+  IF coalesce(btrim(reason), '') = '' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not paused without a reason, which whoever finds it so will look for: say why', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.mode = 'BROADCAST') THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot be paused: it is a BROADCAST, which stores nothing, so nothing of it could wait; stop its listeners instead',
+      channel_name USING ERRCODE = 'PO003';
+  END IF;
+  -- In one order: two that pause at once must not wait for each other.
+  UPDATE pgonce.subscription u SET paused_at = clock_timestamp(), paused_by = pgonce.operator_name(), pause_reason = reason
+   WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NULL ORDER BY s.id FOR NO KEY UPDATE));
+  GET DIAGNOSTICS paused = ROW_COUNT;
+  IF paused > 0 THEN
+    PERFORM pgonce.record_operation('PAUSE', channel_name, subscription_name, reason, paused);
+  END IF;
+  PERFORM pgonce.wake_up(channel_name, 'pause');
+  RETURN paused;
+END
+$$;
+
+-- Ends a pause: work goes on with what has waited. Returns how many subscriptions were paused.
+CREATE OR REPLACE FUNCTION pgonce.resume(channel_name text, reason text, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  resumed bigint;
+BEGIN
+  UPDATE pgonce.subscription u SET paused_at = NULL, paused_by = NULL, pause_reason = NULL
+   WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NOT NULL ORDER BY s.id FOR NO KEY UPDATE));
+  GET DIAGNOSTICS resumed = ROW_COUNT;
+  IF resumed > 0 THEN
+    PERFORM pgonce.record_operation('RESUME', channel_name, subscription_name, reason, resumed);
+  END IF;
+  PERFORM pgonce.wake_up(channel_name, 'resume');
+  RETURN resumed;
+END
+$$;
+
+-- Takes waiting rows out for good, and returns them: all but those that somebody holds, by a lock or by a lease. Where an AT_MOST_ONCE handler
+-- has begun, its outcome may be unknown and must not go unseen: that one becomes a dead letter first.
+CREATE OR REPLACE FUNCTION pgonce.take_waiting(subscriptions integer[], ids bigint[])
+RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  -- New rows first: one that is given its due time meanwhile is found there.
+  RETURN QUERY
+    WITH free AS MATERIALIZED (
+      SELECT n.subscription_id, n.id FROM pgonce.notification n
+       WHERE n.subscription_id = ANY (subscriptions) AND n.id = ANY (ids) FOR UPDATE SKIP LOCKED)
+    DELETE FROM pgonce.notification n USING free f WHERE n.subscription_id = f.subscription_id AND n.id = f.id
+    RETURNING n.subscription_id, n.id, n.delivery_key;
+  RETURN QUERY
+    WITH free AS MATERIALIZED (
+      SELECT d.subscription_id, d.id FROM pgonce.scheduled d
+       WHERE d.subscription_id = ANY (subscriptions) AND d.id = ANY (ids)
+         AND (d.token IS NULL OR d.due_at <= clock_timestamp() AND EXISTS (
+              SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+               WHERE s.id = d.subscription_id AND c.mode <> 'AT_MOST_ONCE'))
+         FOR UPDATE SKIP LOCKED)
+    DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id
+    RETURNING d.subscription_id, d.id, d.delivery_key;
+END
+$$;
+
+-- Removes what waits under the given ids or delivery keys, due or not, for good. What is being handled at the moment is left alone, and counted:
+-- it may end well, or fail and wait again. Counts rows: each subscription has its own. Dead letters are for discard.
+CREATE OR REPLACE FUNCTION pgonce.cancel(
+  channel_name text, ids bigint[] DEFAULT NULL, delivery_keys text[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS TABLE (cancelled bigint, being_handled bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  wanted constant bigint[] := coalesce(ids, '{}') || ARRAY(
+    SELECT k.id FROM pgonce.delivery_key k JOIN pgonce.channel c ON c.id = k.channel_id WHERE c.name = channel_name AND k.key = ANY (delivery_keys));
+BEGIN
+  IF ids IS NULL AND delivery_keys IS NULL THEN
+    RAISE EXCEPTION 'pgonce: what of channel "%" is to be cancelled? Give ids or delivery keys (pgonce.peek lists them)', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  cancelled := (SELECT count(*) FROM pgonce.take_waiting(concerned, wanted));
+  being_handled := (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted))
+                 + (SELECT count(*) FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted));
+  IF cancelled > 0 THEN
+    PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
+    PERFORM pgonce.record_operation('CANCEL', channel_name, subscription_name, reason, cancelled,
+      CASE WHEN being_handled > 0 THEN being_handled || ' more were being handled' END);
+  END IF;
+  RETURN NEXT;
+END
+$$;
+
+-- What waits, oldest first, due or not and handled at the moment or not. The payload only where it is asked for: it may be secret.
+CREATE OR REPLACE FUNCTION pgonce.peek(
+  channel_name text, most integer DEFAULT 100, subscription_name text DEFAULT NULL, with_payload boolean DEFAULT false)
+RETURNS TABLE (subscription text, id bigint, attempts integer, due_at timestamptz, created_at timestamptz, last_error text,
+               delivery_key text, order_key text, context jsonb, payload json)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN QUERY
+    SELECT s.name, w.* FROM pgonce.subscription s
+     CROSS JOIN LATERAL (
+       (SELECT n.id, 0, n.created_at AS due_at, n.created_at, NULL::text, n.delivery_key, n.order_key, n.context,
+               CASE WHEN with_payload THEN n.payload END
+          FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT most)
+       UNION ALL
+       (SELECT d.id, d.attempts, d.due_at, d.created_at, d.last_error, d.delivery_key, d.order_key, d.context,
+               CASE WHEN with_payload THEN d.payload END
+          FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.id LIMIT most)) w
+     WHERE s.id = ANY (pgonce.subscriptions_of(channel_name, subscription_name))
+     ORDER BY w.id, s.name LIMIT most;
+END
+$$;
+
+-- Per channel and subscription: what waits, how old it is, what failed, who listens, and whether it is paused.
 CREATE OR REPLACE VIEW pgonce.channel_status AS
 SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
        ready.backlog, later.scheduled, later.retrying, later.max_attempts,
        clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
        dead.dead_letters,
-       (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners
+       (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners,
+       s.paused_at AS paused_since, s.paused_by, s.pause_reason
   FROM pgonce.channel c
   JOIN pgonce.subscription s ON s.channel_id = c.id
   CROSS JOIN LATERAL (
@@ -209,6 +395,9 @@ SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, l.seen_at 
        ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
               WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels
   FROM pgonce.listener l;
+
+CREATE OR REPLACE VIEW pgonce.operation_log AS
+SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reason, o.concerned, o.detail FROM pgonce.operation o;
 
 INSERT INTO pgonce.schema_version (version) VALUES (5) ON CONFLICT DO NOTHING;
 

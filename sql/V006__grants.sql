@@ -21,19 +21,23 @@ GRANT EXECUTE ON FUNCTION
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
-  pgonce.scan(uuid, text), pgonce.installed(text, text)
+  pgonce.scan(uuid, text), pgonce.installed(text, text),
+  -- For a handler that finds that it cannot go on.
+  pgonce.pause(text, text, text)
 TO pgonce_listener;
 
 -- To claim and to complete. UPDATE on any column is what FOR UPDATE asks for.
 GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.scheduled TO pgonce_listener;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.redrive(text, bigint[]), pgonce.discard(text, bigint[]), pgonce.change_mode(text, text), pgonce.drop_channel(text),
-  pgonce.drop_subscription(text, text),
+  pgonce.pause(text, text, text), pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text),
+  pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text), pgonce.discard(text, bigint[], text),
+  pgonce.change_mode(text, text, text), pgonce.drop_channel(text, text), pgonce.drop_subscription(text, text, text),
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer), pgonce.installed(text, text)
 TO pgonce_admin;
 
-GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status
+GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
+  pgonce.operation_log
 TO pgonce_listener, pgonce_admin;
 GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
 

@@ -1,22 +1,22 @@
 package org.pgonce;
 
-import java.sql.SQLException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Transactions;
-import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.operate.OperatorTransactions;
+import org.pgonce.internal.operate.SqlArray;
 
 /**
  * The notifications that used up their attempts, were rejected, or could not be read. Each method
  * takes a connection from the data source, is one transaction there, and has committed it when it
  * returns. Each throws a {@link PgOnceException} if the database refuses, for example because the
  * role is not a member of {@code pgonce_admin}, or cannot be reached; then nothing was changed, but
- * for the case that the connection ended in the commit. Safe for use by several threads.
+ * for the case that the connection ended in the commit. What changes something is remembered in the
+ * view {@code pgonce.operation_log}, as for {@link Operations}. Immutable and safe for use by
+ * several threads.
  */
 public final class DeadLetters {
 
@@ -25,13 +25,38 @@ public final class DeadLetters {
       SELECT d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint
         FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id LIMIT ?
       """;
-  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[])";
-  private static final String DISCARD = "SELECT pgonce.discard(?, ?::text::bigint[])";
+  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[], ?)";
+  private static final String DISCARD = "SELECT pgonce.discard(?, ?::text::bigint[], ?)";
 
-  private final Transactions transactions;
+  private final OperatorTransactions transactions;
+  private final @Nullable String reason;
 
-  DeadLetters(Transactions transactions) {
+  DeadLetters(OperatorTransactions transactions) {
+    this(transactions, null);
+  }
+
+  private DeadLetters(OperatorTransactions transactions, @Nullable String reason) {
     this.transactions = transactions;
+    this.reason = reason;
+  }
+
+  /**
+   * The same, done by this person, as {@link Operations#by}.
+   *
+   * @throws IllegalArgumentException if the name is blank or longer than 200 characters
+   */
+  public DeadLetters by(String person) {
+    return new DeadLetters(transactions.by(person), reason);
+  }
+
+  /**
+   * The same, for this reason: it stands beside the redrive or discard in {@code
+   * pgonce.operation_log}. Default none.
+   *
+   * @throws IllegalArgumentException if it is blank or longer than 2,000 characters
+   */
+  public DeadLetters because(String reason) {
+    return new DeadLetters(transactions, OperatorTransactions.requireReason(reason));
   }
 
   /**
@@ -54,8 +79,8 @@ public final class DeadLetters {
     if (limit < 1 || limit > 100_000) {
       throw new IllegalArgumentException("limit " + limit + " is not between 1 and 100,000");
     }
-    return run(
-        "list",
+    return transactions.run(
+        "list the dead letters of",
         channel,
         connection -> {
           try (var statement = connection.prepareStatement(LIST)) {
@@ -87,12 +112,12 @@ public final class DeadLetters {
    *     reached
    */
   public long redrive(Channel<?> channel) {
-    return change("redrive", REDRIVE, channel, null);
+    return change("redrive the dead letters of", REDRIVE, channel, null);
   }
 
   /** As {@link #redrive(Channel)}, for those with the given ids; others are passed over. */
   public long redrive(Channel<?> channel, List<Long> ids) {
-    return change("redrive", REDRIVE, channel, array(ids));
+    return change("redrive the dead letters of", REDRIVE, channel, SqlArray.of("an id", ids));
   }
 
   /**
@@ -102,50 +127,29 @@ public final class DeadLetters {
    * @throws PgOnceException as for {@link #redrive(Channel)}
    */
   public long discard(Channel<?> channel) {
-    return change("discard", DISCARD, channel, null);
+    return change("discard the dead letters of", DISCARD, channel, null);
   }
 
   /** As {@link #discard(Channel)}, for those with the given ids; others are passed over. */
   public long discard(Channel<?> channel, List<Long> ids) {
-    return change("discard", DISCARD, channel, array(ids));
-  }
-
-  // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
-  private static String array(List<Long> ids) {
-    return ids.stream()
-        .map(id -> Objects.requireNonNull(id, "an id").toString())
-        .collect(Collectors.joining(",", "{", "}"));
+    return change("discard the dead letters of", DISCARD, channel, SqlArray.of("an id", ids));
   }
 
   private long change(String what, String sql, Channel<?> channel, @Nullable String ids) {
     Objects.requireNonNull(channel, "channel");
-    return run(
+    return transactions.run(
         what,
         channel,
         connection -> {
           try (var statement = connection.prepareStatement(sql)) {
             statement.setString(1, channel.name());
             statement.setString(2, ids);
+            statement.setString(3, reason);
             try (var row = statement.executeQuery()) {
               row.next();
               return row.getLong(1);
             }
           }
         });
-  }
-
-  private <R> R run(String what, Channel<?> channel, Transactions.Work<R> work) {
-    try {
-      return transactions.run(work);
-    } catch (SQLException e) {
-      throw new PgOnceException(
-          "pgonce cannot "
-              + what
-              + " the dead letters of channel "
-              + channel.name()
-              + ": "
-              + Failures.withHint(e),
-          e);
-    }
   }
 }

@@ -1,5 +1,8 @@
 package org.pgonce;
 
+import java.util.Objects;
+import org.pgonce.internal.deliver.ConditionalHandler;
+
 /**
  * What a listener does with a notification. Runs on a thread of its own (a virtual one where the
  * JVM has them), never on the LISTEN connection or a driver's thread; several run at once, as
@@ -15,10 +18,27 @@ public interface Handler<T> {
    *
    * <p>Returning normally settles it. Throwing anything undoes what was written through {@code tx}
    * and retries it later, with backoff, until the attempts are used up and it becomes a dead
-   * letter; {@link RejectedException} makes it one at once.
+   * letter; {@link RejectedException} makes it one at once. {@link PauseException} gives it back
+   * and pauses its channel.
    *
    * @param tx the transaction that the notification is settled in; used nowhere else, on no other
    *     thread, and not after the return
    */
   void handle(Notification<T> notification, Tx tx) throws Exception;
+
+  /**
+   * A handler with a condition that is checked again when a notification has been claimed: whether
+   * its recipient has opted out since it was stored, for example. Where it does not hold, the
+   * handler is not run and the notification is done; {@link org.pgonce.spi.Observer#skipped} tells.
+   *
+   * <p>What is committed before the check is seen by it; what is committed while the handler runs
+   * is not, unless the condition locks what it reads ({@code select … for share}).
+   *
+   * @throws NullPointerException if an argument is null
+   */
+  static <T> Handler<T> onlyIf(Condition<T> condition, Handler<T> handler) {
+    Objects.requireNonNull(condition, "condition");
+    Objects.requireNonNull(handler, "handler");
+    return new ConditionalHandler<>(condition, handler);
+  }
 }

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Listener;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Migration;
@@ -74,7 +75,13 @@ public final class PgOnce implements AutoCloseable {
   public PgOnce install(Channel<?>... channels) {
     var wanted = named(channels);
     try {
-      settings.transactions().make(transaction -> Installation.run(transaction, wanted));
+      settings
+          .transactions()
+          .make(
+              transaction -> {
+                OperatorTransactions.nameOperator(transaction, settings.listening().instance());
+                Installation.run(transaction, wanted);
+              });
       return this;
     } catch (SQLException e) {
       var names = wanted.stream().map(Channel::name).toList();
@@ -289,7 +296,15 @@ public final class PgOnce implements AutoCloseable {
    * owner's.
    */
   public DeadLetters deadLetters() {
-    return new DeadLetters(settings.transactions());
+    return new DeadLetters(settings.operating());
+  }
+
+  /**
+   * Pause, resume, cancel, drop, and a look at what waits, for the person on call. Needs the role
+   * {@code pgonce_admin}, or the owner's; needs no listener.
+   */
+  public Operations operations() {
+    return new Operations(settings.operating());
   }
 
   private Listener running() {

@@ -8,6 +8,7 @@ import org.pgonce.internal.SafeObserver;
 import org.pgonce.internal.Threads;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 
@@ -20,6 +21,11 @@ record Settings(
     ListenSettings listening,
     Duration stopTimeout) {
 
+  /** For what a person does to channels, said to be done by this instance. */
+  OperatorTransactions operating() {
+    return new OperatorTransactions(transactions(), listening.instance());
+  }
+
   /** For whoever installs and redrives: a million dead letters take their time. */
   Transactions transactions() {
     return new Transactions(dataSource, pool, Duration.ofHours(1));
@@ -27,6 +33,7 @@ record Settings(
 
   /** With threads of its own, which the listener closes. */
   Context context() {
-    return new Context(dataSource, pool, codec, new SafeObserver(observer), new Threads());
+    return new Context(
+        dataSource, pool, codec, new SafeObserver(observer), new Threads(), listening.instance());
   }
 }

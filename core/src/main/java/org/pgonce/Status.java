@@ -1,5 +1,6 @@
 package org.pgonce;
 
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,8 @@ public record Status(
    * @param stuck handlers that overran their time, were cut off, and have not returned
    * @param claims claims since the start; in BROADCAST, which has none, messages handled
    * @param emptyClaims those among them that found nothing
+   * @param paused that it is paused, as this process has learnt from the database; null if it is
+   *     not
    */
   public record ChannelActivity(
       String channel,
@@ -50,5 +53,14 @@ public record Status(
       int working,
       int stuck,
       long claims,
-      long emptyClaims) {}
+      long emptyClaims,
+      @Nullable Paused paused) {}
+
+  /**
+   * A pause; {@link Operations#resume} ends it.
+   *
+   * @param since by the database's clock
+   * @param by the person, instance or role that paused it
+   */
+  public record Paused(Instant since, String by, String reason) {}
 }

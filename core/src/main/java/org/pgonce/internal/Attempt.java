@@ -41,8 +41,9 @@ final class Attempt implements Places.CutOff {
     var guarded = GuardedConnection.over(connection, claim, GuardedConnection.DEFAULT_PATIENCE);
     var begun = System.nanoTime();
     try {
+      boolean handled;
       try {
-        delivery.run(claim, guarded::connection);
+        handled = delivery.run(claim, guarded::connection);
       } finally {
         // What the handler left: a virtual thread that is interrupted would close its socket at the
         // next statement (JDK 21 and later), and settling needs it.
@@ -50,7 +51,7 @@ final class Attempt implements Places.CutOff {
         guarded.revoke();
       }
       return settlement.complete(
-          connection, claim, guarded, Duration.ofNanos(System.nanoTime() - begun));
+          connection, claim, guarded, handled, Duration.ofNanos(System.nanoTime() - begun));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       return new Outcome(

@@ -7,13 +7,18 @@ import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 
-/** What the stations of one listener share. */
+/**
+ * What the stations of one listener share.
+ *
+ * @param instance the process's name for people
+ */
 public record Context(
     DataSource dataSource,
     PoolSettings pool,
     PayloadCodec codec,
     Observer observer,
-    Threads threads) {
+    Threads threads,
+    String instance) {
 
   // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
   private static final Duration LONGEST_CALL = Duration.ofSeconds(30);

@@ -34,6 +34,7 @@ final class Drain<T> {
   private final int subscription;
   private final Context context;
   private final Stint stint;
+  private final Pausing pausing;
   private final Pace pace = new Pace();
   private final Places places;
 
@@ -58,8 +59,14 @@ final class Drain<T> {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
+    this.pausing = new Pausing(subscribed, context.observer());
     var settlement =
-        new Settlement(subscribed, context.transactions(), context.observer(), scan::within);
+        new Settlement(
+            subscribed,
+            context.transactions(),
+            context.observer(),
+            scan::within,
+            new HandlerPause(subscribed, context, pausing, scan));
     this.stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
             ? new HeldStint(subscribed, context, sessions, delivery, settlement)
@@ -75,10 +82,14 @@ final class Drain<T> {
     return places;
   }
 
+  Pausing pausing() {
+    return pausing;
+  }
+
   ChannelActivity activity() {
     lock.lock();
     try {
-      return places.activity(claims, emptyClaims);
+      return places.activity(claims, emptyClaims, pausing.known());
     } finally {
       lock.unlock();
     }
@@ -95,6 +106,18 @@ final class Drain<T> {
       wokenMeanwhile = true;
       due |= isDue;
       if (looking == 0) {
+        join();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A pause is over: looks for what came meanwhile. */
+  void goOn() {
+    lock.lock();
+    try {
+      if ((wokenMeanwhile || behind || due) && looking == 0) {
         join();
       }
     } finally {
@@ -120,7 +143,7 @@ final class Drain<T> {
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void join() {
-    if (resting || !places.isFree()) {
+    if (resting || pausing.isOn() || !places.isFree()) {
       return;
     }
     var rest = pace.rest();
@@ -267,10 +290,15 @@ final class Drain<T> {
     }
 
     @Override
+    public boolean isPaused() {
+      return pausing.isOn();
+    }
+
+    @Override
     public boolean mayGoOn() {
       lock.lock();
       try {
-        return !places.isStopping() && (more || due || wokenMeanwhile);
+        return !places.isStopping() && !pausing.isOn() && (more || due || wokenMeanwhile);
       } finally {
         lock.unlock();
       }

@@ -87,6 +87,10 @@ final class HeldStint implements Stint {
                         handlerTimeout));
     turns.found(claim);
     remember(claim);
+    if (turns.isPaused()) {
+      connection.rollback();
+      return true;
+    }
     var clear = claim == null || !claim.suspect() ? claim : suspected(connection, taken, claim);
     if (clear != null) {
       var attempt = new Attempt(clear, connection, settlement, sessions);

@@ -51,15 +51,16 @@ final class LeasedAttempt implements Places.CutOff {
   Left run(Delivery<?> delivery, Places.Place place) {
     var begun = System.nanoTime();
     try {
+      boolean handled;
       try {
-        delivery.run(claim, transaction::connection);
+        handled = delivery.run(claim, transaction::connection);
       } finally {
         // What the handler left: settling must not meet it.
         Thread.interrupted();
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       var left = acknowledge(place);
-      settlement.told(claim, inHandler);
+      settlement.told(claim, handled, inHandler);
       return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.

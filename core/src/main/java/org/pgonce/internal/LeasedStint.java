@@ -117,6 +117,10 @@ final class LeasedStint implements Stint {
 
   /** Runs the handler and settles; false if this worker's place is lost. */
   private boolean handle(Claim claim, Turns turns) {
+    if (turns.isPaused()) {
+      settlement.giveBack(claim);
+      return true;
+    }
     var longestCall = CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
     var transaction =
         new OwnTransaction(

@@ -35,8 +35,10 @@ import org.pgonce.internal.wakeup.Hearing;
  */
 public final class Listener {
 
-  // The payload of a wake-up for scheduled rows, as pgonce.wake_up sends it.
+  // The payloads of a wake-up, as pgonce.wake_up sends them; another one is for new rows.
   private static final String DUE = "due";
+  private static final String PAUSE = "pause";
+  private static final String RESUME = "resume";
 
   private final Context context;
   private final ListenSettings settings;
@@ -170,9 +172,18 @@ public final class Listener {
     }
     var drain = new Drain<>(one, context, sessions, scan);
     drains.add(drain);
-    addEar(one, payload -> drain.wake(payload.equals(DUE)));
+    addEar(one, payload -> heard(drain, payload));
     activities.add(drain::activity);
     ending.add(drain.places());
+  }
+
+  /** Anybody can NOTIFY: whether it is paused, only the scan knows. */
+  private void heard(Drain<?> drain, String payload) {
+    switch (payload) {
+      case PAUSE -> scan.within(drain.pausing().heardPause(scan.begun()));
+      case RESUME -> scan.within(drain.pausing().heardResume());
+      default -> drain.wake(payload.equals(DUE));
+    }
   }
 
   private void addEar(Subscribed<?> one, Consumer<String> ear) {

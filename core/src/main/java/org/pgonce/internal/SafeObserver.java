@@ -25,6 +25,11 @@ public record SafeObserver(Observer inner) implements Observer {
   }
 
   @Override
+  public void skipped(String channel, long id, int attempt) {
+    tell(() -> inner.skipped(channel, id, attempt));
+  }
+
+  @Override
   public void deadLettered(String channel, long id, int attempt, String reason) {
     tell(() -> inner.deadLettered(channel, id, attempt, reason));
   }
@@ -32,6 +37,16 @@ public record SafeObserver(Observer inner) implements Observer {
   @Override
   public void broadcastDropped(String channel, String reason) {
     tell(() -> inner.broadcastDropped(channel, reason));
+  }
+
+  @Override
+  public void paused(String channel, String subscription, String by, String reason) {
+    tell(() -> inner.paused(channel, subscription, by, reason));
+  }
+
+  @Override
+  public void resumed(String channel, String subscription) {
+    tell(() -> inner.resumed(channel, subscription));
   }
 
   @Override

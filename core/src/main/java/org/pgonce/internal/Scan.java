@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -46,6 +47,7 @@ final class Scan {
   private boolean again;
   private boolean stopped;
   private volatile boolean registered;
+  private final AtomicLong begun = new AtomicLong();
   private int troubles;
   // When the next scan is to begin, by System.nanoTime(), and the timer that begins it.
   private long nextAt;
@@ -94,6 +96,11 @@ final class Scan {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** How many scans have begun: what is heard now, only a later one has seen. */
+  long begun() {
+    return begun.get();
   }
 
   /** No scan begins from now on. Returns at once. */
@@ -149,6 +156,7 @@ final class Scan {
         return;
       }
       running = true;
+      begun.incrementAndGet();
     } finally {
       lock.unlock();
     }
@@ -174,7 +182,7 @@ final class Scan {
     }
   }
 
-  /** Wakes the drains that have work; returns the time until the next scan. */
+  /** Wakes the drains that have work, and are not paused; returns the time until the next scan. */
   private Duration scan() throws SQLException {
     return wake(
         context.transactions().run(connection -> sessions.within(TIMEOUT, connection, this::scan)));
@@ -210,16 +218,23 @@ final class Scan {
                 + " listens to it; nothing reaches it here until it is started again",
             work.subscription());
       }
-      if (work.ready() || work.due()) {
-        drains.stream()
-            .filter(drain -> drain.subscription() == work.subscription())
-            .forEach(drain -> drain.wake(work.due()));
-      }
+      drains.stream()
+          .filter(drain -> drain.subscription() == work.subscription())
+          .forEach(drain -> tell(drain, work));
       if (work.dueInMs() != null) {
         delay = Math.min(delay, Math.max(1, work.dueInMs()));
       }
     }
     return Duration.ofMillis(delay);
+  }
+
+  private void tell(Drain<?> drain, Found work) {
+    if (drain.pausing().told(work.paused(), begun.get())) {
+      drain.goOn();
+    }
+    if (work.ready() || work.due()) {
+      drain.wake(work.due());
+    }
   }
 
   private Duration trouble(SQLException e) {

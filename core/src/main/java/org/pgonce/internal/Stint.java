@@ -44,6 +44,9 @@ interface Stint {
      */
     void ended(Left left);
 
+    /** Whether no handler may begin: what was claimed all the same goes back. */
+    boolean isPaused();
+
     /** Whether there may be something that no claim has looked for yet. */
     boolean mayGoOn();
   }

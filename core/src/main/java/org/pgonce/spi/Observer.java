@@ -30,6 +30,12 @@ public interface Observer {
    */
   default void retried(String channel, long id, int attempt, Duration delay, String reason) {}
 
+  /**
+   * A notification was not handled because its handler's condition does not hold any more, and is
+   * done; that is committed.
+   */
+  default void skipped(String channel, long id, int attempt) {}
+
   /** A notification became a dead letter. */
   default void deadLettered(String channel, long id, int attempt, String reason) {}
 
@@ -38,6 +44,16 @@ public interface Observer {
    * gone.
    */
   default void broadcastDropped(String channel, String reason) {}
+
+  /**
+   * This process has learnt that a subscription is paused, by a person or by a handler.
+   *
+   * @param by the person, instance or role that paused it
+   */
+  default void paused(String channel, String subscription, String by, String reason) {}
+
+  /** This process has learnt that a subscription is not paused any more. */
+  default void resumed(String channel, String subscription) {}
 
   /** The process hears wake-ups through the named source from now on. */
   default void listening(String source) {}

@@ -63,7 +63,8 @@ class ThreadsTest {
               new PoolSettings(),
               new JacksonCodec(),
               Observer.NONE,
-              new Threads(new StarvedExecutor(refused)));
+              new Threads(new StarvedExecutor(refused)),
+              "starved");
       var settings =
           new ListenSettings(
               List.of(),

@@ -1,12 +1,16 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Status.Paused;
 
 /** The statements of a listener's slow scan, and of its entry in the list of listeners. */
 public final class ScanStatements {
@@ -19,7 +23,10 @@ public final class ScanStatements {
       "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
-      "SELECT f.subscription, f.ready, f.due, f.due_in_ms, f.known FROM pgonce.scan(?::text::uuid, ?) AS f";
+      """
+      SELECT f.subscription, f.ready, f.due, f.due_in_ms, f.known, f.paused_us, f.paused_by, f.pause_reason
+        FROM pgonce.scan(?::text::uuid, ?) AS f
+      """;
 
   private ScanStatements() {}
 
@@ -30,9 +37,15 @@ public final class ScanStatements {
    * @param due whether a scheduled row is due, claimed or not
    * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
    * @param known whether the subscription exists
+   * @param paused that it is paused; null if it is not
    */
   public record Found(
-      int subscription, boolean ready, boolean due, @Nullable Long dueInMs, boolean known) {}
+      int subscription,
+      boolean ready,
+      boolean due,
+      @Nullable Long dueInMs,
+      boolean known,
+      @Nullable Paused paused) {}
 
   public static void register(
       Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
@@ -73,10 +86,19 @@ public final class ScanStatements {
                   row.getBoolean(2),
                   row.getBoolean(3),
                   scheduled ? dueInMs : null,
-                  row.getBoolean(5)));
+                  row.getBoolean(5),
+                  paused(row)));
         }
       }
     }
     return found;
+  }
+
+  private static @Nullable Paused paused(ResultSet row) throws SQLException {
+    var since = row.getLong(6);
+    return row.wasNull()
+        ? null
+        : new Paused(
+            Instant.EPOCH.plus(since, ChronoUnit.MICROS), row.getString(7), row.getString(8));
   }
 }

@@ -33,7 +33,7 @@ public final class BroadcastReceiver<T> {
   private final Context context;
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
-  private final AtomicLong handled = new AtomicLong();
+  private final AtomicLong received = new AtomicLong();
   private final Places places;
 
   public BroadcastReceiver(Subscribed<T> subscribed, Context context) {
@@ -63,7 +63,7 @@ public final class BroadcastReceiver<T> {
   }
 
   public ChannelActivity activity() {
-    return places.activity(handled.get(), 0);
+    return places.activity(received.get(), 0, null);
   }
 
   private void join() {
@@ -103,15 +103,15 @@ public final class BroadcastReceiver<T> {
         waiting.clear(); // The listener stops.
         return false;
       }
-      handled.incrementAndGet();
-      var failure = failure(message, transaction);
+      received.incrementAndGet();
+      var outcome = outcome(message, transaction);
       if (!place.end()) {
         transaction.cutOff(); // whoever does that may not have got to it yet
         return false;
       }
-      if (failure != null) {
-        dropped(failure);
-      } else {
+      if (outcome.failure() != null) {
+        dropped(outcome.failure());
+      } else if (outcome.handled()) {
         context
             .observer()
             .handled(
@@ -120,6 +120,8 @@ public final class BroadcastReceiver<T> {
                 1,
                 Duration.ZERO,
                 Duration.ofNanos(System.nanoTime() - begun));
+      } else {
+        context.observer().skipped(subscribed.name(), message.id(), 1);
       }
     } catch (SQLException e) {
       LOG.debug("pgonce: after a broadcast its connection could not be given back as it came", e);
@@ -127,22 +129,25 @@ public final class BroadcastReceiver<T> {
     return true;
   }
 
-  /** Runs the handler and commits; why that failed, or null. */
-  private @Nullable String failure(Message message, OwnTransaction transaction) {
+  /** What a handler's failure is in words, or whether it was run. */
+  private record Outcome(@Nullable String failure, boolean handled) {}
+
+  /** Runs the handler and commits. */
+  private Outcome outcome(Message message, OwnTransaction transaction) {
     try {
       var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
       var notification = subscribed.notification(message.id(), 1, null, payload);
-      subscribed
-          .handler()
-          .handle(notification, new HandlerTx(transaction::connection, context.publisher()));
+      var handled =
+          subscribed.handle(
+              notification, new HandlerTx(transaction::connection, context.publisher()));
       transaction.commit();
-      return null;
+      return new Outcome(null, handled);
     } catch (UnreadablePayloadException e) {
-      return String.valueOf(e.getMessage());
+      return new Outcome(String.valueOf(e.getMessage()), false);
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, costs this message and not its worker.
       LOG.debug("pgonce: the failure in full", failure);
-      return "its handler failed: " + Failures.inWords(failure);
+      return new Outcome("its handler failed: " + Failures.inWords(failure), false);
     }
   }
 

@@ -21,13 +21,14 @@ public final class Delivery<T> {
   /**
    * Runs the handler on a guarded connection, which it may never ask for.
    *
+   * @return whether it was run: not if its condition does not hold
    * @throws UnreadablePayloadException if there is nothing to run it with
    * @throws Exception whatever the handler throws
    */
-  public void run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
+  public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
     var payload = codec.decode(claim.payload().text(), subscribed.channel().payloadType());
     var notification =
         subscribed.notification(claim.id(), claim.attempt(), claim.createdAt(), payload);
-    subscribed.handler().handle(notification, new HandlerTx(connection, publisher));
+    return subscribed.handle(notification, new HandlerTx(connection, publisher));
   }
 }

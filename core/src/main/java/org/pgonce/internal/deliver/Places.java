@@ -8,6 +8,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
+import org.pgonce.Status.Paused;
 import org.pgonce.internal.Threads;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -141,8 +142,8 @@ public final class Places {
     running.forEach(Place::release);
   }
 
-  /** How it stands; the two numbers are the owner's. */
-  public ChannelActivity activity(long claims, long emptyClaims) {
+  /** How it stands; what it is given is the owner's. */
+  public ChannelActivity activity(long claims, long emptyClaims, @Nullable Paused paused) {
     lock.lock();
     try {
       return new ChannelActivity(
@@ -152,7 +153,8 @@ public final class Places {
           working,
           stuck,
           claims,
-          emptyClaims);
+          emptyClaims,
+          paused);
     } finally {
       lock.unlock();
     }

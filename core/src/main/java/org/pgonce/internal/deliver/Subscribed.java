@@ -8,6 +8,7 @@ import org.pgonce.Handler;
 import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
+import org.pgonce.Tx;
 import org.pgonce.internal.store.Installed;
 
 /**
@@ -46,6 +47,15 @@ public record Subscribed<T>(
   /** Whether notifications of one order key wait for one another. */
   public boolean isOrdered() {
     return channel.options().order() != KeyOrder.NONE;
+  }
+
+  /** Runs its handler; false if that was not run, since its condition does not hold. */
+  boolean handle(Notification<T> notification, Tx tx) throws Exception {
+    if (handler instanceof ConditionalHandler<T> conditional) {
+      return conditional.runs(notification, tx);
+    }
+    handler.handle(notification, tx);
+    return true;
   }
 
   /** What its handler is given. */

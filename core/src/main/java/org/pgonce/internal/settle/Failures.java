@@ -34,6 +34,17 @@ public final class Failures {
   }
 
   /**
+   * The same as any database can store it, never empty.
+   *
+   * @param utf8 whether this database can store any text
+   */
+  public static String reason(Throwable failure, boolean utf8) {
+    var words = reason(failure);
+    var why = words.isBlank() ? failure.getClass().getName() : words;
+    return utf8 ? why : inAscii(why);
+  }
+
+  /**
    * As {@link #inWords}, with the server's hint behind it where the driver has kept it. pgjdbc-ng
    * has not: pgonce's own functions say in their message what to do.
    */

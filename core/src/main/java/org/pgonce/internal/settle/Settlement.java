@@ -8,6 +8,7 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
+import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.GuardedConnection;
@@ -42,6 +43,7 @@ public final class Settlement {
   private final Transactions transactions;
   private final Observer observer;
   private final Consumer<Duration> nextAttemptIn;
+  private final Pauser pauser;
 
   /**
    * How an attempt has ended.
@@ -53,18 +55,21 @@ public final class Settlement {
 
   /**
    * @param nextAttemptIn told how long until a retry is due
+   * @param pauser does what a handler asks for that pauses
    */
   public Settlement(
       Subscribed<?> subscribed,
       Transactions transactions,
       Observer observer,
-      Consumer<Duration> nextAttemptIn) {
+      Consumer<Duration> nextAttemptIn,
+      Pauser pauser) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.inOrder = subscribed.isOrdered();
     this.transactions = transactions;
     this.observer = observer;
     this.nextAttemptIn = nextAttemptIn;
+    this.pauser = pauser;
   }
 
   /**
@@ -72,15 +77,20 @@ public final class Settlement {
    * ended the transaction, shows here: the driver's commit() would return normally on an aborted
    * transaction.
    *
+   * @param handled whether it ran at all: not if its condition does not hold any more
    * @throws SQLException if it is not committed, or not known to be
    */
   public Outcome complete(
-      Connection transaction, Claim claim, GuardedConnection guarded, Duration inHandler)
+      Connection transaction,
+      Claim claim,
+      GuardedConnection guarded,
+      boolean handled,
+      Duration inHandler)
       throws SQLException {
     guarded.seal();
     var left = SettleStatements.complete(transaction, claim, inOrder);
     transaction.commit();
-    observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
+    told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
   }
 
@@ -101,9 +111,13 @@ public final class Settlement {
     return new Left(true, inOrder);
   }
 
-  /** A notification is handled, and that is committed. */
-  public void told(Claim claim, Duration inHandler) {
-    observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
+  /** A notification is handled, or skipped, and that is committed. */
+  public void told(Claim claim, boolean handled, Duration inHandler) {
+    if (handled) {
+      observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
+    } else {
+      observer.skipped(channel, claim.id(), claim.attempt());
+    }
   }
 
   /**
@@ -200,6 +214,19 @@ public final class Settlement {
    */
   public boolean fail(
       Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
+    if (!(failure instanceof PauseException)) {
+      return failNow(transaction, claim, guarded, failure);
+    }
+    pauser.begins();
+    try {
+      return failNow(transaction, claim, guarded, failure);
+    } finally {
+      pauser.ends();
+    }
+  }
+
+  private boolean failNow(
+      Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
     var verdict = Verdict.on(failure, claim, subscribed);
     boolean there;
     try {
@@ -253,9 +280,30 @@ public final class Settlement {
    * Records a failure whose transaction is lost, or whose handler does not come back, in one of its
    * own. Its session is ended first, in the same transaction: the record waits for the row when the
    * session lets go of it, so that hardly anyone can claim it in between. If the record fails too,
-   * the attempt is not counted and the row runs again.
+   * the attempt is not counted and the row runs again; if it is a pause that cannot be recorded, it
+   * is a failure that counts, for the row would run again at once.
    */
   public void failLate(Claim claim, Throwable failure) {
+    if (!(failure instanceof PauseException)) {
+      failLateNow(claim, failure);
+      return;
+    }
+    pauser.begins();
+    try {
+      var verdict = Verdict.on(failure, claim, subscribed);
+      tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
+    } catch (SQLException | RuntimeException e) {
+      failLateNow(
+          claim,
+          new IllegalStateException(
+              "its handler asked for a pause, which could not be recorded: " + Failures.inWords(e),
+              failure));
+    } finally {
+      pauser.ends();
+    }
+  }
+
+  private void failLateNow(Claim claim, Throwable failure) {
     var verdict = Verdict.on(failure, claim, subscribed);
     try {
       tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
@@ -318,8 +366,15 @@ public final class Settlement {
     }
   }
 
-  private static boolean record(Connection transaction, Claim claim, Verdict verdict)
-      throws SQLException {
+  private boolean record(Connection transaction, Claim claim, Verdict verdict) throws SQLException {
+    if (verdict instanceof Verdict.Pause pause) {
+      pauser.pause(transaction, pause.why());
+      if (pause.bury() != null) {
+        return record(transaction, claim, pause.bury());
+      }
+      // Where no token holds it, its transaction does, and has changed nothing of it.
+      return claim.token() == null || SettleStatements.giveBack(transaction, claim);
+    }
     if (verdict instanceof Verdict.Retry retry) {
       return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
     }
@@ -345,6 +400,15 @@ public final class Settlement {
       observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
     } else if (verdict instanceof Verdict.Bury bury) {
       tellBuried(claim, claim.attempt(), bury);
+    } else if (verdict instanceof Verdict.Pause pause) {
+      LOG.warn(
+          "pgonce: the handler of notification {} of channel {} pauses it: {}",
+          claim.id(),
+          channel,
+          pause.why());
+      if (pause.bury() != null) {
+        tellBuried(claim, claim.attempt(), pause.bury());
+      }
     }
     LOG.debug("pgonce: the failure in full", failure);
   }

@@ -1,7 +1,9 @@
 package org.pgonce.internal.settle;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
+import org.pgonce.PauseException;
 import org.pgonce.RejectedException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.Subscribed;
@@ -15,6 +17,13 @@ sealed interface Verdict {
 
   /** Another attempt, later. */
   record Retry(Duration delay, String why) implements Verdict {}
+
+  /**
+   * Its handler pauses the subscription. The attempt is not counted.
+   *
+   * @param bury what it becomes all the same, since it may not be tried again; null if it may
+   */
+  record Pause(String why, @Nullable Bury bury) implements Verdict {}
 
   /** No further attempt. */
   record Bury(DeadLetterReason reason, String why) implements Verdict {}
@@ -30,7 +39,13 @@ sealed interface Verdict {
     if (failure instanceof RejectedException) {
       return new Bury(DeadLetterReason.REJECTED, why);
     }
-    if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
+    var once = subscribed.channel().mode() == Mode.AT_MOST_ONCE;
+    if (failure instanceof PauseException) {
+      return new Pause(
+          Failures.reason(failure, subscribed.installed().isUtf8()),
+          once ? new Bury(DeadLetterReason.ATTEMPTS_USED_UP, why) : null);
+    }
+    if (once) {
       return new Bury(
           failure instanceof UnknownOutcomeException
               ? DeadLetterReason.OUTCOME_UNKNOWN

@@ -28,7 +28,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
+          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads, "test");
       for (var round = 0; round < 20; round++) {
         try (var cutOff = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
           cutOff.connection().createStatement().execute("select 1");
@@ -47,7 +47,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
+          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads, "test");
       try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         used.connection()
             .createStatement()
@@ -75,7 +75,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads);
+          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads, "test");
       try (var unused = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)

@@ -1,0 +1,30 @@
+package org.pgonce.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.operate.OperateStatements;
+import org.pgonce.internal.settle.Pauser;
+
+/** A handler pauses its subscription, as this instance. */
+record HandlerPause(Subscribed<?> subscribed, Context context, Pausing pausing, Scan scan)
+    implements Pauser {
+
+  @Override
+  public void begins() {
+    pausing.asks();
+  }
+
+  @Override
+  public void pause(Connection transaction, String reason) throws SQLException {
+    OperateStatements.pauseByHandler(
+        transaction, subscribed.name(), subscribed.subscription(), reason, context.instance());
+  }
+
+  @Override
+  public void ends() {
+    pausing.asked(scan.begun());
+    scan.within(Duration.ZERO);
+  }
+}

@@ -1,0 +1,166 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Status.Paused;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.spi.Observer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Whether a subscription is paused, as far as this process knows. The database says so, and the
+ * scan asks it; no claim does. Until the first scan has told, nothing is claimed.
+ *
+ * <p>A wake-up that says «pause» is believed at once, and only until the next scan has told: the
+ * handlers may hold all connections, and the scan gets one when they stop claiming. But anybody can
+ * forge it. So after one that was not true the next ones are not believed for a second, and the
+ * scan is asked no more often than each 100 ms. Thread-safe.
+ */
+final class Pausing {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Pausing.class);
+
+  private static final Duration DISTRUST = Duration.ofSeconds(1);
+  private static final Duration WHILE_DISTRUSTED = Duration.ofMillis(100);
+
+  private final Subscribed<?> subscribed;
+  private final Observer observer;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile boolean on = true;
+  private volatile @Nullable Paused known;
+  // The last scan that may not have seen what was heard, or done here, since.
+  private long outdated;
+  // Handlers that are pausing it at this moment.
+  private int asking;
+  // Whether a wake-up spoke of a change that no scan has confirmed yet.
+  private boolean rumoured;
+  private boolean distrusts;
+  private long distrustsUntil;
+
+  Pausing(Subscribed<?> subscribed, Observer observer) {
+    this.subscribed = subscribed;
+    this.observer = observer;
+  }
+
+  /** Whether no claim may begin. */
+  boolean isOn() {
+    return on;
+  }
+
+  /** What the last scan has told. */
+  @Nullable Paused known() {
+    return known;
+  }
+
+  /**
+   * A wake-up says that it is paused.
+   *
+   * @param scans how many scans have begun
+   * @return within which time a scan is to say whether that is so
+   */
+  Duration heardPause(long scans) {
+    lock.lock();
+    try {
+      rumoured = true;
+      if (isDistrusted()) {
+        return WHILE_DISTRUSTED;
+      }
+      on = true;
+      outdated = Math.max(outdated, scans);
+      return Duration.ZERO;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A wake-up says that it is not paused any more; see {@link #heardPause}. */
+  Duration heardResume() {
+    lock.lock();
+    try {
+      rumoured = true;
+      return isDistrusted() ? WHILE_DISTRUSTED : Duration.ZERO;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean isDistrusted() {
+    distrusts = distrusts && System.nanoTime() - distrustsUntil < 0;
+    return distrusts;
+  }
+
+  /** A handler pauses it: {@link #asked} follows. */
+  void asks() {
+    lock.lock();
+    try {
+      on = true;
+      asking++;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The handler's pause is committed, or has failed: a scan that begins from now on tells. */
+  void asked(long scans) {
+    lock.lock();
+    try {
+      asking--;
+      outdated = Math.max(outdated, scans);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * What a scan has found.
+   *
+   * @param found null if it is not paused
+   * @param scan its number
+   * @return whether claims may begin that were held up until now
+   */
+  boolean told(@Nullable Paused found, long scan) {
+    Paused before;
+    boolean goesOn;
+    lock.lock();
+    try {
+      if (found == null && (asking > 0 || scan <= outdated)) {
+        return false;
+      }
+      before = known;
+      if (rumoured && (before == null) == (found == null)) {
+        distrusts = true;
+        distrustsUntil = System.nanoTime() + DISTRUST.toNanos();
+      }
+      rumoured = false;
+      known = found;
+      goesOn = on && found == null;
+      on = found != null;
+    } finally {
+      lock.unlock();
+    }
+    if (!Objects.equals(before, found)) {
+      tell(found);
+    }
+    return goesOn;
+  }
+
+  private void tell(@Nullable Paused paused) {
+    if (paused == null) {
+      LOG.info("pgonce: channel {} is not paused any more", subscribed.label());
+      observer.resumed(subscribed.name(), subscribed.subscription());
+      return;
+    }
+    LOG.warn(
+        "pgonce: channel {} is paused since {} by {}: {}; what is stored for it waits until it is resumed (PgOnce.operations, or"
+            + " SELECT pgonce.resume)",
+        subscribed.label(),
+        paused.since(),
+        paused.by(),
+        paused.reason());
+    observer.paused(subscribed.name(), subscribed.subscription(), paused.by(), paused.reason());
+  }
+}
