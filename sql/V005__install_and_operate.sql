@@ -98,14 +98,27 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   doomed integer;
+  channel integer;
+  ids bigint[];
+  keys text[];
 BEGIN
   PERFORM pgonce.hold_writers('drop subscription "' || subscription_name || '" of channel "' || channel_name || '"');
   DELETE FROM pgonce.subscription s USING pgonce.channel c WHERE s.channel_id = c.id AND c.name = channel_name AND s.name = subscription_name
-  RETURNING s.id INTO doomed;
+  RETURNING s.id, c.id INTO doomed, channel;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM pgonce.empty_subscriptions(ARRAY[doomed]);
+  -- It is done with its delivery keys. As they are deleted and not before: what somebody else discards meanwhile he has counted.
+  WITH present AS (
+    DELETE FROM pgonce.notification n WHERE n.subscription_id = doomed RETURNING n.id, n.delivery_key
+  ), later AS (
+    DELETE FROM pgonce.scheduled d WHERE d.subscription_id = doomed RETURNING d.id, d.delivery_key
+  ), dead AS (
+    DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = doomed RETURNING l.id, l.delivery_key
+  )
+  SELECT array_agg(a.id), array_agg(a.delivery_key) INTO ids, keys
+    FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a WHERE a.delivery_key IS NOT NULL;
+  PERFORM pgonce.keys_done(channel, ids, keys);
   RETURN true;
 END
 $$;
@@ -116,14 +129,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   doomed integer[];
+  channel integer;
 BEGIN
   PERFORM pgonce.hold_writers('drop channel "' || channel_name || '"');
   SELECT array_agg(s.id) INTO doomed FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name;
-  DELETE FROM pgonce.channel c WHERE c.name = channel_name;
+  DELETE FROM pgonce.channel c WHERE c.name = channel_name RETURNING c.id INTO channel;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
   PERFORM pgonce.empty_subscriptions(doomed);
+  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
   RETURN true;
 END
 $$;
@@ -162,14 +177,18 @@ BEGIN
 END
 $$;
 
--- Deletes dead letters of a channel for good. Returns how many.
+-- Deletes dead letters of a channel for good: their subscriptions are done with them. Returns how many.
 CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   discarded bigint;
+  keyed_ids bigint[];
+  keys text[];
 BEGIN
-  SELECT count(*) INTO discarded FROM pgonce.exhume(channel_name, ids);
+  SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
+    INTO discarded, keyed_ids, keys FROM pgonce.exhume(channel_name, ids) d;
+  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   IF discarded > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
   END IF;

@@ -272,7 +272,10 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
-  /** Publishes in the caller's transaction, as {@link Publisher#publish}. */
+  /**
+   * Publishes in the caller's transaction, as {@link Publisher#publish(Connection, Channel,
+   * Object)}.
+   */
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     return publisher.publish(transaction, channel, payload);
@@ -282,6 +285,19 @@ public final class PgOnce implements AutoCloseable {
   public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
       throws SQLException {
     return publisher.publishAll(transaction, channel, payloads);
+  }
+
+  /** Publishes in the caller's transaction, with options, as {@link Publisher} does. */
+  public <T> Published publish(
+      Connection transaction, Channel<T> channel, T payload, PublishOptions options)
+      throws SQLException {
+    return publisher.publish(transaction, channel, payload, options);
+  }
+
+  /** Publishes in the caller's transaction, as {@link Publisher#publishEach}. */
+  public <T> List<Published> publishEach(
+      Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {
+    return publisher.publishEach(transaction, channel, messages);
   }
 
   /**

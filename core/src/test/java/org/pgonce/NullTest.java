@@ -80,6 +80,16 @@ class NullTest {
         that("payload", () -> new JacksonCodec().encode(none(), String.class)),
         that("message", () -> new UnreadablePayloadException(none())),
         that("transaction", () -> Publisher.standard().publish(none(), ORDERS, none())),
+        that("transaction", () -> Publisher.standard().publishEach(none(), ORDERS, List.of())),
+        that("payload", () -> new Message<>(none())),
+        that("options", () -> new Message<>("x", none())),
+        that("delay", () -> PublishOptions.DEFAULT.withDelay(none())),
+        that("dueAt", () -> PublishOptions.DEFAULT.withDueAt(none())),
+        that("deliveryKey", () -> PublishOptions.DEFAULT.withDeliveryKey(none())),
+        that("orderKey", () -> PublishOptions.DEFAULT.withOrderKey(none())),
+        that("a part", () -> DeliveryKey.of("a", none())),
+        that("transaction", () -> WriterContext.set(none(), Map.of())),
+        that("connection", () -> WriterContext.setForSession(none(), Map.of())),
         that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())));
   }
 

@@ -35,8 +35,9 @@ import org.pgonce.internal.wakeup.Hearing;
  */
 public final class Listener {
 
-  // The payload of a wake-up for scheduled rows, as pgonce.wake_up sends it.
+  // The payloads of wake-ups for scheduled rows, as pgonce.wake_up sends them: due, or not yet.
   private static final String DUE = "due";
+  private static final String LATER = "later";
 
   private final Context context;
   private final ListenSettings settings;
@@ -44,6 +45,7 @@ public final class Listener {
   private final Sessions sessions;
   private final Hearing hearing;
   private final Scan scan;
+  private final Foresight foresight;
   private final List<Drain<?>> drains = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
   private final Ending ending;
@@ -72,6 +74,7 @@ public final class Listener {
             () -> hearing.status().source(),
             () -> hearing.status().listening(),
             sessions);
+    this.foresight = new Foresight(scan::within);
     this.ending = new Ending(hearing, scan, sessions, context.threads());
   }
 
@@ -170,7 +173,15 @@ public final class Listener {
     }
     var drain = new Drain<>(one, context, sessions, scan);
     drains.add(drain);
-    addEar(one, payload -> drain.wake(payload.equals(DUE)));
+    addEar(
+        one,
+        payload -> {
+          if (payload.equals(LATER)) {
+            foresight.look();
+          } else {
+            drain.wake(payload.equals(DUE));
+          }
+        });
     activities.add(drain::activity);
     ending.add(drain.places());
   }

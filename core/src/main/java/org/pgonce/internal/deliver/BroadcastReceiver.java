@@ -131,7 +131,7 @@ public final class BroadcastReceiver<T> {
   private @Nullable String failure(Message message, OwnTransaction transaction) {
     try {
       var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
-      var notification = subscribed.notification(message.id(), 1, null, payload);
+      var notification = subscribed.notification(message.id(), 1, null, Origin.PLAIN, payload);
       subscribed
           .handler()
           .handle(notification, new HandlerTx(transaction::connection, context.publisher()));
