@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -231,6 +232,23 @@ class UniqueKeyTest {
     assertThat(keys()).isZero();
     assertThat(publish(FORGETFUL, "a").stored()).isTrue();
     stage.awaitSoon(() -> stage.effects() == 2);
+  }
+
+  @Test
+  void s12_aCompletedKeyIsDoneInTheModesThatLeaseToo() throws Exception {
+    for (var mode : List.of(Mode.AT_LEAST_ONCE, Mode.AT_MOST_ONCE)) {
+      var leased =
+          Channel.of(
+              "leased." + mode.name().toLowerCase(Locale.ROOT),
+              Order.class,
+              mode,
+              ChannelOptions.DEFAULT.withKeyMemory(Duration.ofHours(1)));
+      var pgonce = stage.pgonce().install(leased);
+      publish(leased, mode.name());
+      pgonce.listen(leased, (order, tx) -> {}).start();
+      stage.awaitSoon(() -> waitingOf(mode.name()).equals("0 done"));
+    }
+    stage.awaitNothingWaits();
   }
 
   @Test
