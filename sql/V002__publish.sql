@@ -4,7 +4,8 @@
 SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
--- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones, "pause" and "resume" for a look at whether it is paused.
+-- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones, "later" for those that are not due yet, "pause" and "resume"
+-- for a look at whether it is paused.
 CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pg_notify('pgonce_' || channel_name, kind) $$;
@@ -34,8 +35,151 @@ BEGIN
 END
 $$;
 
--- Publishes one notification per element of a JSON array, in its order, and returns their ids. One wake-up, however many they are.
-CREATE OR REPLACE FUNCTION pgonce.publish_all(channel_name text, payloads json) RETURNS SETOF bigint
+-- What the writer's session or transaction says of itself, by the setting pgonce.context: a JSON object whose values are texts. Whatever else stands
+-- there (it can be set by hand) is taken for no context: a writer never fails by it.
+CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  given text := current_setting('pgonce.context', true);
+  context jsonb;
+BEGIN
+  IF given IS NULL OR given = '' OR length(given) > 20000 THEN
+    RETURN NULL;
+  END IF;
+  context := given::jsonb;
+  IF jsonb_typeof(context) <> 'object' OR context = '{}'
+     OR EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) <> 'string') THEN
+    RETURN NULL;
+  END IF;
+  RETURN context;
+EXCEPTION WHEN OTHERS THEN
+  RETURN NULL;
+END
+$$;
+
+-- How many handlers led here, by the setting pgonce.depth, which a claim sets. Null for none, and for what is no number.
+CREATE OR REPLACE FUNCTION pgonce.current_depth() RETURNS smallint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN d.given ~ '^[0-9]{1,5}$' THEN nullif(least(d.given::integer, 32767), 0)::smallint END
+    FROM current_setting('pgonce.depth', true) AS d (given)
+$$;
+
+-- What becomes of a notification that is too deep.
+CREATE OR REPLACE FUNCTION pgonce.too_deep(depth integer, max_depth integer) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT format('it was published at depth %s, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %s: look for a loop of handlers, or raise max_depth, before it is redriven',
+                depth, max_depth)
+$$;
+
+-- A key of one text out of several, which no other parts give: they are joined by colons; a colon in a part is written %3A, a percent sign %25 and an
+-- empty part %. Null if a part is null.
+CREATE OR REPLACE FUNCTION pgonce.join_key(parts text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  key text;
+  part text;
+BEGIN
+  FOREACH part IN ARRAY parts LOOP
+    IF part IS NULL THEN
+      RETURN NULL;
+    END IF;
+    key := concat_ws(':', key, CASE part WHEN '' THEN '%' ELSE replace(replace(part, '%', '%25'), ':', '%3A') END);
+  END LOOP;
+  RETURN key;
+END
+$$;
+
+-- The same for a publisher, who learns what is wrong with it. DeliveryKey.of in Java gives the same keys.
+CREATE OR REPLACE FUNCTION pgonce.delivery_key(VARIADIC parts text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  key constant text := pgonce.join_key(parts);
+BEGIN
+  IF key IS NULL OR length(key) > 500 THEN
+    RAISE EXCEPTION 'pgonce: no delivery key can be made of these % parts: each must be given and not null, and together they have at most 500 characters, not %',
+      coalesce(cardinality(parts), 0), coalesce(length(key)::text, 'null') USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  RETURN key;
+END
+$$;
+
+-- The same for a trigger, whose writer must not fail: null for a part is null, and what is too long is known by its hash.
+CREATE OR REPLACE FUNCTION pgonce.row_key(VARIADIC parts text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  key constant text := pgonce.join_key(parts);
+BEGIN
+  RETURN CASE WHEN length(key) <= 500 THEN key ELSE 'sha256:' || encode(sha256(convert_to(key, getdatabaseencoding())), 'hex') END;
+END
+$$;
+
+-- What is compared where a publisher asks whether a key was given to the same payload: the text of the payload as it was published, to the letter.
+CREATE OR REPLACE FUNCTION pgonce.fingerprint(payload json) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN sha256(convert_to(payload::text, getdatabaseencoding()));
+END
+$$;
+
+-- Takes delivery keys for the notifications that are about to be stored, and says of each key which notification has it: one of these, or one that
+-- was there already. Nothing looks before it inserts: whoever inserts a key that somebody else has not yet committed waits for him. Keys are
+-- inserted in their order, so that two who take the same ones do not wait for each other. A key that is there already is not locked: that would
+-- keep its notification from being completed until this transaction ends. A null is no key.
+CREATE OR REPLACE FUNCTION pgonce.take_keys(channel pgonce.channel, waiting integer, keys text[], ids bigint[], fingerprints bytea[])
+RETURNS TABLE (key text, id bigint, fingerprint bytea)
+LANGUAGE plpgsql SECURITY DEFINER
+-- A plan that is made while the table is empty must do when it is not: by the index.
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  memory constant interval := channel.key_memory;
+  wanted constant bigint := (SELECT count(DISTINCT g.key) FROM unnest(keys) AS g (key));
+  taken bigint;
+  found_keys text[];
+  found_ids bigint[];
+  found_fingerprints bytea[];
+BEGIN
+  LOOP
+    INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
+    SELECT DISTINCT ON (g.key COLLATE "C") channel.id, g.key, g.id, g.fingerprint, take_keys.waiting,
+           CASE WHEN take_keys.waiting = 0 THEN clock_timestamp() END
+      FROM unnest(keys, ids, fingerprints) AS g (key, id, fingerprint) WHERE g.key IS NOT NULL
+     ORDER BY g.key COLLATE "C", g.id
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    IF taken < wanted THEN
+      -- Those that are no longer remembered change hands.
+      WITH first AS MATERIALIZED (
+        SELECT DISTINCT ON (g.key COLLATE "C") g.key, g.id, g.fingerprint
+          FROM unnest(keys, ids, fingerprints) AS g (key, id, fingerprint) WHERE g.key IS NOT NULL ORDER BY g.key COLLATE "C", g.id
+      ), over AS MATERIALIZED (
+        SELECT f.key, f.id, f.fingerprint FROM first f JOIN pgonce.delivery_key k ON k.channel_id = channel.id AND k.key = f.key AND k.id <> f.id
+         WHERE k.done_at + memory <= clock_timestamp()
+         ORDER BY f.key COLLATE "C" FOR UPDATE OF k
+      )
+      UPDATE pgonce.delivery_key k
+         SET id = o.id, fingerprint = o.fingerprint, waiting = take_keys.waiting,
+             done_at = CASE WHEN take_keys.waiting = 0 THEN clock_timestamp() END
+        FROM over o WHERE k.channel_id = channel.id AND k.key = o.key;
+    END IF;
+    SELECT array_agg(k.key), array_agg(k.id), array_agg(k.fingerprint) INTO found_keys, found_ids, found_fingerprints
+      FROM pgonce.delivery_key k WHERE k.channel_id = channel.id AND k.key = ANY (keys);
+    -- One that was there and has been forgotten meanwhile is free: once more.
+    EXIT WHEN coalesce(cardinality(found_keys), 0) = wanted;
+  END LOOP;
+  RETURN QUERY SELECT f.key, f.id, f.fingerprint FROM unnest(found_keys, found_ids, found_fingerprints) AS f (key, id, fingerprint);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.find_channel(channel_name text) RETURNS pgonce.channel
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -47,37 +191,234 @@ BEGIN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%": install it (PgOnce.install, or its printed migration) before anything is published to it',
       channel_name, current_database() USING ERRCODE = 'undefined_object';
   END IF;
+  RETURN channel;
+END
+$$;
+
+-- Stores one notification per element of a JSON array, in its order, with what the arrays give for it: null, or a place without an element, is none.
+-- Returns the id of each, and whether it was stored; one whose delivery key was there already has the id of the notification that it was given to.
+CREATE OR REPLACE FUNCTION pgonce.store(
+  channel_name text, payloads json, due_ats timestamptz[], keys text[], order_keys text[], same_payload boolean[])
+RETURNS TABLE (id bigint, stored boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+  channel pgonce.channel;
+  writer_context constant jsonb := pgonce.current_context();
+  writer_depth constant smallint := pgonce.current_depth();
+  now constant timestamptz := clock_timestamp();
+  addressed integer[];
+  ids bigint[];
+  holders bigint[];
+  fingerprints bytea[];
+  other_key text;
+  new_rows bigint := 0;
+  later_rows bigint := 0;
+BEGIN
+  -- Who drops a subscription or changes a mode (pgonce.hold_writers) waits from here on: a key counts those that have its notification.
+  LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
+  channel := pgonce.find_channel(channel_name);
+  IF channel.mode = 'BROADCAST' THEN
+    IF EXISTS (SELECT FROM unnest(due_ats, keys, order_keys) AS g (due_at, key, order_key) WHERE num_nonnulls(g.due_at, g.key, g.order_key) > 0) THEN
+      RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode',
+        channel_name USING ERRCODE = 'feature_not_supported';
+    END IF;
+    RETURN QUERY SELECT p.id, true FROM pgonce.publish_all(channel_name, payloads) AS p (id);
+    RETURN;
+  END IF;
+  IF EXISTS (SELECT FROM unnest(keys || order_keys) AS g (key) WHERE length(g.key) NOT BETWEEN 1 AND 500) THEN
+    RAISE EXCEPTION 'pgonce: a delivery key or order key for channel "%" has no character, or more than 500: shorten it', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+
+  addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));
+  SELECT array_agg(nextval('pgonce.notification_id') ORDER BY p.n) INTO ids FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n);
+  IF EXISTS (SELECT FROM unnest(keys) AS g (key) WHERE g.key IS NOT NULL) THEN
+    SELECT array_agg(CASE WHEN g.key IS NOT NULL THEN pgonce.fingerprint(g.payload) END ORDER BY g.n) INTO fingerprints
+      FROM ROWS FROM (json_array_elements(payloads), unnest(keys)) WITH ORDINALITY AS g (payload, key, n);
+    SELECT array_agg(t.id ORDER BY g.n), min(g.key) FILTER (WHERE g.same_payload AND t.fingerprint <> g.fingerprint) INTO holders, other_key
+      FROM unnest(keys, fingerprints, same_payload) WITH ORDINALITY AS g (key, fingerprint, same_payload, n)
+      LEFT JOIN pgonce.take_keys(channel, cardinality(addressed), keys, ids, fingerprints) t ON t.key = g.key;
+    IF other_key IS NOT NULL THEN
+      RAISE EXCEPTION 'pgonce: delivery key "%" of channel "%" was given to another payload before: publish this one under a key of its own, or without asking for the same payload',
+        other_key, channel_name USING ERRCODE = 'PO004';
+    END IF;
+  END IF;
+
+  IF writer_depth > channel.max_depth THEN
+    INSERT INTO pgonce.dead_letter
+      (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
+    SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
+           CASE WHEN channel.key_order <> 'NONE' THEN g.order_key END, writer_context, writer_depth
+      FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys))
+             AS g (payload, id, holder, key, order_key)
+     CROSS JOIN unnest(addressed) AS s (id) WHERE coalesce(g.holder, g.id) = g.id;
+  ELSE
+    WITH given AS MATERIALIZED (
+      SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' THEN g.order_key END AS order_key, g.due_at, g.due_at > now AS later
+        FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats))
+               AS g (payload, id, holder, key, order_key, due_at)
+       WHERE coalesce(g.holder, g.id) = g.id
+    ), stored_now AS (
+      INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, depth)
+      SELECT s.id, g.id, g.payload, g.key, g.order_key, writer_context, writer_depth
+        FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later IS NOT TRUE
+      RETURNING true
+    ), stored_for_later AS (
+      INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, depth)
+      SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, writer_context, writer_depth
+        FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later
+      RETURNING true
+    )
+    SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
+  END IF;
+  IF new_rows > 0 THEN
+    PERFORM pgonce.wake_up(channel.name);
+  END IF;
+  IF later_rows > 0 THEN
+    PERFORM pgonce.wake_up(channel.name, 'later');
+  END IF;
+  RETURN QUERY SELECT coalesce(g.holder, g.id), coalesce(g.holder, g.id) = g.id
+                 FROM ROWS FROM (unnest(ids), unnest(holders)) WITH ORDINALITY AS g (id, holder, n) ORDER BY g.n;
+END
+$$;
+
+-- Publishes one notification per element of a JSON array, in its order, and returns their ids. One wake-up, however many they are.
+CREATE OR REPLACE FUNCTION pgonce.publish_all(channel_name text, payloads json) RETURNS SETOF bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  channel pgonce.channel;
+  -- Most writers have neither, and pay for a look only.
+  writer_context constant jsonb := CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END;
+  writer_depth constant smallint := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
+  ids bigint[];
+  amount bigint;
+BEGIN
+  SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name;
+  IF NOT FOUND THEN
+    channel := pgonce.find_channel(channel_name); -- which says what is wrong
+  END IF;
 
   IF channel.mode = 'BROADCAST' THEN
     RETURN QUERY SELECT pgonce.broadcast(channel.name, p.value::text) FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n) ORDER BY p.n;
     RETURN;
   END IF;
+  IF writer_depth > channel.max_depth THEN
+    RETURN QUERY SELECT s.id FROM pgonce.store(channel_name, payloads, NULL, NULL, NULL, NULL) AS s;
+    RETURN;
+  END IF;
 
   -- MATERIALIZED: one id per notification, shared by its subscriptions. The mode is looked at again, by the snapshot of the INSERT: whoever
   -- has just changed it has waited for those that had inserted before (pgonce.hold_writers).
-  RETURN QUERY
-    WITH given AS MATERIALIZED (
-      SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
-    ), stored AS (
-      INSERT INTO pgonce.notification (subscription_id, id, payload)
-      SELECT s.id, g.id, g.payload FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-       WHERE c.id = channel.id AND c.mode = channel.mode
-      RETURNING true
-    )
-    SELECT g.id FROM given g WHERE EXISTS (SELECT FROM stored);
-  IF FOUND THEN
+  WITH given AS MATERIALIZED (
+    SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
+  ), stored AS (
+    INSERT INTO pgonce.notification (subscription_id, id, payload, context, depth)
+    SELECT s.id, g.id, g.payload, writer_context, writer_depth
+      FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+     WHERE c.id = channel.id AND c.mode = channel.mode AND (s.filter IS NULL OR writer_context @> s.filter)
+    RETURNING true
+  )
+  SELECT array_agg(g.id ORDER BY g.id), (SELECT count(*) FROM stored) INTO ids, amount FROM given g;
+  IF amount > 0 THEN
     PERFORM pgonce.wake_up(channel.name);
-  ELSIF json_array_length(payloads) > 0 THEN
+  ELSIF json_array_length(payloads) > 0
+        AND NOT EXISTS (SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+                         WHERE c.id = channel.id AND c.mode = channel.mode AND s.filter IS NOT NULL) THEN
     RAISE EXCEPTION 'pgonce: channel "%" was dropped or given another mode while this was published: publish it again', channel_name
       USING ERRCODE = 'serialization_failure';
   END IF;
+  RETURN QUERY SELECT unnest(ids);
 END
 $$;
 
--- Publishes one notification and returns its id.
-CREATE OR REPLACE FUNCTION pgonce.publish(channel_name text, payload json) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pgonce.publish_all(channel_name, json_build_array(payload)) $$;
+-- The same with options for each, an array of objects in the order of the payloads: due_us (microseconds since 1970) or delay_us, delivery_key,
+-- order_key, and same_payload, true where it is an error that the key was given to another payload before.
+CREATE OR REPLACE FUNCTION pgonce.publish_each(channel_name text, payloads json, options json) RETURNS TABLE (id bigint, stored boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  now constant timestamptz := clock_timestamp();
+  due_ats timestamptz[];
+  keys text[];
+  order_keys text[];
+  same_payload boolean[];
+BEGIN
+  IF json_array_length(payloads) <> json_array_length(options) THEN
+    RAISE EXCEPTION 'pgonce: % payloads and options for % of them: give each its own', json_array_length(payloads), json_array_length(options)
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  -- By seconds and microseconds, because an interval is multiplied with a double.
+  SELECT array_agg(coalesce('epoch'::timestamptz + o.due_us / 1000000 * interval '1 second' + o.due_us % 1000000 * interval '1 microsecond',
+                            now + o.delay_us / 1000000 * interval '1 second' + o.delay_us % 1000000 * interval '1 microsecond') ORDER BY o.n),
+         array_agg(o.delivery_key ORDER BY o.n), array_agg(o.order_key ORDER BY o.n), array_agg(o.same_payload ORDER BY o.n)
+    INTO due_ats, keys, order_keys, same_payload
+    FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean))
+           WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, n);
+  RETURN QUERY SELECT s.id, s.stored FROM pgonce.store(channel_name, payloads, due_ats, keys, order_keys, same_payload) AS s;
+END
+$$;
+
+-- Publishes one notification and returns its id: the one that has the delivery key already, if there is one.
+CREATE OR REPLACE FUNCTION pgonce.publish(
+  channel_name text, payload json, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL, delivery_key text DEFAULT NULL,
+  order_key text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  payloads constant json := json_build_array(payload);
+  due timestamptz := due_at;
+BEGIN
+  IF due_at IS NULL AND delay IS NULL AND delivery_key IS NULL AND order_key IS NULL THEN
+    RETURN pgonce.publish_all(channel_name, payloads);
+  END IF;
+  IF delay IS NOT NULL THEN
+    IF due_at IS NOT NULL THEN
+      RAISE EXCEPTION 'pgonce: both due_at and delay are given for channel "%": give one', channel_name USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF isfinite(delay) THEN
+      -- In UTC, where each day has 24 hours, whatever the zone of the session.
+      due := (clock_timestamp() AT TIME ZONE 'UTC' + delay) AT TIME ZONE 'UTC';
+    END IF;
+  END IF;
+  IF NOT isfinite(due) OR due IS NULL AND delay IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce: a notification for channel "%" is due at infinity, which never comes: give a time that does', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  RETURN (SELECT s.id FROM pgonce.store(channel_name, payloads, ARRAY[due], ARRAY[delivery_key], ARRAY[order_key], NULL) AS s);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.change_context(key text, value text, for_transaction boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  changed text;
+BEGIN
+  IF key IS NULL OR key = '' THEN
+    RAISE EXCEPTION 'pgonce: an entry of a context needs a key of at least one character' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  changed := (coalesce(pgonce.current_context(), '{}') - key || CASE WHEN value IS NULL THEN '{}' ELSE jsonb_build_object(key, value) END)::text;
+  IF length(changed) > 10000 THEN
+    RAISE EXCEPTION 'pgonce: the context would have % characters as JSON, and 10000 is the most: it goes with each notification; put less into it',
+      length(changed) USING ERRCODE = 'program_limit_exceeded';
+  END IF;
+  PERFORM set_config('pgonce.context', CASE WHEN changed = '{}' THEN '' ELSE changed END, for_transaction);
+END
+$$;
+
+-- Adds to the context of this transaction, or takes the entry out if the value is null. Who may not use the schema pgonce sets pgonce.context itself.
+CREATE OR REPLACE FUNCTION pgonce.set_context(key text, value text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.change_context(key, value, true) $$;
+
+-- The same for the session: until it is changed, or the session ends. A pool hands sessions on.
+CREATE OR REPLACE FUNCTION pgonce.set_session_context(key text, value text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.change_context(key, value, false) $$;
 
 INSERT INTO pgonce.schema_version (version) VALUES (2) ON CONFLICT DO NOTHING;
 

@@ -173,6 +173,65 @@ BEGIN
 END
 $$;
 
+-- A subscription is done with a notification that has a delivery key. The last one ends the key, or begins the time that it is remembered; both by
+-- the transaction that deletes the row. Keys are held by no one for longer than that, and their plans go by the primary key.
+CREATE OR REPLACE FUNCTION pgonce.key_done(subscription integer, id bigint, key text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+AS $$
+DECLARE
+  channel integer;
+  forgetful boolean;
+BEGIN
+  SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
+    FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  IF forgetful THEN
+    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting <= 1;
+    IF FOUND THEN
+      RETURN;
+    END IF;
+  END IF;
+  UPDATE pgonce.delivery_key k SET waiting = k.waiting - 1, done_at = CASE WHEN k.waiting <= 1 THEN clock_timestamp() END
+   WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting > 0;
+END
+$$;
+
+-- The same for many of a channel at once; an id stands there as often as subscriptions are done with it.
+CREATE OR REPLACE FUNCTION pgonce.keys_done(channel integer, ids bigint[], keys text[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  WITH ended AS MATERIALIZED (
+    SELECT e.key, e.id, count(*)::integer AS times FROM unnest(keys, ids) AS e (key, id) WHERE e.key IS NOT NULL GROUP BY e.key, e.id
+  ), held AS MATERIALIZED (
+    SELECT k.key, e.times FROM ended e JOIN pgonce.delivery_key k ON k.channel_id = channel AND k.key = e.key AND k.id = e.id
+     ORDER BY k.key COLLATE "C" FOR UPDATE OF k
+  )
+  UPDATE pgonce.delivery_key k SET waiting = greatest(k.waiting - h.times, 0), done_at = CASE WHEN k.waiting <= h.times THEN clock_timestamp() END
+    FROM held h WHERE k.channel_id = channel AND k.key = h.key;
+$$;
+
+-- Forgets keys whose time is over, never earlier, and at most so many of each channel; those that somebody is at are left for the next time.
+-- Returns how many. A listener's scan calls it.
+CREATE OR REPLACE FUNCTION pgonce.forget_keys(amount integer DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  now constant timestamptz := clock_timestamp();
+  forgotten bigint;
+BEGIN
+  -- The first bound is for the index; a memory of months is not the same from either end.
+  WITH over AS MATERIALIZED (
+    SELECT o.channel_id, o.key FROM pgonce.channel c CROSS JOIN LATERAL (
+      SELECT k.channel_id, k.key FROM pgonce.delivery_key k
+       WHERE k.channel_id = c.id AND k.done_at <= now - c.key_memory AND k.done_at + c.key_memory <= now
+       ORDER BY k.done_at LIMIT amount FOR UPDATE SKIP LOCKED) o
+  )
+  DELETE FROM pgonce.delivery_key k USING over o WHERE k.channel_id = o.channel_id AND k.key = o.key;
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  RETURN forgotten;
+END
+$$;
+
 INSERT INTO pgonce.schema_version (version) VALUES (3) ON CONFLICT DO NOTHING;
 
 RESET ROLE;

@@ -35,6 +35,7 @@ BEGIN
       USING ERRCODE = 'PO002';
   END IF;
   PERFORM pgonce.keep_ballast();
+  PERFORM pgonce.forget_keys();
   RETURN QUERY
     SELECT s.id,
            k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),

@@ -140,13 +140,30 @@ END
 $$;
 
 -- Returns how many rows it deleted.
-CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(doomed integer[]) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(channel integer, doomed integer[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  WITH new AS (DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING true),
-       later AS (DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING true),
-       dead AS (DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING true)
-  SELECT (SELECT count(*) FROM new) + (SELECT count(*) FROM later) + (SELECT count(*) FROM dead)
+DECLARE
+  emptied bigint;
+  ids bigint[];
+  keys text[];
+BEGIN
+  -- They are done with their delivery keys. As they are deleted and not before: what somebody else discards meanwhile he has counted.
+  WITH present AS (
+    DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING n.id, n.delivery_key
+  ), later AS (
+    DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING d.id, d.delivery_key
+  ), dead AS (
+    DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING l.id, l.delivery_key
+  )
+  SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
+    INTO emptied, ids, keys
+    FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
+  IF keys IS NOT NULL THEN
+    PERFORM pgonce.keys_done(channel, ids, keys);
+  END IF;
+  RETURN emptied;
+END
 $$;
 
 -- Removes a subscription with everything that waits in it.
@@ -155,14 +172,15 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   doomed integer;
+  channel integer;
 BEGIN
   PERFORM pgonce.hold_writers('drop subscription "' || subscription_name || '" of channel "' || channel_name || '"');
   DELETE FROM pgonce.subscription s USING pgonce.channel c WHERE s.channel_id = c.id AND c.name = channel_name AND s.name = subscription_name
-  RETURNING s.id INTO doomed;
+  RETURNING s.id, c.id INTO doomed, channel;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM pgonce.record_operation('DROP', channel_name, subscription_name, reason, pgonce.empty_subscriptions(ARRAY[doomed]));
+  PERFORM pgonce.record_operation('DROP', channel_name, subscription_name, reason, pgonce.empty_subscriptions(channel, ARRAY[doomed]));
   RETURN true;
 END
 $$;
@@ -173,14 +191,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   doomed integer[];
+  channel integer;
 BEGIN
   PERFORM pgonce.hold_writers('drop channel "' || channel_name || '"');
   SELECT array_agg(s.id) INTO doomed FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name;
-  DELETE FROM pgonce.channel c WHERE c.name = channel_name;
+  DELETE FROM pgonce.channel c WHERE c.name = channel_name RETURNING c.id INTO channel;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM pgonce.record_operation('DROP', channel_name, NULL, reason, pgonce.empty_subscriptions(doomed));
+  PERFORM pgonce.record_operation('DROP', channel_name, NULL, reason, pgonce.empty_subscriptions(channel, doomed));
+  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
   RETURN true;
 END
 $$;
@@ -220,13 +240,18 @@ BEGIN
 END
 $$;
 
--- Deletes dead letters of a channel for good. Returns how many.
+-- Deletes dead letters of a channel for good: their subscriptions are done with them. Returns how many.
 CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  discarded constant bigint := (SELECT count(*) FROM pgonce.exhume(channel_name, ids));
+  discarded bigint;
+  keyed_ids bigint[];
+  keys text[];
 BEGIN
+  SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
+    INTO discarded, keyed_ids, keys FROM pgonce.exhume(channel_name, ids) d;
+  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   IF discarded > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
     PERFORM pgonce.record_operation('DISCARD', channel_name, NULL, reason, discarded);
@@ -322,12 +347,16 @@ DECLARE
   concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
   wanted constant bigint[] := coalesce(ids, '{}') || ARRAY(
     SELECT k.id FROM pgonce.delivery_key k JOIN pgonce.channel c ON c.id = k.channel_id WHERE c.name = channel_name AND k.key = ANY (delivery_keys));
+  keyed_ids bigint[];
+  keys text[];
 BEGIN
   IF ids IS NULL AND delivery_keys IS NULL THEN
     RAISE EXCEPTION 'pgonce: what of channel "%" is to be cancelled? Give ids or delivery keys (pgonce.peek lists them)', channel_name
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  cancelled := (SELECT count(*) FROM pgonce.take_waiting(concerned, wanted));
+  SELECT count(*), array_agg(t.id) FILTER (WHERE t.delivery_key IS NOT NULL), array_agg(t.delivery_key) FILTER (WHERE t.delivery_key IS NOT NULL)
+    INTO cancelled, keyed_ids, keys FROM pgonce.take_waiting(concerned, wanted) t;
+  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   being_handled := (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted))
                  + (SELECT count(*) FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted));
   IF cancelled > 0 THEN

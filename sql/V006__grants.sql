@@ -12,14 +12,20 @@ ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM 
 GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.publish(text, json), pgonce.publish_all(text, json)
+  pgonce.publish(text, json, timestamptz, interval, text, text), pgonce.publish_all(text, json), pgonce.publish_each(text, json, json)
 TO pgonce_publisher, pgonce_admin;
+
+-- These touch no table.
+GRANT EXECUTE ON FUNCTION
+  pgonce.delivery_key(text[]), pgonce.join_key(text[]), pgonce.set_context(text, text), pgonce.set_session_context(text, text),
+  pgonce.change_context(text, text, boolean), pgonce.current_context()
+TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.payload_part(integer, bigint, boolean, integer, integer),
   pgonce.lease(integer, boolean, uuid, bigint, integer, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text),
-  pgonce.bury(integer, bigint, integer, uuid, integer, text, text),
+  pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
   pgonce.scan(uuid, text), pgonce.installed(text, text),
   -- For a handler that finds that it cannot go on.
@@ -31,7 +37,7 @@ GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.schedul
 
 GRANT EXECUTE ON FUNCTION
   pgonce.pause(text, text, text), pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text),
-  pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text), pgonce.discard(text, bigint[], text),
+  pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text), pgonce.discard(text, bigint[], text), pgonce.forget_keys(integer),
   pgonce.change_mode(text, text, text), pgonce.drop_channel(text, text), pgonce.drop_subscription(text, text, text),
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer), pgonce.installed(text, text)
 TO pgonce_admin;

@@ -8,7 +8,10 @@ package org.pgonce;
  * another, as those do that change the same row.
  */
 public enum KeyOrder {
-  /** They do not wait; order keys are not stored. The default. */
+  /**
+   * They do not wait. The default. Nothing can be published with an order key then; a database
+   * whose channel has no order drops what SQL or an older definition gives.
+   */
   NONE,
 
   /** A dead letter blocks those behind it until it is redriven or discarded. */

@@ -44,6 +44,7 @@ public final class PgOnce implements AutoCloseable {
   private final Settings settings;
   private final Publisher publisher;
   private final List<Subscribed<?>> subscribed = new ArrayList<>();
+  private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Listener listener;
   private boolean closed;
@@ -244,13 +245,17 @@ public final class PgOnce implements AutoCloseable {
   public boolean stop(Duration deadline) throws InterruptedException {
     Objects.requireNonNull(deadline, "deadline");
     Listener stopping;
+    List<Sweep<?>> sweeping;
     lock.lock();
     try {
       closed = true;
+      sweeping = List.copyOf(sweeps);
       stopping = listener;
     } finally {
       lock.unlock();
     }
+    // Only told so here: one that is under way ends with its transaction.
+    sweeping.forEach(Sweep::end);
     return stopping == null || stopping.stop(deadline);
   }
 
@@ -279,7 +284,10 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
-  /** Publishes in the caller's transaction, as {@link Publisher#publish}. */
+  /**
+   * Publishes in the caller's transaction, as {@link Publisher#publish(Connection, Channel,
+   * Object)}.
+   */
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     return publisher.publish(transaction, channel, payload);
@@ -289,6 +297,52 @@ public final class PgOnce implements AutoCloseable {
   public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
       throws SQLException {
     return publisher.publishAll(transaction, channel, payloads);
+  }
+
+  /** Publishes in the caller's transaction, with options, as {@link Publisher} does. */
+  public <T> Published publish(
+      Connection transaction, Channel<T> channel, T payload, PublishOptions options)
+      throws SQLException {
+    return publisher.publish(transaction, channel, payload, options);
+  }
+
+  /** Publishes in the caller's transaction, as {@link Publisher#publishEach}. */
+  public <T> List<Published> publishEach(
+      Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {
+    return publisher.publishEach(transaction, channel, messages);
+  }
+
+  /**
+   * Begins to sweep: runs the query at once, but for some jitter, then each interval, and publishes
+   * what it finds, in a transaction of its own, for as long as this is not stopped or the sweep
+   * closed. Needs no start. See {@link Sweep}, also for what keeps a row from being published
+   * twice.
+   *
+   * @param interval from the end of a run to the beginning of the next, of which up to a quarter is
+   *     taken off at random; 100 ms to 365 days
+   * @param sql one query without parameters. All that it finds is read into memory: a LIMIT leaves
+   *     the rest to the next run
+   * @param mapper makes of each row a message that has a delivery key
+   * @throws IllegalArgumentException if the interval is another one, or the channel is a BROADCAST,
+   *     which keeps no keys
+   * @throws IllegalStateException after the stop
+   */
+  public <T> Sweep<T> sweep(
+      Channel<T> channel, Duration interval, String sql, Tx.RowMapper<Message<T>> mapper) {
+    Objects.requireNonNull(channel, "channel");
+    var query = new Sweep.Query<>(sql, mapper);
+    lock.lock();
+    try {
+      if (closed) {
+        throw new IllegalStateException("sweep(" + channel.name() + ") after stop()");
+      }
+      var sweep = new Sweep<>(settings.transactions(), publisher, channel, interval, query);
+      sweeps.add(sweep);
+      sweep.begin();
+      return sweep;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**

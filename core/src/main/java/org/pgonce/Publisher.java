@@ -13,6 +13,9 @@ import org.pgonce.spi.PayloadCodec;
  * Publishes to channels in the caller's transaction: the notification and its wake-up exist if and
  * only if that transaction commits. With autocommit on, each call is a transaction of its own.
  *
+ * <p>What is published deeper than the channel allows ({@link ChannelOptions#maxDepth()}) is stored
+ * as a dead letter at once, and that is no error.
+ *
  * <p>Immutable and safe for use by several threads; needs no listener and holds nothing open. The
  * connection's role needs {@code pgonce_publisher}.
  */
@@ -69,6 +72,49 @@ public final class Publisher {
     }
     var encoded = payloads.stream().map(payload -> encode(channel, payload)).toList();
     return PublishStatements.publishAll(transaction, channel.name(), encoded);
+  }
+
+  /**
+   * Publishes one notification with options.
+   *
+   * @return its id and whether it was stored: it was not if its delivery key is there already.
+   *     Where another transaction has published the key and not yet ended, this waits for it
+   * @throws IllegalArgumentException as for {@link #publish(Connection, Channel, Object)}; and if
+   *     the channel has no such option, see {@link PublishOptions}; before any SQL runs
+   * @throws SQLException if the database refuses; with SQLState PO004 if {@link
+   *     PublishOptions#samePayload()} is asked for and the key was given to another payload
+   */
+  public <T> Published publish(
+      Connection transaction, Channel<T> channel, T payload, PublishOptions options)
+      throws SQLException {
+    Objects.requireNonNull(transaction, "transaction");
+    Objects.requireNonNull(options, "options").requireFitFor(channel);
+    var encoded = encode(channel, payload);
+    return PublishStatements.publishEach(
+            transaction, channel.name(), List.of(encoded), List.of(options))
+        .get(0);
+  }
+
+  /**
+   * Publishes notifications with options of their own, in their order, in one statement and with at
+   * most one wake-up for those that are due and one for those that are not. Of several with the
+   * same delivery key the first is stored.
+   *
+   * @return for each what {@link #publish(Connection, Channel, Object, PublishOptions)} returns, in
+   *     the order of the messages
+   * @throws IllegalArgumentException as there; none is published then
+   * @throws SQLException as there
+   */
+  public <T> List<Published> publishEach(
+      Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {
+    Objects.requireNonNull(transaction, "transaction");
+    if (messages.isEmpty()) {
+      return List.of();
+    }
+    var encoded = messages.stream().map(message -> encode(channel, message.payload())).toList();
+    var options =
+        messages.stream().map(message -> message.options().requireFitFor(channel)).toList();
+    return PublishStatements.publishEach(transaction, channel.name(), encoded, options);
   }
 
   private <T> String encode(Channel<T> channel, T payload) {

@@ -42,6 +42,9 @@ public interface Tx {
    */
   <P> long publish(Channel<P> channel, P payload) throws SQLException;
 
+  /** Publishes within this transaction, with options, as {@link Publisher} does. */
+  <P> Published publish(Channel<P> channel, P payload, PublishOptions options) throws SQLException;
+
   /** Reads the row that the result set stands on. */
   @FunctionalInterface
   interface RowMapper<R> {

@@ -109,6 +109,20 @@ class NullTest {
         that("payload", () -> new JacksonCodec().encode(none(), String.class)),
         that("message", () -> new UnreadablePayloadException(none())),
         that("transaction", () -> Publisher.standard().publish(none(), ORDERS, none())),
+        that("transaction", () -> Publisher.standard().publishEach(none(), ORDERS, List.of())),
+        that("payload", () -> new Message<>(none())),
+        that("options", () -> new Message<>("x", none())),
+        that("delay", () -> PublishOptions.DEFAULT.withDelay(none())),
+        that("dueAt", () -> PublishOptions.DEFAULT.withDueAt(none())),
+        that("deliveryKey", () -> PublishOptions.DEFAULT.withDeliveryKey(none())),
+        that("orderKey", () -> PublishOptions.DEFAULT.withOrderKey(none())),
+        that("table", () -> Transition.of(none(), "id", "state")),
+        that("transaction", () -> Transition.of("a", "id", "s").move(none(), 1, 2, 3)),
+        that("sql", () -> pgonce.sweep(ORDERS, Duration.ofSeconds(1), none(), row -> none())),
+        that("mapper", () -> pgonce.sweep(ORDERS, Duration.ofSeconds(1), "", none())),
+        that("a part", () -> DeliveryKey.of("a", none())),
+        that("transaction", () -> WriterContext.set(none(), Map.of())),
+        that("connection", () -> WriterContext.setForSession(none(), Map.of())),
         that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())));
   }
 

@@ -157,7 +157,7 @@ final class Stage implements AutoCloseable {
     close();
     opened.clear();
     database.execute(
-        "truncate effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.listener");
+        "truncate effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.delivery_key, pgonce.listener");
   }
 
   @Override

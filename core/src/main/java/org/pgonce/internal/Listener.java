@@ -37,6 +37,7 @@ public final class Listener {
 
   // The payloads of a wake-up, as pgonce.wake_up sends them; another one is for new rows.
   private static final String DUE = "due";
+  private static final String LATER = "later";
   private static final String PAUSE = "pause";
   private static final String RESUME = "resume";
 
@@ -46,6 +47,7 @@ public final class Listener {
   private final Sessions sessions;
   private final Hearing hearing;
   private final Scan scan;
+  private final Foresight foresight;
   private final List<Drain<?>> drains = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
   private final Ending ending;
@@ -74,6 +76,7 @@ public final class Listener {
             () -> hearing.status().source(),
             () -> hearing.status().listening(),
             sessions);
+    this.foresight = new Foresight(scan::within);
     this.ending = new Ending(hearing, scan, sessions, context.threads());
   }
 
@@ -182,6 +185,7 @@ public final class Listener {
     switch (payload) {
       case PAUSE -> scan.within(drain.pausing().heardPause(scan.begun()));
       case RESUME -> scan.within(drain.pausing().heardResume());
+      case LATER -> foresight.look();
       default -> drain.wake(payload.equals(DUE));
     }
   }

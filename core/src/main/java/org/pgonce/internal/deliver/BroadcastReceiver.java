@@ -136,7 +136,7 @@ public final class BroadcastReceiver<T> {
   private Outcome outcome(Message message, OwnTransaction transaction) {
     try {
       var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
-      var notification = subscribed.notification(message.id(), 1, null, payload);
+      var notification = subscribed.notification(message.id(), 1, null, Origin.PLAIN, payload);
       var handled =
           subscribed.handle(
               notification, new HandlerTx(transaction::connection, context.publisher()));

@@ -28,7 +28,8 @@ public final class Delivery<T> {
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
     var payload = codec.decode(claim.payload().text(), subscribed.channel().payloadType());
     var notification =
-        subscribed.notification(claim.id(), claim.attempt(), claim.createdAt(), payload);
+        subscribed.notification(
+            claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
     return subscribed.handle(notification, new HandlerTx(connection, publisher));
   }
 }

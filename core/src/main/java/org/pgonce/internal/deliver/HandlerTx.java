@@ -6,6 +6,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.Channel;
+import org.pgonce.PublishOptions;
+import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.Tx;
 
@@ -48,6 +50,12 @@ public final class HandlerTx implements Tx {
   @Override
   public <P> long publish(Channel<P> channel, P payload) throws SQLException {
     return publisher.publish(connection(), channel, payload);
+  }
+
+  @Override
+  public <P> Published publish(Channel<P> channel, P payload, PublishOptions options)
+      throws SQLException {
+    return publisher.publish(connection(), channel, payload, options);
   }
 
   private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {

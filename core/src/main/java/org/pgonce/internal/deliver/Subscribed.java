@@ -9,6 +9,8 @@ import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
+import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.Installed;
 
 /**
@@ -59,8 +61,11 @@ public record Subscribed<T>(
   }
 
   /** What its handler is given. */
-  Notification<T> notification(long id, int attempt, @Nullable Instant storedAt, T payload) {
-    var key = name() + ":" + installed.epoch() + ":" + id;
-    return new Notification<>(name(), id, key, attempt, storedAt, payload);
+  Notification<T> notification(
+      long id, int attempt, @Nullable Instant storedAt, Origin origin, T payload) {
+    var given = origin.deliveryKey();
+    var key = given == null ? name() + ":" + installed.epoch() + ":" + id : given;
+    var context = ContextJson.read(origin.context());
+    return new Notification<>(name(), subscription, id, key, attempt, storedAt, context, payload);
   }
 }

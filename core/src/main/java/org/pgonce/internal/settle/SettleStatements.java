@@ -49,6 +49,7 @@ final class SettleStatements {
   private static final String COMPLETE_NEW_IN_ORDER = NEW + ANY;
   private static final String COMPLETE_DUE_IN_ORDER = DUE + ANY;
   private static final String COMPLETE_LEASED_IN_ORDER = LEASED + ANY;
+  private static final String KEY_DONE = "SELECT pgonce.key_done(?, ?, ?)";
   private static final String NOT_THERE = "PO001";
   private static final String SCHEDULE =
       "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?)";
@@ -57,14 +58,34 @@ final class SettleStatements {
   private SettleStatements() {}
 
   /**
-   * Deletes the handled row, in the transaction of its handler. A leased one must still have its
-   * token.
+   * Deletes the handled row, in the transaction of its handler, and is done with its delivery key,
+   * if its publisher gave one. A leased row must still have its token.
    *
    * @param inOrder whether others may have waited for it
    * @return what lies behind it
    * @throws SQLException with SQLState PO001 if the row is not there: never taken for success
    */
   static Left complete(Connection transaction, Claim claim, boolean inOrder) throws SQLException {
+    var left = delete(transaction, claim, inOrder);
+    var key = claim.origin().deliveryKey();
+    if (key != null) {
+      keyDone(transaction, claim, key);
+    }
+    return left;
+  }
+
+  /** After the row: whoever holds that may wait for the key, and nobody the other way round. */
+  private static void keyDone(Connection transaction, Claim claim, String key) throws SQLException {
+    try (var statement = transaction.prepareStatement(KEY_DONE)) {
+      statement.setInt(1, claim.subscription());
+      statement.setLong(2, claim.id());
+      statement.setString(3, key);
+      statement.execute();
+    }
+  }
+
+  private static Left delete(Connection transaction, Claim claim, boolean inOrder)
+      throws SQLException {
     try (var statement = transaction.prepareStatement(completion(claim, inOrder))) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());

@@ -2,8 +2,15 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import org.pgonce.PublishOptions;
+import org.pgonce.Published;
+import tools.jackson.databind.json.JsonMapper;
 
 /** The statements that store notifications from Java. */
 public final class PublishStatements {
@@ -12,6 +19,9 @@ public final class PublishStatements {
   // One text parameter, a JSON array: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9, and
   // executeBatch breaks its protocol.
   private static final String PUBLISH_ALL = "SELECT * FROM pgonce.publish_all(?, ?::json)";
+  private static final String PUBLISH_EACH =
+      "SELECT p.id, p.stored FROM pgonce.publish_each(?, ?::json, ?::json) AS p";
+  private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
   private PublishStatements() {}
 
@@ -22,7 +32,7 @@ public final class PublishStatements {
 
   public static List<Long> publishAll(Connection transaction, String channel, List<String> payloads)
       throws SQLException {
-    return publish(transaction, PUBLISH_ALL, channel, "[" + String.join(",", payloads) + "]");
+    return publish(transaction, PUBLISH_ALL, channel, array(payloads));
   }
 
   private static List<Long> publish(Connection transaction, String sql, String channel, String json)
@@ -38,5 +48,57 @@ public final class PublishStatements {
       }
       return ids;
     }
+  }
+
+  /** Payloads with the options of each, in one order. */
+  public static List<Published> publishEach(
+      Connection transaction, String channel, List<String> payloads, List<PublishOptions> options)
+      throws SQLException {
+    try (var statement = transaction.prepareStatement(PUBLISH_EACH)) {
+      statement.setString(1, channel);
+      statement.setString(2, array(payloads));
+      statement.setString(
+          3, MAPPER.writeValueAsString(options.stream().map(PublishStatements::entries).toList()));
+      var published = new ArrayList<Published>();
+      try (var row = statement.executeQuery()) {
+        while (row.next()) {
+          published.add(new Published(row.getLong(1), row.getBoolean(2)));
+        }
+      }
+      return published;
+    }
+  }
+
+  private static String array(List<String> payloads) {
+    return "[" + String.join(",", payloads) + "]";
+  }
+
+  /** As pgonce.publish_each names them. */
+  private static Map<String, Object> entries(PublishOptions options) {
+    var entries = new HashMap<String, Object>();
+    var delay = options.delay();
+    if (delay != null) {
+      entries.put("delay_us", delay.isNegative() ? 0 : micros(delay));
+    }
+    var dueAt = options.dueAt();
+    if (dueAt != null) {
+      var past = dueAt.isBefore(Instant.EPOCH);
+      entries.put("due_us", past ? 0 : micros(Duration.between(Instant.EPOCH, dueAt)));
+    }
+    var deliveryKey = options.deliveryKey();
+    if (deliveryKey != null) {
+      entries.put("delivery_key", deliveryKey);
+      entries.put("same_payload", options.samePayload());
+    }
+    var orderKey = options.orderKey();
+    if (orderKey != null) {
+      entries.put("order_key", orderKey);
+    }
+    return entries;
+  }
+
+  /** Rounded up: never too early. */
+  private static long micros(Duration length) {
+    return length.getSeconds() * 1_000_000 + (length.getNano() + 999) / 1_000;
   }
 }

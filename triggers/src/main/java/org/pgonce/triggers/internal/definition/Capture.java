@@ -11,9 +11,15 @@ import org.pgonce.triggers.TableName;
  *
  * @param events not empty
  * @param rowType what a row is decoded to
+ * @param keys what makes its delivery key and its order key
  */
 public record Capture(
-    String channel, Mode mode, TableName table, Set<Event> events, Class<?> rowType) {
+    String channel,
+    Mode mode,
+    TableName table,
+    Set<Event> events,
+    Class<?> rowType,
+    KeyColumns keys) {
 
   public Capture {
     events = Set.copyOf(events);

@@ -29,6 +29,21 @@ public final class RecordFit {
     return misfits;
   }
 
+  /**
+   * The column that is meant by a name: the one that the record's component of that name reads, or
+   * the name itself.
+   */
+  public static String column(Class<?> rowType, String name) {
+    if (rowType.isRecord()) {
+      for (var component : rowType.getRecordComponents()) {
+        if (component.getName().equals(name)) {
+          return ColumnName.of(component).name();
+        }
+      }
+    }
+    return name;
+  }
+
   /** The first misfit of a record that reads a composite type; null if there is none. */
   static @Nullable String misfit(Class<?> record, List<Column> attributes) {
     for (var component : record.getRecordComponents()) {

@@ -9,6 +9,7 @@ import org.pgonce.triggers.internal.catalog.Columns;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.fit.KeyFit;
 import org.pgonce.triggers.internal.fit.RecordFit;
 
 /** Whether a table can feed a channel at all, and whether its rows can be read. */
@@ -30,6 +31,7 @@ final class Suitability {
     } else {
       var columns = Columns.of(connection, table);
       obstacles.addAll(RecordFit.misfits(capture.rowType(), table.name(), columns));
+      obstacles.addAll(KeyFit.misfits(capture.keys().uses(), table.name(), columns));
       obstacles.addAll(CastRisk.problems(table.name(), columns));
     }
     return obstacles;

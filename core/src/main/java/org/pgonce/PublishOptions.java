@@ -1,0 +1,105 @@
+package org.pgonce;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.store.Keys;
+
+/**
+ * How a notification is published. Immutable; the {@code with…} methods return changed copies. A
+ * {@link Mode#BROADCAST} stores nothing and takes none of these.
+ *
+ * @param delay how long after its publishing it is due, by the database's clock and in whole
+ *     microseconds, rounded up. 0 or negative: at once. At most 365,000 days. Null, the default: at
+ *     once. It is published when its statement runs, not when its transaction commits
+ * @param dueAt when it is due instead, to the microsecond, rounded up; a time that is past by the
+ *     database's clock: at once. Not after the year 9999. Null, the default: at once
+ * @param deliveryKey its key, unique within the channel: while a notification of that key waits, is
+ *     handled or is a dead letter, and as long after that as the channel remembers keys ({@link
+ *     ChannelOptions#keyMemory()}), publishing the key again stores nothing. 1 to 500 characters;
+ *     {@link DeliveryKey#of} makes one of several parts. Null, the default: none, and it is stored
+ *     each time
+ * @param orderKey what it keeps the order of; only on a channel that has one, see {@link KeyOrder}.
+ *     1 to 500 characters. Null, the default: it waits for no other
+ * @param samePayload whether it is an error that the delivery key was given to another payload
+ *     before. Compared is the payload's JSON text, as it was published, to the letter (by its
+ *     SHA-256), and not what it means: other spaces, or fields in another order, are another
+ *     payload. Default false: it is there already, whatever its payload
+ */
+public record PublishOptions(
+    @Nullable Duration delay,
+    @Nullable Instant dueAt,
+    @Nullable String deliveryKey,
+    @Nullable String orderKey,
+    boolean samePayload) {
+
+  private static final Duration LONGEST_DELAY = Duration.ofDays(365_000);
+  private static final Instant LAST = Instant.parse("9999-12-31T23:59:59.999999Z");
+
+  /** Due at once, without any key. */
+  public static final PublishOptions DEFAULT = new PublishOptions(null, null, null, null, false);
+
+  public PublishOptions {
+    if (delay != null && dueAt != null) {
+      throw new IllegalArgumentException("both delay and dueAt are given: give one of them");
+    }
+    if (delay != null && delay.compareTo(LONGEST_DELAY) > 0) {
+      throw new IllegalArgumentException("delay " + delay + " is longer than 365,000 days");
+    }
+    if (dueAt != null && dueAt.isAfter(LAST)) {
+      throw new IllegalArgumentException("dueAt " + dueAt + " is after " + LAST);
+    }
+    if (deliveryKey != null) {
+      Keys.requireValid("deliveryKey", deliveryKey);
+    }
+    if (orderKey != null) {
+      Keys.requireValid("orderKey", orderKey);
+    }
+  }
+
+  /** Due so long after its publishing, instead of at a time. */
+  public PublishOptions withDelay(Duration delay) {
+    Objects.requireNonNull(delay, "delay");
+    return new PublishOptions(delay, null, deliveryKey, orderKey, samePayload);
+  }
+
+  /** Due at that time, instead of after a delay. */
+  public PublishOptions withDueAt(Instant dueAt) {
+    Objects.requireNonNull(dueAt, "dueAt");
+    return new PublishOptions(null, dueAt, deliveryKey, orderKey, samePayload);
+  }
+
+  public PublishOptions withDeliveryKey(String deliveryKey) {
+    Objects.requireNonNull(deliveryKey, "deliveryKey");
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
+  }
+
+  public PublishOptions withOrderKey(String orderKey) {
+    Objects.requireNonNull(orderKey, "orderKey");
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
+  }
+
+  public PublishOptions withSamePayload(boolean samePayload) {
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
+  }
+
+  /**
+   * Returns these options.
+   *
+   * @throws IllegalArgumentException if nothing can be published to the channel with them
+   */
+  PublishOptions requireFitFor(Channel<?> channel) {
+    if (channel.mode() == Mode.BROADCAST && !equals(DEFAULT)) {
+      throw new IllegalArgumentException(
+          "channel %s is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode"
+              .formatted(channel.name()));
+    }
+    if (orderKey != null && channel.options().order() == KeyOrder.NONE) {
+      throw new IllegalArgumentException(
+          "channel %s keeps no order (KeyOrder.NONE), so an order key would do nothing: define it with an order, or leave the key out"
+              .formatted(channel.name()));
+    }
+    return this;
+  }
+}

@@ -1,0 +1,173 @@
+package org.pgonce;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Objects;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.settle.Failures;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Publishes what a query finds, again and again: one notification per overdue to-do, per expired
+ * trial. Each has a delivery key that is derived from its row, and so it is safe when runs overlap
+ * and when many instances sweep: what has been published is there already.
+ *
+ * <p>A key is unique while its notification waits, and as long after that as the channel remembers
+ * keys ({@link ChannelOptions#keyMemory()}, 0 by default): see to it that a row that was handled is
+ * not found any more, or that the channel remembers its key for longer than it is found.
+ *
+ * <p>Safe for use by several threads. Made and begun by {@link PgOnce#sweep}.
+ */
+public final class Sweep<T> implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Sweep.class);
+  private static final Duration SHORTEST = Duration.ofMillis(100);
+  private static final Duration LONGEST = Duration.ofDays(365);
+  private static final long CLOSING_SECONDS = 5;
+
+  private final Transactions transactions;
+  private final Publisher publisher;
+  private final Channel<T> channel;
+  private final Duration interval;
+  private final String sql;
+  private final Tx.RowMapper<Message<T>> mapper;
+  private final ScheduledThreadPoolExecutor timer;
+
+  Sweep(
+      Transactions transactions,
+      Publisher publisher,
+      Channel<T> channel,
+      Duration interval,
+      Query<T> query) {
+    this.transactions = transactions;
+    this.publisher = publisher;
+    this.channel = Objects.requireNonNull(channel, "channel");
+    this.interval = Objects.requireNonNull(interval, "interval");
+    this.sql = query.sql();
+    this.mapper = query.mapper();
+    if (channel.mode() == Mode.BROADCAST) {
+      throw new IllegalArgumentException(
+          "channel %s is a BROADCAST, which keeps no keys: each run would publish all again"
+              .formatted(channel.name()));
+    }
+    if (interval.compareTo(SHORTEST) < 0 || interval.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "interval " + interval + " is not between 100 ms and 365 days");
+    }
+    this.timer =
+        new ScheduledThreadPoolExecutor(
+            1,
+            work -> {
+              var thread = new Thread(work, "pgonce-sweep-" + channel.name());
+              thread.setDaemon(true);
+              return thread;
+            },
+            new ThreadPoolExecutor.DiscardPolicy());
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  /**
+   * What is looked for, and what is published of each row.
+   *
+   * @param sql all that it finds is read into memory: a LIMIT leaves the rest to the next run
+   * @param mapper makes a message with a delivery key
+   */
+  record Query<T>(String sql, Tx.RowMapper<Message<T>> mapper) {
+    Query {
+      Objects.requireNonNull(sql, "sql");
+      Objects.requireNonNull(mapper, "mapper");
+    }
+  }
+
+  /** The first run comes soon, but not at the same moment on each instance of a deployment. */
+  void begin() {
+    runAfter(ThreadLocalRandom.current().nextLong(interval.toMillis() / 4 + 1));
+  }
+
+  private void runAfter(long delayMs) {
+    // Discarded once it is closed.
+    var unused = timer.schedule(this::runAndGoOn, delayMs, TimeUnit.MILLISECONDS);
+  }
+
+  private void runAndGoOn() {
+    try {
+      var stored = run();
+      LOG.debug("pgonce: a sweep published {} to channel {}", stored, channel.name());
+    } catch (Throwable e) {
+      // Whatever the mapper throws, Errors included, fails this run and not the next.
+      LOG.warn(
+          "pgonce: a sweep failed and is tried again at the next interval: {}",
+          Failures.inWords(e));
+      LOG.debug("pgonce: the failed sweep in full", e);
+    } finally {
+      var longest = interval.toMillis();
+      runAfter(ThreadLocalRandom.current().nextLong(longest * 3 / 4, longest + 1));
+    }
+  }
+
+  /**
+   * Sweeps once more, at once and on this thread, in a transaction of its own.
+   *
+   * @return how many were published; those that had been before are not counted
+   * @throws PgOnceException if the database refuses, or cannot be reached, or a message has no
+   *     delivery key: nothing is published then
+   */
+  public long run() {
+    try {
+      return transactions.run(
+          transaction -> {
+            var found = new ArrayList<Message<T>>();
+            try (var statement = transaction.prepareStatement(sql);
+                var row = statement.executeQuery()) {
+              while (row.next()) {
+                found.add(requireKey(mapper.map(row)));
+              }
+            }
+            return publisher.publishEach(transaction, channel, found).stream()
+                .filter(Published::stored)
+                .count();
+          });
+    } catch (SQLException e) {
+      throw new PgOnceException(
+          "pgonce cannot sweep for channel " + channel.name() + ": " + Failures.withHint(e), e);
+    }
+  }
+
+  private Message<T> requireKey(Message<T> message) {
+    if (message.options().deliveryKey() == null) {
+      throw new PgOnceException(
+          "pgonce cannot sweep for channel "
+              + channel.name()
+              + ": a message has no delivery key, and would be published by each run; give it one, derived from its row");
+    }
+    return message;
+  }
+
+  /** No run begins from now on. Returns at once. */
+  void end() {
+    timer.shutdown();
+  }
+
+  /**
+   * Ends it: no run begins from now on, and one that is under way is waited for, for 5 s at most,
+   * and interrupted then. May be called again.
+   */
+  @Override
+  public void close() {
+    end();
+    try {
+      if (!timer.awaitTermination(CLOSING_SECONDS, TimeUnit.SECONDS)) {
+        timer.shutdownNow();
+      }
+    } catch (InterruptedException e) {
+      timer.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

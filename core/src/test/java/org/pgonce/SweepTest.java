@@ -1,0 +1,142 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** S9: what is overdue is published once, however many sweep for it. */
+@PgTest
+@Tag("drivers")
+class SweepTest {
+
+  record Overdue(long todo) {}
+
+  private static final Channel<Overdue> OVERDUE =
+      Channel.of(
+          "overdue",
+          Overdue.class,
+          Mode.AT_LEAST_ONCE,
+          ChannelOptions.DEFAULT.withKeyMemory(Duration.ofDays(1)));
+  private static final String FIND = "select id from todo where due_at < now() order by random()";
+  private static final Tx.RowMapper<Message<Overdue>> MESSAGE =
+      row ->
+          new Message<>(
+              new Overdue(row.getLong(1)),
+              PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("todo", row.getString(1))));
+
+  private Stage stage;
+
+  @BeforeEach
+  void setUp(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    PgOnce.using(stage.dataSource).install(OVERDUE);
+    database.execute("create table todo (id bigint, due_at timestamptz)");
+    database.execute(
+        "insert into todo select g, now() - interval '1 hour' from generate_series(1, 20) g; insert into todo values (21, 'infinity')");
+  }
+
+  @AfterEach
+  void tearDown() {
+    stage.close();
+  }
+
+  private static void effect(Notification<Overdue> overdue, Tx tx) throws SQLException {
+    tx.update("insert into effect values (?, ?)", overdue.payload().todo(), overdue.deliveryKey());
+  }
+
+  @Test
+  void example_oneNotificationPerOverdueTodo() throws Exception {
+    var pgonce = stage.pgonce();
+    pgonce.listen(OVERDUE, SweepTest::effect).start();
+    try (var sweep =
+        pgonce.sweep(
+            OVERDUE,
+            Duration.ofMillis(100),
+            "select id from todo where due_at < now()",
+            row ->
+                new Message<>(
+                    new Overdue(row.getLong("id")),
+                    PublishOptions.DEFAULT.withDeliveryKey(
+                        DeliveryKey.of("todo", row.getString("id")))))) {
+      stage.awaitSoon(() -> stage.effects() == 20);
+      stage.database.execute("insert into todo values (22, now())"); // found by a later run
+      stage.awaitSoon(() -> stage.effects() == 21);
+      assertThat(sweep.run()).isZero();
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(21)).isTrue();
+  }
+
+  @Test
+  void s09_aHundredOverlappingSweepsPublishEachOnce() throws Exception {
+    stage.pgonce().listen(OVERDUE, SweepTest::effect).start();
+    var threads = Executors.newFixedThreadPool(10);
+    try {
+      var runs = new ArrayList<Callable<Long>>();
+      for (var instance = 0; instance < 10; instance++) {
+        var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofMillis(200), FIND, MESSAGE);
+        for (var run = 0; run < 10; run++) {
+          runs.add(sweep::run);
+        }
+      }
+      for (var run : threads.invokeAll(runs)) {
+        run.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    stage.awaitSoon(() -> stage.effects() >= 20);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(20)).isTrue();
+  }
+
+  @Test
+  void s09_aRunThatFailsIsToldAndTheNextOneRuns() throws Exception {
+    stage.database.execute("alter table todo rename to gone");
+    var pgonce = stage.pgonce();
+    var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+    assertThatThrownBy(sweep::run)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot sweep for channel overdue")
+        .hasMessageContaining("todo");
+    stage.database.execute("alter table gone rename to todo");
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    pgonce.close();
+    assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofSeconds(1), FIND, MESSAGE))
+        .isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void s09_whatWouldBePublishedByEachRunIsRefused() throws Exception {
+    var pgonce = stage.pgonce();
+    var live = Channel.of("live", Overdue.class, Mode.BROADCAST);
+    assertThatThrownBy(() -> pgonce.sweep(live, Duration.ofSeconds(1), FIND, MESSAGE))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("keeps no keys");
+    assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofMillis(99), FIND, MESSAGE))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("not between 100 ms and 365 days");
+    try (var sweep =
+        pgonce.sweep(
+            OVERDUE,
+            Duration.ofDays(365),
+            FIND,
+            row -> new Message<>(new Overdue(row.getLong(1))))) {
+      assertThatThrownBy(sweep::run)
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("a message has no delivery key");
+    }
+    assertThat(stage.waiting()).isZero();
+  }
+}

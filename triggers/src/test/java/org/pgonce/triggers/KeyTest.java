@@ -1,0 +1,245 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** Keys made of columns, the writer's context, and the depth: the same by trigger as by publish. */
+@PgTest
+class KeyTest {
+
+  record Mail(long id, String campaign, String toWhom) {}
+
+  private static final ChannelOptions ORDERED =
+      ChannelOptions.DEFAULT
+          .withOrder(KeyOrder.DEAD_LETTER_BLOCKS)
+          .withKeyMemory(Duration.ofHours(1))
+          .withMaxDepth(3);
+
+  private static final TriggerChannel<Mail> MAILS =
+      TriggerChannel.on("mail", Mail.class)
+          .afterInsert()
+          .options(ORDERED)
+          .deliveryKey("campaign", "toWhom")
+          .orderKey("to_whom")
+          .build();
+
+  private static final String ROWS =
+      """
+      select string_agg(concat_ws(' ', payload->>'id', coalesce(delivery_key, '-'), coalesce(order_key, '-')), ', ' order by id)
+        from pgonce.notification where subscription_id > 0
+      """;
+
+  @BeforeEach
+  void install(TestDatabase database) throws Exception {
+    database.execute("create table mail (id bigint not null, campaign text, to_whom text)");
+    PgOnce.using(database.dataSource()).install(MAILS);
+  }
+
+  private static long stored(TestDatabase database) throws SQLException {
+    return database.queryLong("select count(*) from pgonce.notification where subscription_id > 0");
+  }
+
+  @Test
+  void example_aRowWhoseKeyIsThereIsWrittenAndNotPublished(TestDatabase database) throws Exception {
+    database.execute("insert into mail values (1, 'cmp_42', 'ann'), (2, 'cmp_42', 'bob')");
+    database.execute("insert into mail values (3, 'cmp_42', 'ann'), (4, 'cmp:43', 'ann')");
+
+    assertThat(database.queryLong("select count(*) from mail")).isEqualTo(4);
+    assertThat(database.queryString(ROWS))
+        .isEqualTo("1 cmp_42:ann ann, 2 cmp_42:bob bob, 4 cmp%3A43:ann ann");
+  }
+
+  @Test
+  void s12_ofSeveralRowsOfOneStatementTheFirstIsPublishedWithOneWakeUp(TestDatabase database)
+      throws Exception {
+    try (var wakeUps = new WakeUps(database, MAILS)) {
+      database.execute(
+          "insert into mail select g, 'c', (g % 1000)::text from generate_series(1, 20000) g");
+      assertThat(wakeUps.take()).containsExactly("");
+      database.execute("insert into mail values (1, 'c', '7')");
+      assertThat(wakeUps.take()).isEmpty();
+    }
+    assertThat(stored(database)).isEqualTo(1_000);
+    assertThat(
+            database.queryLong(
+                """
+                select count(*) from pgonce.notification n join pgonce.delivery_key k on k.key = n.delivery_key and k.id = n.id
+                 where n.subscription_id > 0 and (n.payload->>'id')::int <= 1000
+                   and n.delivery_key = 'c:' || (n.payload->>'to_whom') and k.waiting = 1
+                """))
+        .isEqualTo(1_000);
+  }
+
+  @Test
+  void s12_nullIsNoKeyAndALongOneIsKnownByItsHash(TestDatabase database) throws Exception {
+    database.execute("insert into mail values (1, null, 'ann'), (2, null, 'ann'), (3, 'c', null)");
+    assertThat(database.queryString(ROWS)).isEqualTo("1 - ann, 2 - ann, 3 - -");
+    database.execute(
+        "insert into mail values (4, repeat('x', 600), 'ann'), (5, repeat('x', 600), 'ann')");
+    assertThat(database.queryString(ROWS)).matches(".*, 4 sha256:[0-9a-f]{64} ann");
+  }
+
+  @Test
+  void s12_theKeyIsTheSameWhateverTheWritersSessionHasSet(TestDatabase database) throws Exception {
+    database.execute(
+        "create table reading (taken timestamptz, amount float8, raw bytea, ok boolean)");
+    record Reading(java.time.Instant taken, Double amount) {}
+    var readings =
+        TriggerChannel.on("reading", Reading.class)
+            .afterInsert()
+            .deliveryKey("taken", "amount", "raw", "ok")
+            .build();
+    PgOnce.using(database.dataSource()).install(readings);
+    var insert =
+        "insert into reading values ('2026-01-02 03:04:05Z', 0.1::float8 + 0.2, '\\xff', true)";
+    database.execute(insert);
+    database.execute(
+        "set timezone = 'Asia/Tokyo'; set datestyle = 'ISO, DMY'; set extra_float_digits = -3; set bytea_output = 'escape'; "
+            + insert);
+    assertThat(
+            database.queryString("select string_agg(delivery_key, ' ') from pgonce.notification"))
+        .isEqualTo("2026-01-02T03%3A04%3A05+00%3A00:0.30000000000000004:\\xff:true");
+  }
+
+  @Test
+  void h10_aKeyColumnThatIsGoneBreaksNoWriteAndIsFound(TestDatabase database) throws Exception {
+    database.execute("insert into mail values (1, 'c', 'ann')");
+    database.execute("alter table mail rename column campaign to series");
+    database.execute("insert into mail values (2, 'c', 'ann'), (3, 'c', 'ann')");
+
+    assertThat(database.queryString(ROWS)).isEqualTo("1 c:ann ann, 2 - -, 3 - -");
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, MAILS))
+          .anyMatch(problem -> problem.contains("the delivery key reads column campaign"));
+    }
+  }
+
+  @Test
+  void h83_otherKeyColumnsAreAnotherDefinition(TestDatabase database) throws Exception {
+    var other =
+        TriggerChannel.on("mail", Mail.class)
+            .afterInsert()
+            .options(ORDERED)
+            .deliveryKey("id")
+            .build();
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, MAILS)).isEmpty();
+      assertThat(Triggers.check(connection, other))
+          .singleElement()
+          .asString()
+          .contains("was made from another definition");
+    }
+    PgOnce.using(database.dataSource()).install(other);
+    database.execute("insert into mail values (7, 'c', 'ann')");
+    assertThat(database.queryString(ROWS)).isEqualTo("7 7 -");
+  }
+
+  @Test
+  void api_whatMakesNoKeyIsRefused(TestDatabase database) throws Exception {
+    var builder = TriggerChannel.on("mail", Mail.class).afterInsert();
+    assertThatThrownBy(builder::deliveryKey).hasMessage("deliveryKey needs at least one column");
+    assertThatThrownBy(() -> builder.orderKey("id").build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("has an order key but keeps no order");
+    assertThatThrownBy(
+            () ->
+                TriggerChannel.on("mail", Mail.class)
+                    .afterInsert()
+                    .mode(Mode.BROADCAST)
+                    .deliveryKey("id")
+                    .build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("a BROADCAST stores nothing");
+    database.execute("alter table mail add column extra jsonb");
+    var unfit =
+        TriggerChannel.on("mail", Mail.class)
+            .afterInsert()
+            .named("unfit")
+            .deliveryKey("extra", "nowhere")
+            .build();
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(unfit))
+        .hasMessageContaining("reads column nowhere, which table public.mail does not have")
+        .hasMessageContaining("column extra of table public.mail, which is jsonb");
+  }
+
+  @Test
+  void api_contextAndFiltersApplyToRowsAsToWhatIsPublished(TestDatabase database) throws Exception {
+    database.execute("create table post (id bigint not null)");
+    record Post(long id) {}
+    var options =
+        ChannelOptions.DEFAULT
+            .withSubscriptions("audit")
+            .withSubscription("acme", Map.of("tenant", "acme"));
+    for (var keyed : new boolean[] {false, true}) {
+      var builder = TriggerChannel.on("post", Post.class).afterInsert().options(options);
+      PgOnce.using(database.dataSource())
+          .install(keyed ? builder.deliveryKey("id").build() : builder.build());
+      database.execute(
+          """
+          truncate pgonce.notification, pgonce.delivery_key;
+          insert into post values (1);
+          begin;
+          select set_config('pgonce.context', '{"tenant":"acme"}', true);
+          insert into post values (2);
+          commit;
+          set pgonce.context = 'garbage';
+          set pgonce.depth = 'garbage';
+          insert into post values (3)
+          """);
+      assertThat(
+              database.queryString(
+                  """
+                  select string_agg(concat(s.name, n.payload->>'id', n.context->>'tenant'), ' ' order by n.id, s.name)
+                    from pgonce.notification n join pgonce.subscription s on s.id = n.subscription_id
+                  """))
+          .isEqualTo("audit1 acme2acme audit2acme audit3");
+    }
+  }
+
+  @Test
+  void h14_aHandlerThatInsertsIntoTheWatchedTableIsCut(TestDatabase database) throws Exception {
+    database.execute("create table ping (id bigint not null)");
+    record Ping(long id) {}
+    for (var keyed : new boolean[] {false, true}) {
+      var builder =
+          TriggerChannel.on("ping", Ping.class)
+              .afterInsert()
+              .options(ChannelOptions.DEFAULT.withMaxDepth(3));
+      var pings = keyed ? builder.deliveryKey("id").build() : builder.build();
+      database.execute("truncate ping");
+      var handled = new AtomicInteger();
+      try (var pgonce = PgOnce.using(database.pooled(4))) {
+        pgonce.install(pings);
+        pgonce
+            .listen(
+                pings,
+                (ping, tx) -> {
+                  handled.incrementAndGet();
+                  tx.update("insert into ping values (?)", ping.payload().id() + 1);
+                })
+            .start();
+        database.execute("insert into ping values (1)");
+        Awaitility.await()
+            .atMost(Duration.ofSeconds(15))
+            .until(() -> database.queryLong("select count(*) from pgonce.dead_letter") == 1);
+        assertThat(pgonce.deadLetters().discard(pings)).isEqualTo(1);
+      }
+      assertThat(handled).hasValue(4);
+      assertThat(database.queryLong("select max(id) from ping")).isEqualTo(5); // it did not fail
+    }
+  }
+}
