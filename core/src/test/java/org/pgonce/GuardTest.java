@@ -284,6 +284,44 @@ class GuardTest {
   }
 
   @Test
+  void s6_anInterruptDoesNotKeepTheOutcomeFromBeingRecordedWhereThePoolMakesItWait()
+      throws Exception {
+    var pool = database.pooled(1);
+    var small = Guards.using(pool);
+    var threads = Executors.newSingleThreadExecutor();
+    try {
+      var result =
+          small.once(
+              PAYMENT,
+              "order-1",
+              CHARGE,
+              () -> {
+                var held = pool.getConnection();
+                var unused =
+                    threads.submit(
+                        () -> {
+                          Awaitility.await()
+                              .atMost(Duration.ofSeconds(15))
+                              .until(
+                                  () ->
+                                      pool.getHikariPoolMXBean().getThreadsAwaitingConnection()
+                                          == 1);
+                          held.close();
+                          return true;
+                        });
+                var receipt = charge();
+                Thread.currentThread().interrupt();
+                return receipt;
+              });
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(result.orElseThrow()).isEqualTo(new Receipt("charge 1"));
+    } finally {
+      threads.shutdownNow();
+    }
+    assertThat(pay("order-1").orElseThrow()).isEqualTo(new Receipt("charge 1"));
+  }
+
+  @Test
   void s6_afterItsLongestTimeACallIsUnknownAndMayStillSayWhatCameOfIt() throws Exception {
     var quick = PAYMENT.withOptions(GuardOptions.DEFAULT.withLongestCall(Duration.ofMillis(300)));
     var late =

@@ -141,6 +141,58 @@ class RecoveryPointsTest {
   }
 
   @Test
+  void s8_aRunThatHasLostItsSequenceKeepsNothingMoreWhileTheOtherStillRuns() throws Exception {
+    var quick =
+        FULFILMENT.withOptions(GuardOptions.DEFAULT.withLongestCall(Duration.ofMillis(300)));
+    var slow = FULFILMENT.withOptions(GuardOptions.DEFAULT);
+    var taken = new CountDownLatch(1);
+    var firstIsOver = new CountDownLatch(1);
+    var threads = Executors.newSingleThreadExecutor();
+    try {
+      var first =
+          points.run(
+              quick,
+              "order-42",
+              ORDER,
+              steps -> {
+                steps.repeatable(
+                    "label",
+                    () -> {
+                      var unused = threads.submit(() -> takeOver(slow, taken, firstIsOver));
+                      assertThat(taken.await(20, TimeUnit.SECONDS)).isTrue();
+                    });
+                return steps.once("charge", String.class, () -> outside.call("by-the-first"));
+              });
+      assertThat(first).isInstanceOf(GuardResult.InProgress.class);
+      firstIsOver.countDown();
+      threads.shutdown();
+      assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(run(steps -> "x").orElseThrow()).isEqualTo("charge 1");
+      assertThat(outside.calls("by-the-first")).isZero();
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private GuardResult<String> takeOver(
+      Sequence<Order, String> sequence, CountDownLatch taken, CountDownLatch goOn) {
+    return Awaitility.await()
+        .atMost(Duration.ofSeconds(20))
+        .until(
+            () ->
+                points.run(
+                    sequence,
+                    "order-42",
+                    ORDER,
+                    steps -> {
+                      taken.countDown();
+                      assertThat(goOn.await(20, TimeUnit.SECONDS)).isTrue();
+                      return steps.once("charge", String.class, () -> outside.call("charge"));
+                    }),
+            GuardResult.Succeeded.class::isInstance);
+  }
+
+  @Test
   void s8_aStepWhoseOutcomeIsUnknownStopsTheSequenceUntilItIsSettled() throws Exception {
     RecoveryPoints.Body<String> body =
         steps -> {
