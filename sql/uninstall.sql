@@ -8,7 +8,7 @@ DO $$
 DECLARE
   name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_owner'] LOOP
+  FOREACH name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
         EXECUTE format('DROP OWNED BY %I', name);

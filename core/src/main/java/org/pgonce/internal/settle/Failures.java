@@ -82,7 +82,7 @@ public final class Failures {
   }
 
   /** PostgreSQL's text knows no NUL, UTF-8 no lone surrogate, and no cut may make one. */
-  private static String storable(String line) {
+  public static String storable(String line) {
     var text = new StringBuilder();
     line.codePoints()
         .limit(MAX_LENGTH)
