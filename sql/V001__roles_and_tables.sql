@@ -88,6 +88,7 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   payload         json        NOT NULL,
   -- The publisher's own key, a row of pgonce.delivery_key.
   delivery_key    text,
+  -- Where the channel keeps an order: the publisher's, or chr(1) and the id, a key of its own, where he gave none.
   order_key       text COLLATE "C",
   -- What the writer's session or transaction said of itself.
   context         jsonb,

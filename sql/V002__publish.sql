@@ -250,13 +250,13 @@ BEGIN
     INSERT INTO pgonce.dead_letter
       (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
     SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
-           CASE WHEN channel.key_order <> 'NONE' THEN g.order_key END, writer_context, writer_depth
+           CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_depth
       FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys))
              AS g (payload, id, holder, key, order_key)
      CROSS JOIN unnest(addressed) AS s (id) WHERE coalesce(g.holder, g.id) = g.id;
   ELSE
     WITH given AS MATERIALIZED (
-      SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' THEN g.order_key END AS order_key, g.due_at, g.due_at > now AS later
+      SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later
         FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats))
                AS g (payload, id, holder, key, order_key, due_at)
        WHERE coalesce(g.holder, g.id) = g.id
@@ -315,8 +315,8 @@ BEGIN
   WITH given AS MATERIALIZED (
     SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
   ), stored AS (
-    INSERT INTO pgonce.notification (subscription_id, id, payload, context, depth)
-    SELECT s.id, g.id, g.payload, writer_context, writer_depth
+    INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, depth)
+    SELECT s.id, g.id, g.payload, CASE WHEN c.key_order <> 'NONE' THEN chr(1) || g.id END, writer_context, writer_depth
       FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
      WHERE c.id = channel.id AND c.mode = channel.mode AND (s.filter IS NULL OR writer_context @> s.filter)
     RETURNING true

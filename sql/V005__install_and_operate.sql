@@ -379,11 +379,11 @@ BEGIN
   RETURN QUERY
     SELECT s.name, w.* FROM pgonce.subscription s
      CROSS JOIN LATERAL (
-       (SELECT n.id, 0, n.created_at AS due_at, n.created_at, NULL::text, n.delivery_key, n.order_key, n.context,
+       (SELECT n.id, 0, n.created_at AS due_at, n.created_at, NULL::text, n.delivery_key, CASE WHEN n.order_key NOT LIKE chr(1) || '%' THEN n.order_key END, n.context,
                CASE WHEN with_payload THEN n.payload END
           FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT most)
        UNION ALL
-       (SELECT d.id, d.attempts, d.due_at, d.created_at, d.last_error, d.delivery_key, d.order_key, d.context,
+       (SELECT d.id, d.attempts, d.due_at, d.created_at, d.last_error, d.delivery_key, CASE WHEN d.order_key NOT LIKE chr(1) || '%' THEN d.order_key END, d.context,
                CASE WHEN with_payload THEN d.payload END
           FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.id LIMIT most)) w
      WHERE s.id = ANY (pgonce.subscriptions_of(channel_name, subscription_name))

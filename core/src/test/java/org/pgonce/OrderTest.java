@@ -256,6 +256,32 @@ class OrderTest {
   }
 
   @Test
+  void h53_whatHasNoKeyIsNotHeldUpByAKeyOfManyThatWaits() throws Exception {
+    var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
+    var end = new CountDownLatch(1);
+    publish("slow", 100, false);
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, steps, new Order(1, "none"));
+      Publisher.standard().publishAll(connection, steps, List.of(new Order(2, "none")));
+    }
+    stage
+        .pgonce()
+        .listen(
+            steps,
+            QUICK,
+            (step, tx) -> {
+              if (step.payload().item().equals("slow")) {
+                end.await();
+              }
+              ended.add(step.payload());
+            })
+        .start();
+    stage.awaitSoon(() -> ended.size() == 2);
+    end.countDown();
+    stage.awaitNothingWaits();
+  }
+
+  @Test
   void h53_aLookAtAHotKeyDoesNotWalkOverAllThatWaitsInIt() throws Exception {
     var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
     publish("hot", 20_000, false);

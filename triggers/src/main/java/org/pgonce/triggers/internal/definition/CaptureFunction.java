@@ -39,8 +39,8 @@ public final class CaptureFunction {
         WITH inserted AS MATERIALIZED (
           SELECT nextval('pgonce.notification_id') AS id, row_to_json(n) AS payload FROM new_rows n
         )
-        INSERT INTO pgonce.notification (subscription_id, id, payload, context, depth)
-        SELECT s.id, i.id, i.payload, writer_context, writer_depth
+        INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, depth)
+        SELECT s.id, i.id, i.payload, CASE WHEN c.key_order <> 'NONE' THEN chr(1) || i.id END, writer_context, writer_depth
           FROM inserted i CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
          WHERE c.name = %1$s AND (s.filter IS NULL OR writer_context @> s.filter) AND (writer_depth IS NULL OR writer_depth <= c.max_depth);
         IF FOUND THEN
@@ -49,8 +49,9 @@ public final class CaptureFunction {
           WITH inserted AS MATERIALIZED (
             SELECT nextval('pgonce.notification_id') AS id, row_to_json(n) AS payload FROM new_rows n
           )
-          INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, context, depth)
-          SELECT s.id, i.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, c.max_depth), i.payload, writer_context, writer_depth
+          INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, order_key, context, depth)
+          SELECT s.id, i.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, c.max_depth), i.payload,
+                 CASE WHEN c.key_order <> 'NONE' THEN chr(1) || i.id END, writer_context, writer_depth
             FROM inserted i CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
            WHERE c.name = %1$s AND (s.filter IS NULL OR writer_context @> s.filter) AND writer_depth > c.max_depth;
         END IF;
@@ -84,7 +85,7 @@ public final class CaptureFunction {
         END IF;
         addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));
         BEGIN
-          SELECT array_agg(%2$s), array_agg(CASE WHEN channel.key_order <> 'NONE' THEN %3$s END), array_agg(%4$s)
+          SELECT array_agg(%2$s), array_agg(%3$s), array_agg(%4$s)
             INTO keys, order_keys, fingerprints FROM new_rows n;
         EXCEPTION WHEN OTHERS THEN
           keys := NULL;
@@ -99,12 +100,13 @@ public final class CaptureFunction {
         IF writer_depth > channel.max_depth THEN
           INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
           SELECT s.id, ids[i.n], 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, channel.max_depth), i.payload, keys[i.n],
-                 order_keys[i.n], writer_context, writer_depth
+                 CASE WHEN channel.key_order <> 'NONE' THEN coalesce(order_keys[i.n], chr(1) || ids[i.n]) END, writer_context, writer_depth
             FROM (SELECT row_number() OVER () AS n, row_to_json(n) AS payload FROM new_rows n) i CROSS JOIN unnest(addressed) AS s (id)
            WHERE ids[i.n] IS NOT NULL;
         ELSE
           INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, depth)
-          SELECT s.id, ids[i.n], i.payload, keys[i.n], order_keys[i.n], writer_context, writer_depth
+          SELECT s.id, ids[i.n], i.payload, keys[i.n],
+                 CASE WHEN channel.key_order <> 'NONE' THEN coalesce(order_keys[i.n], chr(1) || ids[i.n]) END, writer_context, writer_depth
             FROM (SELECT row_number() OVER () AS n, row_to_json(n) AS payload FROM new_rows n) i CROSS JOIN unnest(addressed) AS s (id)
            WHERE ids[i.n] IS NOT NULL;
           IF FOUND THEN
