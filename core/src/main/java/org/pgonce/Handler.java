@@ -2,6 +2,7 @@ package org.pgonce;
 
 import java.util.Objects;
 import org.pgonce.internal.deliver.ConditionalHandler;
+import org.pgonce.internal.deliver.ListHandler;
 
 /**
  * What a listener does with a notification. Runs on a thread of its own (a virtual one where the
@@ -25,6 +26,16 @@ public interface Handler<T> {
    *     thread, and not after the return
    */
   void handle(Notification<T> notification, Tx tx) throws Exception;
+
+  /**
+   * A handler that gets what one transaction has claimed as a list. How long that may be is {@link
+   * ListenOptions#batch()}.
+   *
+   * @throws NullPointerException if it is null
+   */
+  static <T> Handler<T> batch(BatchHandler<T> handler) {
+    return new ListHandler<>(Objects.requireNonNull(handler, "handler"));
+  }
 
   /**
    * A handler with a condition that is checked again when a notification has been claimed: whether

@@ -13,43 +13,73 @@ import java.util.Objects;
  * @param handlerTimeout how long a handler may run before its session is ended and the attempt
  *     counts as failed; 10 ms to 24 hours. Default 5 minutes. When the process itself is frozen or
  *     cut off, the server ends the session once it has idled for this time and 5 s more
+ * @param batch notifications that one transaction claims, handles, deletes and commits at once, as
+ *     many as wait and at most so many; 1 to 1,000, default 1. If one of them fails, the work of
+ *     all is undone, and they are handled one by one. {@code handlerTimeout} is for all of them
+ *     together, and they are in memory together. Only in {@link Mode#EXACTLY_ONCE}, and without
+ *     {@link KeyOrder}
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     without a sign of life of its process, which gives one each third of it; by the database's
  *     clock. 100 ms to 24 hours, default 30 s. After a death the notification waits this long
  */
 public record ListenOptions(
-    int concurrency, int maxAttempts, Backoff backoff, Duration handlerTimeout, Duration lease) {
+    int concurrency,
+    int maxAttempts,
+    Backoff backoff,
+    Duration handlerTimeout,
+    int batch,
+    Duration lease) {
 
   /** Defaults that are right for production. */
   public static final ListenOptions DEFAULT =
-      new ListenOptions(4, 10, Backoff.DEFAULT, Duration.ofMinutes(5), Duration.ofSeconds(30));
+      new ListenOptions(4, 10, Backoff.DEFAULT, Duration.ofMinutes(5), 1, Duration.ofSeconds(30));
 
   public ListenOptions {
     requireBetween("concurrency", concurrency, 1, 1_000);
     requireBetween("maxAttempts", maxAttempts, 1, 1_000);
+    requireBetween("batch", batch, 1, 1_000);
     Objects.requireNonNull(backoff, "backoff");
     requireBetween("handlerTimeout", handlerTimeout, 10);
     requireBetween("lease", lease, 100);
   }
 
   public ListenOptions withConcurrency(int concurrency) {
-    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, lease);
+    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, batch, lease);
   }
 
   public ListenOptions withMaxAttempts(int maxAttempts) {
-    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, lease);
+    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, batch, lease);
   }
 
   public ListenOptions withBackoff(Backoff backoff) {
-    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, lease);
+    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, batch, lease);
   }
 
   public ListenOptions withHandlerTimeout(Duration handlerTimeout) {
-    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, lease);
+    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, batch, lease);
+  }
+
+  public ListenOptions withBatch(int batch) {
+    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, batch, lease);
   }
 
   public ListenOptions withLease(Duration lease) {
-    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, lease);
+    return new ListenOptions(concurrency, maxAttempts, backoff, handlerTimeout, batch, lease);
+  }
+
+  /**
+   * Returns these options.
+   *
+   * @throws IllegalArgumentException if a channel of this mode and order cannot be handled so
+   */
+  public ListenOptions requireFitFor(Channel<?> channel) {
+    if (batch > 1
+        && (channel.mode() != Mode.EXACTLY_ONCE || channel.options().order() != KeyOrder.NONE)) {
+      throw new IllegalArgumentException(
+          "batch %d for channel %s, which is %s with order %s: several in one transaction are for EXACTLY_ONCE without an order; leave it at 1"
+              .formatted(batch, channel.name(), channel.mode(), channel.options().order()));
+    }
+    return this;
   }
 
   private static void requireBetween(String name, Duration value, long leastMs) {

@@ -138,7 +138,7 @@ public final class PgOnce implements AutoCloseable {
    * @throws NullPointerException if an argument is null
    * @throws IllegalStateException after the start
    * @throws IllegalArgumentException if the channel is not defined with this subscription, or it
-   *     has a handler here already
+   *     has a handler here already, or cannot be handled with these options
    */
   public <T> PgOnce listen(
       Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
@@ -157,7 +157,7 @@ public final class PgOnce implements AutoCloseable {
         throw new IllegalStateException(
             "listen(" + channel.name() + ") after start(): say first who handles what, then start");
       }
-      var added = new Subscribed<>(channel, subscription, handler, options);
+      var added = new Subscribed<>(channel, subscription, handler, options.requireFitFor(channel));
       if (subscribed.stream().anyMatch(one -> one.label().equals(added.label()))) {
         throw new IllegalArgumentException(
             "channel "

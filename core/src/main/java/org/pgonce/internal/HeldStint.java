@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.KeyOrder;
 import org.pgonce.internal.claim.Claim;
@@ -12,6 +13,7 @@ import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.PoolSettings.Taken;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Settlement;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
@@ -24,6 +26,10 @@ final class HeldStint implements Stint {
   private final Delivery<?> delivery;
   private final Settlement settlement;
   private final KeyOrder order;
+  private final String label;
+  private final int batch;
+  // How many are claimed one by one from now on, instead of as a batch.
+  private final AtomicInteger alone = new AtomicInteger();
   // Whose turn it was last, so that each key's comes.
   private volatile String lastKey = "";
 
@@ -40,6 +46,8 @@ final class HeldStint implements Stint {
     this.delivery = delivery;
     this.settlement = settlement;
     this.order = subscribed.channel().options().order();
+    this.label = subscribed.label();
+    this.batch = subscribed.options().batch();
   }
 
   @Override
@@ -50,7 +58,7 @@ final class HeldStint implements Stint {
         var taken = context.pool().take(connection, longestCall());
         do {
           fit = false;
-          fit = next(connection, taken, turns);
+          fit = isAlone() ? next(connection, taken, turns) : nextLot(connection, taken, turns);
         } while (fit && turns.mayGoOn());
         if (fit) {
           taken.restore();
@@ -105,6 +113,46 @@ final class HeldStint implements Stint {
     // Nothing was claimed, or it goes back at once: the listener stops.
     connection.rollback();
     return true;
+  }
+
+  /** The same with as many as there are, and at most a batch. */
+  private boolean nextLot(Connection connection, Taken taken, Turns turns) throws SQLException {
+    var due = turns.looks();
+    var claims =
+        sessions.within(
+            CLAIM_TIMEOUT,
+            connection,
+            same ->
+                ClaimStatement.claimSeveral(same, taken, subscription, due, batch, handlerTimeout));
+    turns.found(claims.isEmpty() ? null : claims.get(0));
+    if (claims.isEmpty() || turns.isPaused()) {
+      connection.rollback();
+      return true;
+    }
+    if (claims.stream().anyMatch(Claim::suspect)) {
+      oneByOne();
+      connection.rollback();
+      turns.ended(new Left(true, due));
+      return true;
+    }
+    var attempt = new LotAttempt(label, claims, connection, settlement, sessions, this::oneByOne);
+    if (turns.place().begin(attempt)) {
+      var outcome = attempt.run(delivery, turns.place());
+      // Where a whole batch was found, another may lie behind it.
+      turns.ended(new Left(outcome.left().more(), due && claims.size() == batch));
+      return outcome.fit();
+    }
+    connection.rollback();
+    return true;
+  }
+
+  private boolean isAlone() {
+    return batch == 1 || alone.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
+  }
+
+  /** The next ones are claimed alone: one of them may have failed the others. */
+  private void oneByOne() {
+    alone.set(batch);
   }
 
   /**

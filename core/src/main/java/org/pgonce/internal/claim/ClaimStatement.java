@@ -5,6 +5,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.deliver.PoolSettings;
 
@@ -20,23 +23,23 @@ public final class ClaimStatement {
 
   // Earliest first. The subselect makes now a bound of the index scan: a volatile function would be
   // a filter over all that is due later.
-  private static final String DUE =
-      statement(
-          """
+  private static final String DUE_ROWS =
+      """
           SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
              AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
-           ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED
-          """);
-  private static final String NEW =
-      statement(
-          """
+           ORDER BY s.due_at, s.id LIMIT %d FOR UPDATE SKIP LOCKED
+          """;
+  private static final String NEW_ROWS =
+      """
           SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.depth, NULL::pg_catalog.uuid AS token, n.xmax AS held
             FROM pgonce.notification AS n
            WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
-           ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED
-          """);
+           ORDER BY n.id LIMIT %d FOR UPDATE SKIP LOCKED
+          """;
+  private static final String DUE = statement(DUE_ROWS.formatted(1));
+  private static final String NEW = statement(NEW_ROWS.formatted(1));
 
   private static final String NEXT =
       """
@@ -115,6 +118,26 @@ public final class ClaimStatement {
   }
 
   /**
+   * The same for several: those that nobody else holds, at most so many, in the order of their ids.
+   */
+  public static List<Claim> claimSeveral(
+      Connection connection,
+      PoolSettings.Taken taken,
+      int subscription,
+      boolean due,
+      int most,
+      Duration handlerTimeout)
+      throws SQLException {
+    return claims(
+        connection,
+        taken,
+        statement((due ? DUE_ROWS : NEW_ROWS).formatted(most)),
+        due,
+        handlerTimeout,
+        statement -> statement.setInt(3, subscription));
+  }
+
+  /**
    * The same where the rows of one order key wait for one another.
    *
    * @param afterKey where the looking goes on when the oldest rows wait for their turn; empty at
@@ -175,6 +198,18 @@ public final class ClaimStatement {
       Duration handlerTimeout,
       Parameters parameters)
       throws SQLException {
+    var claims = claims(connection, taken, sql, scheduled, handlerTimeout, parameters);
+    return claims.isEmpty() ? null : claims.get(0);
+  }
+
+  private static List<Claim> claims(
+      Connection connection,
+      PoolSettings.Taken taken,
+      String sql,
+      boolean scheduled,
+      Duration handlerTimeout,
+      Parameters parameters)
+      throws SQLException {
     taken.begin();
     try (var statement = connection.prepareStatement(sql)) {
       statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
@@ -182,7 +217,7 @@ public final class ClaimStatement {
       parameters.set(statement);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
-          return null;
+          return List.of();
         }
         if (!taken.mustBeginAgain(row.getString(10))) {
           return claimed(connection, row, scheduled);
@@ -194,10 +229,29 @@ public final class ClaimStatement {
       }
     }
     connection.rollback();
-    return claim(connection, taken, sql, scheduled, handlerTimeout, parameters);
+    return claims(connection, taken, sql, scheduled, handlerTimeout, parameters);
   }
 
-  private static Claim claimed(Connection transaction, ResultSet row, boolean scheduled)
+  private static List<Claim> claimed(Connection transaction, ResultSet row, boolean scheduled)
+      throws SQLException {
+    var createdUs = row.getLong(3);
+    // The columns of the first row: at the others the idle bound is the claim's already.
+    var holder = ClaimHolder.of(row, 7, createdUs + row.getLong(4));
+    var first = claim(transaction, row, scheduled, holder);
+    if (!row.next()) {
+      return List.of(first);
+    }
+    var claims = new ArrayList<Claim>();
+    claims.add(first);
+    do {
+      claims.add(claim(transaction, row, scheduled, holder));
+    } while (row.next());
+    claims.sort(Comparator.comparingLong(Claim::id));
+    return claims;
+  }
+
+  private static Claim claim(
+      Connection transaction, ResultSet row, boolean scheduled, ClaimHolder holder)
       throws SQLException {
     var subscription = row.getInt(16);
     var id = row.getLong(1);
@@ -219,6 +273,6 @@ public final class ClaimStatement {
             : new Payload.Fetched(payload),
         new Origin(row.getString(11), row.getString(17), row.getString(12), row.getInt(13)),
         token != null || row.getBoolean(15),
-        ClaimHolder.of(row, 7, createdUs + ageUs));
+        holder);
   }
 }

@@ -1,5 +1,7 @@
 package org.pgonce.internal.claim;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,4 +17,18 @@ public record Origin(
 
   /** Of a plain notification. */
   public static final Origin PLAIN = new Origin(null, null, null, 0);
+
+  private static final String SETTINGS =
+      """
+      SELECT pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)
+      """;
+
+  /** By these settings, what is published in the transaction from here on tells whence it comes. */
+  public void tell(Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(SETTINGS)) {
+      statement.setString(1, String.valueOf(depth + 1));
+      statement.setString(2, context == null ? "" : context);
+      statement.execute();
+    }
+  }
 }

@@ -1,5 +1,11 @@
 package org.pgonce.internal.deliver;
 
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.pgonce.Notification;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.spi.PayloadCodec;
@@ -26,10 +32,31 @@ public final class Delivery<T> {
    * @throws Exception whatever the handler throws
    */
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
+    return subscribed.handle(notification(claim), new HandlerTx(connection, publisher));
+  }
+
+  /**
+   * The same for several at once.
+   *
+   * @return the ids of those that it was run for
+   */
+  public Set<Long> runAll(List<Claim> claims, HandlerTx.ConnectionSupplier connection)
+      throws Exception {
+    var notifications = new ArrayList<Notification<T>>();
+    for (var claim : claims) {
+      notifications.add(notification(claim));
+    }
+    return subscribed
+        .handleAll(List.copyOf(notifications), new HandlerTx(connection, publisher))
+        .stream()
+        .map(Notification::id)
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
+  private Notification<T> notification(Claim claim)
+      throws SQLException, UnreadablePayloadException {
     var payload = codec.decode(claim.payload().text(), subscribed.channel().payloadType());
-    var notification =
-        subscribed.notification(
-            claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
-    return subscribed.handle(notification, new HandlerTx(connection, publisher));
+    return subscribed.notification(
+        claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
   }
 }

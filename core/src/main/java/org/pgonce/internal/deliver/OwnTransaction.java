@@ -22,12 +22,6 @@ public final class OwnTransaction implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OwnTransaction.class);
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
-  private static final String SETTINGS =
-      """
-      SELECT pg_catalog.set_config('pgonce.depth', ?, true),
-             CASE WHEN ?::pg_catalog.text IS NOT NULL THEN pg_catalog.set_config('pgonce.context', ?, true) END
-      """;
-
   private final Context context;
   private final Duration longestCall;
   private final Object notification;
@@ -81,18 +75,8 @@ public final class OwnTransaction implements AutoCloseable {
     }
     taken = context.pool().take(begun, longestCall);
     taken.begin();
-    tellWhence(begun);
+    origin.tell(begun);
     return GuardedConnection.over(begun, notification, GuardedConnection.DEFAULT_PATIENCE);
-  }
-
-  /** What the handler publishes tells by these settings whence it comes. */
-  private void tellWhence(Connection begun) throws SQLException {
-    try (var statement = begun.prepareStatement(SETTINGS)) {
-      statement.setString(1, String.valueOf(origin.depth() + 1));
-      statement.setString(2, origin.context());
-      statement.setString(3, origin.context());
-      statement.execute();
-    }
   }
 
   /** From here on {@link #close} gives it back; false if nobody will. */

@@ -1,6 +1,8 @@
 package org.pgonce.internal.deliver;
 
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
@@ -58,6 +60,34 @@ public record Subscribed<T>(
     }
     handler.handle(notification, tx);
     return true;
+  }
+
+  /** Runs its handler for all of them; returns those that it was run for. */
+  List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx) throws Exception {
+    return runAll(handler, notifications, tx);
+  }
+
+  private static <T> List<Notification<T>> runAll(
+      Handler<T> handler, List<Notification<T>> notifications, Tx tx) throws Exception {
+    if (handler instanceof ConditionalHandler<T> conditional) {
+      var wanted = new ArrayList<Notification<T>>();
+      for (var notification : notifications) {
+        if (conditional.condition().holds(notification, tx)) {
+          wanted.add(notification);
+        }
+      }
+      return runAll(conditional.handler(), List.copyOf(wanted), tx);
+    }
+    if (handler instanceof ListHandler<T> several) {
+      if (!notifications.isEmpty()) {
+        several.handler().handle(notifications, tx);
+      }
+      return notifications;
+    }
+    for (var notification : notifications) {
+      handler.handle(notification, tx);
+    }
+    return notifications;
   }
 
   /** What its handler is given. */

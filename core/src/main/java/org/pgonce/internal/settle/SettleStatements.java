@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 
@@ -49,6 +51,22 @@ final class SettleStatements {
   private static final String COMPLETE_NEW_IN_ORDER = NEW + ANY;
   private static final String COMPLETE_DUE_IN_ORDER = DUE + ANY;
   private static final String COMPLETE_LEASED_IN_ORDER = LEASED + ANY;
+  // Of several; what lies behind the last of them is new to everyone.
+  private static final String COMPLETE_ALL_NEW =
+      """
+      WITH gone AS (
+        DELETE FROM pgonce.notification AS h
+         WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
+        RETURNING h.id
+      )
+      SELECT pg_catalog.count(*),
+             (SELECT b.id FROM pgonce.notification AS b
+               WHERE b.subscription_id OPERATOR(pg_catalog.=) ? AND b.id OPERATOR(pg_catalog.>) ?
+               ORDER BY b.id LIMIT 1) IS NOT NULL
+        FROM gone
+      """;
+  private static final String COMPLETE_ALL_DUE =
+      COMPLETE_ALL_NEW.replace("DELETE FROM pgonce.notification", "DELETE FROM pgonce.scheduled");
   private static final String KEY_DONE = "SELECT pgonce.key_done(?, ?, ?)";
   private static final String NOT_THERE = "PO001";
   private static final String SCHEDULE =
@@ -70,6 +88,46 @@ final class SettleStatements {
     var key = claim.origin().deliveryKey();
     if (key != null) {
       keyDone(transaction, claim, key);
+    }
+    return left;
+  }
+
+  /**
+   * The same for several that one transaction holds.
+   *
+   * @param claims in the order of their ids
+   * @throws SQLException with SQLState PO001 if one is not there
+   */
+  static Left completeAll(Connection transaction, List<Claim> claims) throws SQLException {
+    var first = claims.get(0);
+    Left left;
+    try (var statement =
+        transaction.prepareStatement(first.scheduled() ? COMPLETE_ALL_DUE : COMPLETE_ALL_NEW)) {
+      statement.setInt(1, first.subscription());
+      // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+      statement.setString(
+          2,
+          claims.stream()
+              .map(claim -> String.valueOf(claim.id()))
+              .collect(Collectors.joining(",", "{", "}")));
+      statement.setInt(3, first.subscription());
+      statement.setLong(4, claims.get(claims.size() - 1).id());
+      try (var row = statement.executeQuery()) {
+        row.next();
+        if (row.getLong(1) != claims.size()) {
+          throw new SQLException(
+              "of %d notifications only %d are still there: the others were deleted while they were claimed, and the work on all is undone"
+                  .formatted(claims.size(), row.getLong(1)),
+              NOT_THERE);
+        }
+        left = new Left(row.getBoolean(2), false);
+      }
+    }
+    for (var claim : claims) {
+      var key = claim.origin().deliveryKey();
+      if (key != null) {
+        keyDone(transaction, claim, key);
+      }
     }
     return left;
   }

@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -92,6 +94,42 @@ public final class Settlement {
     transaction.commit();
     told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
+  }
+
+  /**
+   * The same for several: all are done, or none.
+   *
+   * @param handled the ids of those whose handler ran
+   */
+  public Outcome completeAll(
+      Connection transaction,
+      List<Claim> claims,
+      GuardedConnection guarded,
+      Set<Long> handled,
+      Duration inHandler)
+      throws SQLException {
+    guarded.seal();
+    var left = SettleStatements.completeAll(transaction, claims);
+    transaction.commit();
+    claims.forEach(claim -> told(claim, handled.contains(claim.id()), inHandler));
+    return new Outcome(restoreSession(guarded, claims.get(0)), left);
+  }
+
+  /** Ends the session of a claim that is given up; what it holds is free then. */
+  public void endSession(Claim claim) {
+    var holder = claim.holder();
+    if (holder == null) {
+      return;
+    }
+    try {
+      transactions.make(holder::end);
+    } catch (SQLException | RuntimeException e) {
+      LOG.warn(
+          "pgonce: a session of channel {} that is given up could not be ended ({}); its rows stay locked until the server notices",
+          channel,
+          Failures.inWords(e));
+      LOG.debug("pgonce: the failure in full", e);
+    }
   }
 
   /**
