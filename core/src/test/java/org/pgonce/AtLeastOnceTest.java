@@ -16,7 +16,9 @@ import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** AT_LEAST_ONCE within one process; its column of the crash matrix is in LeaseCrashTest. */
+/**
+ * AT_LEAST_ONCE within one process; its column of the crash matrix is in CrashMatrixHandlerTest.
+ */
 @PgTest
 class AtLeastOnceTest {
 

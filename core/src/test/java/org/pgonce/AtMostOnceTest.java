@@ -14,7 +14,7 @@ import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** AT_MOST_ONCE within one process; its column of the crash matrix is in LeaseCrashTest. */
+/** AT_MOST_ONCE within one process; its column of the crash matrix is in CrashMatrixHandlerTest. */
 @PgTest
 class AtMostOnceTest {
 

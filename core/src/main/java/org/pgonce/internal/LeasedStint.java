@@ -2,6 +2,7 @@ package org.pgonce.internal;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
@@ -13,12 +14,16 @@ import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.OwnTransaction;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Settlement;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins; the
  * end is a transaction of its own, which the handler may share. In between no connection is held.
  */
 final class LeasedStint implements Stint {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LeasedStint.class);
 
   private final Subscribed<?> subscribed;
   private final Context context;
@@ -68,6 +73,7 @@ final class LeasedStint implements Stint {
           .make(
               connection -> {
                 found.leased = null;
+                found.asked = System.nanoTime();
                 found.leased = bounded(connection, due);
                 var leased = found.leased;
                 if (leased != null && leased.spent()) {
@@ -88,11 +94,32 @@ final class LeasedStint implements Stint {
     if (key != null) {
       lastKey = key;
     }
-    return leased == null || leased.spent() ? null : leased.claim();
+    if (leased == null || leased.spent()) {
+      return null;
+    }
+    var late = System.nanoTime() - found.asked > subscribed.options().lease().toNanos();
+    return late && !isStillOurs(leased.claim()) ? null : leased.claim();
   }
 
   private static final class Found {
     private @Nullable Leased leased;
+    private long asked; // by System.nanoTime()
+  }
+
+  /**
+   * The answer took longer than the lease, so another may have the row by now, or have buried it.
+   * The token tells.
+   */
+  private boolean isStillOurs(Claim claim) throws SQLException {
+    var held = renewals.renew(List.of(claim)).contains(claim.id());
+    if (!held) {
+      LOG.warn(
+          "pgonce: the lease of {} of channel {} was over before the database had answered that it is leased; its"
+              + " handler does not run here",
+          claim,
+          subscribed.label());
+    }
+    return held;
   }
 
   private @Nullable Leased bounded(Connection connection, boolean due) throws SQLException {

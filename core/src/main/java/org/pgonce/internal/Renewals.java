@@ -2,7 +2,9 @@ package org.pgonce.internal;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.claim.Claim;
@@ -77,18 +79,22 @@ final class Renewals {
     }
   }
 
+  /** Prolongs these leases at once; returns the ids of those that are still held. */
+  Set<Long> renew(Collection<Claim> claims) throws SQLException {
+    return context
+        .transactions()
+        .run(
+            connection ->
+                sessions.within(
+                    lease,
+                    connection,
+                    same ->
+                        LeaseStatements.renew(
+                            same, subscribed.installed().subscription(), claims, lease)));
+  }
+
   private void renew(Map<Claim, Runnable> now) throws SQLException {
-    var kept =
-        context
-            .transactions()
-            .run(
-                connection ->
-                    sessions.within(
-                        lease,
-                        connection,
-                        same ->
-                            LeaseStatements.renew(
-                                same, subscribed.installed().subscription(), now.keySet(), lease)));
+    var kept = renew(now.keySet());
     now.forEach(
         (claim, whenLost) -> {
           // Unless it was acknowledged meanwhile.

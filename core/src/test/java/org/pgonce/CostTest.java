@@ -1,0 +1,160 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.Stage.QUICK;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Stage.Order;
+import org.pgonce.TappedSource.Tap;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.TransactionState;
+
+/**
+ * What a notification costs while nothing goes wrong: what pgonce asks of the database between one
+ * handler and the next, to the statement.
+ */
+@PgTest
+class CostTest {
+
+  private static final int FIRST = 20;
+  private static final int COUNTED = 100;
+  private static final int PUBLISHED = FIRST + COUNTED + 20;
+
+  private TestDatabase database;
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    this.database = database;
+    this.stage = new Stage(database);
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  /** Per notification; the handler's own statement is not counted. */
+  private record Cost(long statements, long commits) {
+
+    private static Cost of(List<String> asked) {
+      var commits = asked.stream().filter("COMMIT"::equals).count();
+      var own = asked.stream().filter(sql -> !sql.contains("insert into effect")).count();
+      assertThat(own % COUNTED).as("each costs the same").isZero();
+      assertThat(commits % COUNTED).as("each costs the same").isZero();
+      return new Cost((own - commits) / COUNTED, commits / COUNTED);
+    }
+
+    @Override
+    public String toString() {
+      return statements + " | " + commits;
+    }
+  }
+
+  @Test
+  void h47_steadyStatePaysNothing() throws Exception {
+    var asked = asked(Mode.EXACTLY_ONCE, false);
+    // Claim, deletion, commit: that a claim counts deaths is read off the row that it reads anyway.
+    assertThat(Cost.of(asked)).isEqualTo(new Cost(2, 1));
+    assertThat(asked.stream().filter(sql -> sql.contains("FOR UPDATE SKIP LOCKED")))
+        .hasSize(COUNTED);
+    assertThat(asked.stream().filter(sql -> sql.contains("DELETE FROM pgonce."))).hasSize(COUNTED);
+  }
+
+  @Test
+  void steadyCostOfEachMode() throws Exception {
+    var table =
+        new StringBuilder(
+            "\n| mode | handler uses tx | statements | commits |\n|---|---|---|---|\n");
+    var costs = new CopyOnWriteArrayList<Cost>();
+    for (var mode : Mode.values()) {
+      for (var usesTx : List.of(false, true)) {
+        var cost = Cost.of(asked(mode, usesTx));
+        costs.add(cost);
+        table.append("| %s | %s | %s |%n".formatted(mode, usesTx ? "yes" : "no", cost));
+      }
+    }
+    System.out.println(table);
+    assertThat(costs)
+        .containsExactly(
+            new Cost(2, 1),
+            new Cost(4, 1),
+            new Cost(3, 2),
+            new Cost(6, 2),
+            new Cost(3, 2),
+            new Cost(6, 2),
+            new Cost(0, 0),
+            new Cost(3, 1));
+  }
+
+  /**
+   * What is asked of the database from one handler to the one that comes {@link #COUNTED} later.
+   */
+  private List<String> asked(Mode mode, boolean usesTx) throws Exception {
+    stage.clear();
+    var channel = Channel.of("cost." + mode.name().toLowerCase(Locale.ROOT), Order.class, mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var asked = new CopyOnWriteArrayList<String>();
+    Tap tap =
+        (sql, real) -> {
+          // What the driver is asked between transactions to roll back, it sends nowhere.
+          if (!sql.equals("ROLLBACK")
+              || real.unwrap(BaseConnection.class).getTransactionState() != TransactionState.IDLE) {
+            asked.add(sql);
+          }
+          return sql;
+        };
+    var address =
+        new ListenAddress(
+            database.host(), database.port(), database.name(), database.user(), null, Map.of());
+    var calls = new AtomicInteger();
+    var counted = new CopyOnWriteArrayList<String>();
+    var end = new CountDownLatch(1);
+    try (var pgonce =
+        PgOnce.builder(TappedSource.over(stage.dataSource, tap))
+            .listenAddress(address)
+            .pollInterval(Duration.ofHours(1)) // no scan in between
+            .build()) {
+      pgonce
+          .listen(
+              channel,
+              QUICK.withConcurrency(1),
+              (order, tx) -> {
+                var call = calls.incrementAndGet();
+                if (call == FIRST) {
+                  asked.clear();
+                } else if (call == FIRST + COUNTED) {
+                  counted.addAll(asked);
+                  end.countDown();
+                }
+                if (usesTx) {
+                  Stage.effect(order, tx);
+                }
+              })
+          .start();
+      try (var connection = stage.dataSource.getConnection()) {
+        pgonce.publishAll(
+            connection,
+            channel,
+            LongStream.rangeClosed(1, PUBLISHED).mapToObj(id -> new Order(id, "item")).toList());
+      }
+      Stage.awaitSoon(end);
+      stage.awaitSoon(() -> calls.get() == PUBLISHED);
+    }
+    return counted;
+  }
+}

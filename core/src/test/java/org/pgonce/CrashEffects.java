@@ -1,0 +1,66 @@
+package org.pgonce;
+
+import static org.pgonce.Stage.QUICK;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.sql.DataSource;
+import org.pgonce.Stage.Order;
+
+/**
+ * The handler of the crash matrix: first something outside that nobody can undo (a row through a
+ * connection of its own, committed at once), then an effect in the database, through its
+ * transaction.
+ *
+ * @param direct connections that no proxy is in front of
+ * @param by who handles, as the outside sees it
+ * @param inDatabase whether it has the effect in the database
+ */
+record CrashEffects(DataSource direct, String by, boolean inDatabase) {
+
+  static final Duration BOUND = Duration.ofSeconds(60);
+
+  /** Long enough for a process that the machine makes wait, short enough to be waited out. */
+  static final Duration LEASE = Duration.ofSeconds(1);
+
+  static final ListenOptions OPTIONS =
+      QUICK.withConcurrency(1).withMaxAttempts(20).withHandlerTimeout(BOUND).withLease(LEASE);
+
+  static Channel<Order> channel(Mode mode) {
+    return Channel.of("matrix", Order.class, mode);
+  }
+
+  void handle(Notification<Order> order, Tx tx) throws SQLException {
+    try (var connection = direct.getConnection();
+        var insert = connection.prepareStatement("insert into outside values (?, ?, ?)")) {
+      insert.setLong(1, order.payload().id());
+      insert.setInt(2, order.attempt());
+      insert.setString(3, by);
+      insert.executeUpdate();
+    }
+    if (inDatabase) {
+      Stage.effect(order, tx);
+    }
+  }
+
+  /** Where a process waits to be killed, until the test says go on; not for ever. */
+  void awaitGate() throws SQLException, InterruptedException, TimeoutException {
+    var end = System.nanoTime() + BOUND.toNanos();
+    while (!gateIsOpen()) {
+      if (System.nanoTime() - end > 0) {
+        throw new TimeoutException("nobody opened the gate");
+      }
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
+  }
+
+  private boolean gateIsOpen() throws SQLException {
+    try (var connection = direct.getConnection();
+        var statement = connection.createStatement();
+        var row = statement.executeQuery("select from gate")) {
+      return row.next();
+    }
+  }
+}

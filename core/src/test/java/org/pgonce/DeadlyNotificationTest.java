@@ -1,0 +1,116 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.pgonce.CrashEffects.BOUND;
+import static org.pgonce.CrashEffects.LEASE;
+import static org.pgonce.CrashEffects.channel;
+import static org.pgonce.Stage.QUICK;
+
+import java.time.Duration;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Stage.Order;
+import org.pgonce.testkit.JvmProcess;
+import org.pgonce.testkit.Login;
+import org.pgonce.testkit.ParentWatch;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A notification whose handler ends its JVM, each time. */
+@PgTest
+class DeadlyNotificationTest {
+
+  private static final int DIED = 77;
+  private static final int MAX_ATTEMPTS = 3;
+  private static final long DEADLY = 3;
+  private static final int ORDERS = 6;
+
+  /** A listener that the deadly one ends, as a segmentation fault or the kernel would. */
+  static final class ListenerProcess {
+    public static void main(String[] arguments) throws Exception {
+      ParentWatch.exitWhenParentDies();
+      var login =
+          new Login(arguments[0], Integer.parseInt(arguments[1]), arguments[2], arguments[3], "");
+      try (var pool = login.pooled(4);
+          var pgonce = PgOnce.builder(pool).pollInterval(Duration.ofMillis(300)).build()) {
+        pgonce
+            .listen(
+                channel(Mode.valueOf(arguments[4])),
+                QUICK.withMaxAttempts(MAX_ATTEMPTS).withConcurrency(1).withLease(LEASE),
+                (order, tx) -> {
+                  Stage.effect(order, tx);
+                  if (order.payload().id() == DEADLY) {
+                    Runtime.getRuntime().halt(DIED);
+                  }
+                })
+            .start()
+            .awaitStopped();
+      }
+    }
+  }
+
+  @Test
+  void h47_exactlyOnce_itIsADeadLetterAfterMaxAttemptsPlusOneDeaths(TestDatabase database)
+      throws Exception {
+    assertThat(deaths(Mode.EXACTLY_ONCE, database)).isBetween(1, MAX_ATTEMPTS + 1);
+    assertLetter("ATTEMPTS_USED_UP", database);
+  }
+
+  @Test
+  void h47_atLeastOnce_itIsADeadLetterAfterMaxAttemptsDeaths(TestDatabase database)
+      throws Exception {
+    assertThat(deaths(Mode.AT_LEAST_ONCE, database)).isEqualTo(MAX_ATTEMPTS);
+    assertLetter("ATTEMPTS_USED_UP", database);
+  }
+
+  @Test
+  void h47_atMostOnce_itIsADeadLetterAfterOneDeath(TestDatabase database) throws Exception {
+    assertThat(deaths(Mode.AT_MOST_ONCE, database)).isEqualTo(1);
+    assertLetter("OUTCOME_UNKNOWN", database);
+  }
+
+  /** Starts the listener again as often as it dies; how often that was. The others flow. */
+  private static int deaths(Mode mode, TestDatabase database) throws Exception {
+    try (var stage = new Stage(database)) {
+      PgOnce.using(stage.dataSource).install(channel(mode));
+      try (var connection = stage.dataSource.getConnection()) {
+        Publisher.standard()
+            .publishAll(
+                connection,
+                channel(mode),
+                LongStream.rangeClosed(1, ORDERS).mapToObj(id -> new Order(id, "item")).toList());
+      }
+      var deaths = 0;
+      while (stage.waiting() > 0) {
+        assertThat(deaths).isLessThanOrEqualTo(MAX_ATTEMPTS + 1);
+        try (var listener =
+            JvmProcess.of(ListenerProcess.class)
+                .options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+                .arguments(
+                    database.host(),
+                    String.valueOf(database.port()),
+                    database.name(),
+                    database.user(),
+                    mode.name())
+                .start()) {
+          await().atMost(BOUND).until(() -> !listener.isAlive() || stage.waiting() == 0);
+          if (!listener.isAlive()) {
+            assertThat(listener.awaitExit(BOUND)).isEqualTo(DIED);
+            deaths++;
+          }
+        }
+      }
+      assertThat(database.queryString("select string_agg(id::text, ' ' order by id) from effect"))
+          .isEqualTo("1 2 4 5 6");
+      return deaths;
+    }
+  }
+
+  private static void assertLetter(String reason, TestDatabase database) throws Exception {
+    assertThat(
+            database.queryString(
+                "select string_agg(reason || ' ' || (payload ->> 'id'), ',') from pgonce.dead_letter"))
+        .isEqualTo(reason + " " + DEADLY);
+  }
+}
