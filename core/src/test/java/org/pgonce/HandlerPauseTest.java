@@ -174,6 +174,9 @@ class HandlerPauseTest {
       stage.awaitSoon(() -> stage.deadLetters() == 1);
       assertThat(begun).hasValue(QUICK.maxAttempts());
       assertThat(isPaused()).isFalse();
+      assertThat(stage.database.queryString("select error from pgonce.dead_letter"))
+          .contains("could not be recorded")
+          .contains("mail server says 421");
       stage.awaitSoon(() -> pgonce.status().channels().get(0).paused() == null);
       outage.set(false);
       stage.publish(1);
