@@ -44,7 +44,7 @@ class ConditionTest {
   }
 
   private static boolean wanted(Notification<Stage.Order> order, Tx tx) throws SQLException {
-    return tx.query("select from opted_out where id = ?", row -> true, order.payload().id())
+    return tx.query("select 1 from opted_out where id = ?", row -> true, order.payload().id())
         .isEmpty();
   }
 
@@ -59,7 +59,7 @@ class ConditionTest {
             QUICK,
             Handler.onlyIf(
                 (order, tx) ->
-                    tx.query("select from opted_out where id = ?", row -> 1, order.payload().id())
+                    tx.query("select 1 from opted_out where id = ?", row -> 1, order.payload().id())
                         .isEmpty(),
                 (order, tx) -> Stage.effect(order, tx)))
         .start();

@@ -7,6 +7,7 @@ import static org.pgonce.Stage.QUICK;
 import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -151,8 +152,12 @@ class HandlerPauseTest {
     stage.publish(1);
     awaitIdle(pgonce);
     assertThat(stage.database.queryString(PAUSED)).endsWith("down with all hands");
-    assertThat(stage.claimable()).isEqualTo(1);
-    assertThat(stage.database.queryLong("select count(*) from pgonce.scheduled where attempts > 0"))
+    // Another worker may have had it in between: its end without a word was counted then, and that
+    // taken back.
+    assertThat(stage.waiting()).isEqualTo(1);
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.scheduled where attempts > 0 or token is not null"))
         .isZero();
   }
 
@@ -169,6 +174,9 @@ class HandlerPauseTest {
       stage.awaitSoon(() -> stage.deadLetters() == 1);
       assertThat(begun).hasValue(QUICK.maxAttempts());
       assertThat(isPaused()).isFalse();
+      assertThat(stage.database.queryString("select error from pgonce.dead_letter"))
+          .contains("could not be recorded")
+          .contains("mail server says 421");
       stage.awaitSoon(() -> pgonce.status().channels().get(0).paused() == null);
       outage.set(false);
       stage.publish(1);
@@ -188,6 +196,50 @@ class HandlerPauseTest {
       assertThat(isPaused()).isTrue();
       assertThat(stage.waiting()).isEqualTo(1);
       pgonce.close();
+    }
+  }
+
+  @Test
+  void s15_aLeasedOneGoesBackUncounted() throws Exception {
+    var mails = Channel.of("mails", Stage.Order.class, Mode.AT_LEAST_ONCE);
+    var pgonce =
+        stage.pgonce().install(mails).listen(mails, QUICK.withConcurrency(1), this::send).start();
+    publish(pgonce, mails, 3);
+    awaitIdle(pgonce);
+    assertThat(begun).hasValue(1);
+    assertThat(stage.effects()).isZero();
+    assertThat(
+            stage.database.queryString(
+                "select attempts || ' ' || (token is null) || ' ' || (due_at <= now()) from pgonce.scheduled where subscription_id > 0"))
+        .isEqualTo("0 true true");
+    assertThat(stage.waiting()).isEqualTo(3);
+    outage.set(false);
+    pgonce.operations().resume(mails, "up again");
+    stage.awaitSoon(() -> stage.eachOnce(3));
+    assertThat(stage.database.queryString("select distinct note from effect"))
+        .isEqualTo("attempt 1");
+  }
+
+  @Test
+  void s15_whatMayNotRunTwiceIsADeadLetterAndItsChannelPausedAllTheSame() throws Exception {
+    var mails = Channel.of("mails", Stage.Order.class, Mode.AT_MOST_ONCE);
+    var pgonce =
+        stage.pgonce().install(mails).listen(mails, QUICK.withConcurrency(1), this::send).start();
+    publish(pgonce, mails, 3);
+    awaitIdle(pgonce);
+    assertThat(begun).hasValue(1);
+    assertThat(stage.deadLetters()).isEqualTo(1);
+    assertThat(stage.waiting()).isEqualTo(2);
+    outage.set(false);
+    pgonce.operations().resume(mails, "up again");
+    stage.awaitSoon(() -> stage.effects() == 2);
+  }
+
+  private void publish(PgOnce pgonce, Channel<Stage.Order> channel, int count) throws SQLException {
+    var orders =
+        LongStream.rangeClosed(1, count).mapToObj(id -> new Stage.Order(id, "item")).toList();
+    try (var connection = stage.dataSource.getConnection()) {
+      pgonce.publishAll(connection, channel, orders);
     }
   }
 }

@@ -119,6 +119,18 @@ class OperationsTest {
   }
 
   @Test
+  void ops_whatMayHaveBegunUnderAtMostOnceIsNotCancelled() throws Exception {
+    stage.database.execute("select pgonce.change_mode('orders', 'AT_MOST_ONCE')");
+    stage.publish(1);
+    var ids = operations.peek(ORDERS, 10).stream().map(Waiting::id).toList();
+    stage.database.execute(
+        "select pgonce.schedule((select id from pgonce.subscription), %d, 0, null, 1, gen_random_uuid(), -1, null)"
+            .formatted(ids.get(0)));
+    assertThat(operations.cancel(ORDERS, ids, "for a test")).isEqualTo(new Cancelled(0, 1));
+    assertThat(stage.waiting()).isEqualTo(1);
+  }
+
+  @Test
   void example_peekShowsWhatWaitsAndPayloadsOnlyIfAsked() throws Exception {
     stage.publish(3);
     var ids = operations.peek(ORDERS, 10).stream().map(Waiting::id).toList();

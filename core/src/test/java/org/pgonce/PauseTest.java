@@ -246,6 +246,42 @@ class PauseTest {
   }
 
   @Test
+  void h86_leasedOnesAreFinishedAndNothingElseBegun() throws Exception {
+    var mails = Channel.of("mails", Integer.class, Mode.AT_LEAST_ONCE);
+    var begun = new CountDownLatch(2);
+    var goOn = new CountDownLatch(1);
+    var sent = new CopyOnWriteArrayList<Integer>();
+    var listener =
+        hearing()
+            .install(mails)
+            .listen(
+                mails,
+                QUICK.withConcurrency(2),
+                (mail, tx) -> {
+                  begun.countDown();
+                  goOn.await();
+                  sent.add(mail.payload());
+                })
+            .start();
+    try {
+      try (var connection = stage.dataSource.getConnection()) {
+        listener.publishAll(connection, mails, List.of(1, 2, 3, 4, 5, 6));
+      }
+      begun.await();
+      operations.pause(mails, "during a run");
+      stage.awaitSoon(
+          () -> listener.status().channels().stream().anyMatch(one -> one.paused() != null));
+    } finally {
+      goOn.countDown();
+    }
+    awaitWitness(1);
+    stage.awaitSoon(() -> stage.waiting() == 4);
+    assertThat(sent).hasSize(2);
+    operations.resume(mails, "go on");
+    stage.awaitSoon(() -> sent.size() == 6 && stage.waiting() == 0);
+  }
+
+  @Test
   void ops_oneSubscriptionIsPausedAlone() throws Exception {
     var channel =
         Channel.of(

@@ -290,6 +290,21 @@ public final class Settlement {
    * The transaction is lost but its connection lives: records the failure in the next one there.
    */
   private boolean failAgain(Connection connection, Claim claim, Throwable failure) {
+    return recordAgain(connection, claim, failure)
+        || (failure instanceof PauseException
+            && rollBack(connection)
+            && recordAgain(connection, claim, notPaused(failure)));
+  }
+
+  /** A pause that cannot be recorded is a failure that counts: else the row would run at once. */
+  private static Throwable notPaused(Throwable asked) {
+    return new IllegalStateException(
+        "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
+            + Failures.inWords(asked),
+        asked);
+  }
+
+  private boolean recordAgain(Connection connection, Claim claim, Throwable failure) {
     var verdict = Verdict.on(failure, claim, subscribed);
     boolean there;
     try {
@@ -318,8 +333,7 @@ public final class Settlement {
    * Records a failure whose transaction is lost, or whose handler does not come back, in one of its
    * own. Its session is ended first, in the same transaction: the record waits for the row when the
    * session lets go of it, so that hardly anyone can claim it in between. If the record fails too,
-   * the attempt is not counted and the row runs again; if it is a pause that cannot be recorded, it
-   * is a failure that counts, for the row would run again at once.
+   * the attempt is not counted and the row runs again.
    */
   public void failLate(Claim claim, Throwable failure) {
     if (!(failure instanceof PauseException)) {
@@ -331,11 +345,8 @@ public final class Settlement {
       var verdict = Verdict.on(failure, claim, subscribed);
       tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
     } catch (SQLException | RuntimeException e) {
-      failLateNow(
-          claim,
-          new IllegalStateException(
-              "its handler asked for a pause, which could not be recorded: " + Failures.inWords(e),
-              failure));
+      LOG.debug("pgonce: a pause could not be recorded", e);
+      failLateNow(claim, notPaused(failure));
     } finally {
       pauser.ends();
     }
