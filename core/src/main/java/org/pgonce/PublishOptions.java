@@ -21,7 +21,8 @@ import org.pgonce.internal.store.Keys;
  *     {@link DeliveryKey#of} makes one of several parts. Null, the default: none, and it is stored
  *     each time
  * @param orderKey what it keeps the order of; only on a channel that has one, see {@link KeyOrder}.
- *     1 to 500 characters. Null, the default: it waits for no other
+ *     1 to 500 characters. Those behind it wait until it is due, too. Null, the default: it waits
+ *     for no other
  * @param samePayload whether it is an error that the delivery key was given to another payload
  *     before. Compared is the payload's JSON text, as it was published, to the letter (by its
  *     SHA-256), and not what it means: other spaces, or fields in another order, are another

@@ -15,6 +15,7 @@ import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -127,13 +128,15 @@ class UniqueKeyTest {
     var threads = Executors.newFixedThreadPool(8);
     try {
       var tasks = new ArrayList<Callable<Long>>();
+      var start = new CyclicBarrier(8);
       for (var thread = 0; thread < 8; thread++) {
         var random = new Random(thread);
         tasks.add(
             () -> {
-              var recipients = new ArrayList<>(IntStream.range(0, 300).boxed().toList());
+              var recipients = new ArrayList<>(IntStream.range(0, 3_000).boxed().toList());
               Collections.shuffle(recipients, random);
               try (var connection = stage.dataSource.getConnection()) {
+                start.await(15, TimeUnit.SECONDS);
                 return PUBLISHER.publishEach(connection, MINDFUL, campaign(recipients)).stream()
                     .filter(Published::stored)
                     .count();
@@ -144,8 +147,8 @@ class UniqueKeyTest {
       for (var one : threads.invokeAll(tasks)) {
         stored += one.get();
       }
-      assertThat(stored).isEqualTo(300);
-      assertThat(stage.waiting()).isEqualTo(300);
+      assertThat(stored).isEqualTo(3_000);
+      assertThat(stage.waiting()).isEqualTo(3_000);
     } finally {
       threads.shutdownNow();
     }
