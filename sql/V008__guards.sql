@@ -157,6 +157,8 @@ RETURNS SETOF pgonce.guard
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 DECLARE
+  -- One time for both columns: it is kept for exactly its horizon.
+  now   constant timestamptz := clock_timestamp();
   guard pgonce.guard;
   found_there boolean;
   same  boolean;
@@ -164,10 +166,10 @@ DECLARE
 BEGIN
   UPDATE pgonce.guard g
      SET outcome = new_outcome, repeatable = may_repeat, response = new_response, error = new_error,
-         settled_at = CASE WHEN new_outcome <> 'UNKNOWN' THEN clock_timestamp() END,
+         settled_at = CASE WHEN new_outcome <> 'UNKNOWN' THEN now END,
          settled_by = CASE WHEN new_outcome <> 'UNKNOWN' THEN by_whom END,
          keep_until = CASE WHEN g.step <> '' OR new_outcome = 'UNKNOWN' OR g.kind = 'SEQUENCE' AND may_repeat THEN NULL
-                           ELSE clock_timestamp() + g.horizon END
+                           ELSE now + g.horizon END
    WHERE g.scope = guard_scope AND g.key = guard_key AND g.step = guard_step AND g.token = attempt_token
      AND g.outcome IN ('STARTED', 'UNKNOWN')
      AND (by_whom = 'CALL' OR g.outcome = 'UNKNOWN' OR g.unknown_at <= clock_timestamp())
