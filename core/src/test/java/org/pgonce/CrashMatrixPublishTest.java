@@ -90,6 +90,7 @@ class CrashMatrixPublishTest {
       stage.publish(1);
       mortal().killPostmaster();
       mortal().restart();
+      stage.forgetConnections();
       expectOnceOrLost(stage);
     }
   }

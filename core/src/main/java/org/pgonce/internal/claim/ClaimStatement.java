@@ -80,7 +80,7 @@ public final class ClaimStatement {
            c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key,
            pg_catalog.set_config('pgonce.depth',
              (COALESCE(c.depth, 0) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
-           CASE WHEN c.context IS NOT NULL THEN pg_catalog.set_config('pgonce.context', c.context::pg_catalog.text, true) END
+           pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true)
       FROM (%s) AS c
     """
         .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, locked);
