@@ -103,6 +103,11 @@ final class CrashStage implements AutoCloseable {
     return victim;
   }
 
+  /** After a crash of the server: the pool would hand out what it used a moment ago unseen. */
+  void forgetConnections() {
+    stage.dataSource.getHikariPoolMXBean().softEvictConnections();
+  }
+
   /** A process whose pool goes by way of the proxy; nothing is published to it yet. */
   JvmProcess victimThrough(FaultProxy proxy) throws Exception {
     var victim = CrashVictim.start(database, mode, CrashVictim.Point.NONE, proxy.port(), BOUND);

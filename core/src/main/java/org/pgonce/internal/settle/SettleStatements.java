@@ -154,7 +154,7 @@ final class SettleStatements {
         if (!row.next()) {
           throw new SQLException(
               claim
-                  + (claim.token() == null
+                  + (claim.holder() != null
                       ? " is no longer there: it was deleted while it was claimed, and its handler is"
                           + " undone"
                       : " is no longer leased to this process: its lease was over before its handler"
