@@ -347,4 +347,36 @@ class AblationTest {
     assertThat(stage.effects()).as("effects").isZero();
     assertThat(stage.deadLetters()).isEqualTo(1);
   }
+
+  /** Two publishers at once give the same key: one notification is stored. */
+  @Test
+  void s16_oneDeliveryKeyIsOneNotification() throws Exception {
+    assertOneNotificationPerKey();
+  }
+
+  @Test
+  void s16_withoutTheUniqueKeyItIsTwo() throws Exception {
+    stage.database.execute(
+        """
+        create or replace function pgonce.take_keys(channel pgonce.channel, waiting integer, keys text[], ids bigint[], fingerprints bytea[])
+        returns table (key text, id bigint, fingerprint bytea) language sql
+        as $$ select * from unnest(keys, ids, fingerprints) $$
+        """);
+    assertRed(this::assertOneNotificationPerKey, "stored once");
+  }
+
+  private void assertOneNotificationPerKey() throws Exception {
+    var once = PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("campaign", "1", "lot", "1"));
+    var stored = 0;
+    for (var publisher = 0; publisher < 2; publisher++) {
+      try (var connection = stage.dataSource.getConnection()) {
+        var published =
+            Publisher.standard()
+                .publish(connection, Stage.ORDERS, new Stage.Order(1, "item"), once);
+        stored += published.stored() ? 1 : 0;
+      }
+    }
+    assertThat(stored).as("stored once").isEqualTo(1);
+    assertThat(stage.waiting()).as("stored once").isEqualTo(1);
+  }
 }

@@ -12,6 +12,7 @@ import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.Left;
+import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,8 +65,7 @@ final class Drain<T> {
         new Settlement(
             subscribed,
             context.transactions(),
-            context.observer(),
-            scan::within,
+            new Reports(subscribed, context.observer(), scan::within),
             new HandlerPause(subscribed, context, pausing, scan));
     this.stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE

@@ -7,7 +7,8 @@ import java.time.Duration;
  *
  * <p>Methods are called on pgonce's threads, several at once, between a notification and the next:
  * they must be quick and must not throw (what they throw is logged and goes no further). They get
- * no payload.
+ * no payload. A channel is told by its name; another subscription than {@code default} by the name,
+ * {@code /} and its own.
  */
 public interface Observer {
 

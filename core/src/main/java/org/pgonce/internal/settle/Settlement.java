@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
@@ -16,7 +15,6 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,8 +41,7 @@ public final class Settlement {
   private final String channel;
   private final boolean inOrder;
   private final Transactions transactions;
-  private final Observer observer;
-  private final Consumer<Duration> nextAttemptIn;
+  private final Reports reports;
   private final Pauser pauser;
 
   /**
@@ -56,21 +53,15 @@ public final class Settlement {
   public record Outcome(boolean fit, Left left) {}
 
   /**
-   * @param nextAttemptIn told how long until a retry is due
    * @param pauser does what a handler asks for that pauses
    */
   public Settlement(
-      Subscribed<?> subscribed,
-      Transactions transactions,
-      Observer observer,
-      Consumer<Duration> nextAttemptIn,
-      Pauser pauser) {
+      Subscribed<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.inOrder = subscribed.isOrdered();
     this.transactions = transactions;
-    this.observer = observer;
-    this.nextAttemptIn = nextAttemptIn;
+    this.reports = reports;
     this.pauser = pauser;
   }
 
@@ -92,7 +83,7 @@ public final class Settlement {
     guarded.seal();
     var left = SettleStatements.complete(transaction, claim, inOrder);
     transaction.commit();
-    told(claim, handled, inHandler);
+    reports.told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
   }
 
@@ -111,7 +102,7 @@ public final class Settlement {
     guarded.seal();
     var left = SettleStatements.completeAll(transaction, claims);
     transaction.commit();
-    claims.forEach(claim -> told(claim, handled.contains(claim.id()), inHandler));
+    claims.forEach(claim -> reports.told(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(guarded, claims.get(0)), left);
   }
 
@@ -144,18 +135,14 @@ public final class Settlement {
     return SettleStatements.complete(transaction, claim, inOrder);
   }
 
+  /** What {@link #acknowledge} has settled is committed. */
+  public void told(Claim claim, boolean handled, Duration inHandler) {
+    reports.told(claim, handled, inHandler);
+  }
+
   /** What may lie behind one that has failed. */
   public Left afterFailure() {
     return new Left(true, inOrder);
-  }
-
-  /** A notification is handled, or skipped, and that is committed. */
-  public void told(Claim claim, boolean handled, Duration inHandler) {
-    if (handled) {
-      observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
-    } else {
-      observer.skipped(channel, claim.id(), claim.attempt());
-    }
   }
 
   /**
@@ -175,16 +162,10 @@ public final class Settlement {
     var delay = subscribed.options().backoff().after(next);
     var there = SettleStatements.countAhead(transaction, claim, token, delay, DIED);
     transaction.commit();
-    nextAttemptIn.accept(delay);
     if (!there) {
       return null;
     }
-    LOG.warn(
-        "pgonce: an earlier attempt of notification {} of channel {} ended without a word, as it does when its process dies; attempt {} is counted"
-            + " ahead",
-        claim.id(),
-        channel,
-        next);
+    reports.countedAhead(claim, next, delay);
     return token;
   }
 
@@ -200,7 +181,7 @@ public final class Settlement {
     var there = SettleStatements.bury(transaction, claim, claim.attempts(), reason, DIED);
     transaction.commit();
     if (there) {
-      tellBuried(claim, claim.attempts(), new Verdict.Bury(reason, DIED));
+      reports.buried(claim, claim.attempts(), new Verdict.Bury(reason, DIED));
     }
   }
 
@@ -236,7 +217,7 @@ public final class Settlement {
         var failure =
             new UnknownOutcomeException("the listener stopped before its handler returned");
         var verdict = Verdict.on(failure, claim, subscribed);
-        tell(record(transaction, claim, verdict), claim, verdict, failure);
+        reports.tell(record(transaction, claim, verdict), claim, verdict, failure);
       } else {
         var unused = SettleStatements.giveBack(transaction, claim);
       }
@@ -282,7 +263,7 @@ public final class Settlement {
       failElsewhere(transaction, claim, failure);
       return false;
     }
-    tell(there, claim, verdict, failure);
+    reports.tell(there, claim, verdict, failure);
     return true;
   }
 
@@ -315,7 +296,7 @@ public final class Settlement {
       LOG.debug("pgonce: nor could the failure be recorded on its connection", e);
       return false;
     }
-    tell(there, claim, verdict, failure);
+    reports.tell(there, claim, verdict, failure);
     return true;
   }
 
@@ -343,7 +324,7 @@ public final class Settlement {
     pauser.begins();
     try {
       var verdict = Verdict.on(failure, claim, subscribed);
-      tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
+      reports.tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
     } catch (SQLException | RuntimeException e) {
       LOG.debug("pgonce: a pause could not be recorded", e);
       failLateNow(claim, notPaused(failure));
@@ -355,7 +336,7 @@ public final class Settlement {
   private void failLateNow(Claim claim, Throwable failure) {
     var verdict = Verdict.on(failure, claim, subscribed);
     try {
-      tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
+      reports.tell(recordElsewhere(claim, verdict, TRIES), claim, verdict, failure);
     } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: attempt {} of notification {} of channel {} failed ({}) and that could not be recorded ({}); it runs again uncounted",
@@ -429,63 +410,6 @@ public final class Settlement {
     }
     var bury = (Verdict.Bury) verdict;
     return SettleStatements.bury(transaction, claim, claim.attempt(), bury.reason(), bury.why());
-  }
-
-  private void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
-    if (!there) {
-      tellGone(claim, verdict);
-      return;
-    }
-    if (verdict instanceof Verdict.Retry retry) {
-      LOG.warn(
-          "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
-          claim.attempt(),
-          subscribed.options().maxAttempts(),
-          claim.id(),
-          channel,
-          retry.delay().toMillis(),
-          retry.why());
-      nextAttemptIn.accept(retry.delay());
-      observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
-    } else if (verdict instanceof Verdict.Bury bury) {
-      tellBuried(claim, claim.attempt(), bury);
-    } else if (verdict instanceof Verdict.Pause pause) {
-      LOG.warn(
-          "pgonce: the handler of notification {} of channel {} pauses it: {}",
-          claim.id(),
-          channel,
-          pause.why());
-      if (pause.bury() != null) {
-        tellBuried(claim, claim.attempt(), pause.bury());
-      }
-    }
-    LOG.debug("pgonce: the failure in full", failure);
-  }
-
-  private void tellBuried(Claim claim, int attempt, Verdict.Bury bury) {
-    LOG.error(
-        "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
-            + " is mended",
-        claim.id(),
-        channel,
-        attempt,
-        bury.reason(),
-        bury.why());
-    observer.deadLettered(channel, claim.id(), attempt, bury.why());
-  }
-
-  /**
-   * The row is not there with its attempts: its transaction did commit, or somebody had the row
-   * since. Not a success that we may report.
-   */
-  private void tellGone(Claim claim, Verdict verdict) {
-    LOG.warn(
-        "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is not as it was: either the attempt was committed and only"
-            + " its answer was lost, or another worker has had it since, or it was deleted by hand",
-        claim.attempt(),
-        claim.id(),
-        channel,
-        verdict.why());
   }
 
   private static boolean rollBack(Connection transaction) {

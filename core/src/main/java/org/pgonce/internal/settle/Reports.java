@@ -1,0 +1,109 @@
+package org.pgonce.internal.settle;
+
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.spi.Observer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Tells the log and the observer what became of the notifications of one subscription. */
+public final class Reports {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Reports.class);
+
+  private final Subscribed<?> subscribed;
+  private final String channel;
+  private final Observer observer;
+  private final Consumer<Duration> nextAttemptIn;
+
+  /**
+   * @param nextAttemptIn told how long until a retry is due
+   */
+  public Reports(Subscribed<?> subscribed, Observer observer, Consumer<Duration> nextAttemptIn) {
+    this.subscribed = subscribed;
+    this.channel = subscribed.label();
+    this.observer = observer;
+    this.nextAttemptIn = nextAttemptIn;
+  }
+
+  /** A notification is handled, or skipped, and that is committed. */
+  void told(Claim claim, boolean handled, Duration inHandler) {
+    if (handled) {
+      observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
+    } else {
+      observer.skipped(channel, claim.id(), claim.attempt());
+    }
+  }
+
+  /** An attempt is counted before it begins, and due again after the delay if it does not end. */
+  void countedAhead(Claim claim, int attempt, Duration delay) {
+    LOG.warn(
+        "pgonce: an earlier attempt of notification {} of channel {} ended without a word, as it does when its process dies; attempt {} is counted"
+            + " ahead",
+        claim.id(),
+        channel,
+        attempt);
+    nextAttemptIn.accept(delay);
+  }
+
+  /** What became of an attempt that has failed. */
+  void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
+    if (!there) {
+      tellGone(claim, verdict);
+      return;
+    }
+    if (verdict instanceof Verdict.Retry retry) {
+      LOG.warn(
+          "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
+          claim.attempt(),
+          subscribed.options().maxAttempts(),
+          claim.id(),
+          channel,
+          retry.delay().toMillis(),
+          retry.why());
+      nextAttemptIn.accept(retry.delay());
+      observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
+    } else if (verdict instanceof Verdict.Bury bury) {
+      buried(claim, claim.attempt(), bury);
+    } else if (verdict instanceof Verdict.Pause pause) {
+      LOG.warn(
+          "pgonce: the handler of notification {} of channel {} pauses it: {}",
+          claim.id(),
+          channel,
+          pause.why());
+      if (pause.bury() != null) {
+        buried(claim, claim.attempt(), pause.bury());
+      }
+    }
+    LOG.debug("pgonce: the failure in full", failure);
+  }
+
+  /** It is a dead letter. */
+  void buried(Claim claim, int attempt, Verdict.Bury bury) {
+    LOG.error(
+        "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
+            + " is mended",
+        claim.id(),
+        channel,
+        attempt,
+        bury.reason(),
+        bury.why());
+    observer.deadLettered(channel, claim.id(), attempt, bury.why());
+  }
+
+  /**
+   * The row is not there with its attempts: its transaction did commit, or somebody had the row
+   * since. Not a success that we may report.
+   */
+  private void tellGone(Claim claim, Verdict verdict) {
+    LOG.warn(
+        "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is not as it was: either the attempt was committed and only"
+            + " its answer was lost, or another worker has had it since, or it was deleted by hand",
+        claim.attempt(),
+        claim.id(),
+        channel,
+        verdict.why());
+  }
+}
