@@ -10,7 +10,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.TimeZone;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -246,6 +248,42 @@ class DueTimeTest {
     }
     assertThat(ready()).isEqualTo(2);
     assertThat(scheduled()).isEqualTo(2);
+  }
+
+  @Test
+  void s05_manyThatAreDueAtOnceDoNotHoldUpWhatIsNew() throws Exception {
+    var due = 100_000;
+    stage.database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload)
+        select s.id, nextval('pgonce.notification_id'), clock_timestamp(), 0, clock_timestamp(), '{"id": 0, "item": "due"}'
+          from generate_series(1, %d), pgonce.subscription s
+        """
+            .formatted(due));
+    var fresh = new ConcurrentHashMap<Long, Long>();
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            (order, tx) -> {
+              if (order.payload().item().equals("new")) {
+                fresh.put(order.payload().id(), System.nanoTime());
+              }
+            })
+        .start();
+    stage.awaitSoon(() -> scheduled() < due);
+    for (var id = 1L; id <= 20; id++) {
+      var published = System.nanoTime();
+      try (var connection = stage.dataSource.getConnection()) {
+        PUBLISHER.publish(connection, ORDERS, new Order(id, "new"));
+      }
+      var it = id;
+      stage.awaitSoon(() -> fresh.containsKey(it));
+      var took = Duration.ofNanos(Objects.requireNonNull(fresh.get(it)) - published);
+      // A few turns of the others, and not all of them.
+      assertThat(took).isLessThan(Duration.ofSeconds(2));
+    }
+    assertThat(scheduled()).as("still due").isGreaterThan(due / 10);
   }
 
   @Test
