@@ -56,6 +56,8 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   key_order    text        NOT NULL DEFAULT 'NONE' CHECK (key_order IN ('NONE', 'DEAD_LETTER_BLOCKS', 'DEAD_LETTER_PASSES')),
   -- Published from a handler of a notification that was published from a handler, and so on: so often and no more.
   max_depth    integer     NOT NULL DEFAULT 100 CHECK (max_depth BETWEEN 1 AND 10000),
+  -- So many notifications a second all processes together begin to handle, for each subscription; null: no bound.
+  max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user
 );
@@ -74,6 +76,12 @@ CREATE TABLE IF NOT EXISTS pgonce.subscription (
   UNIQUE (channel_id, name),
   CHECK (num_nulls(paused_at, paused_by, pause_reason) IN (0, 3))
 );
+
+-- From when on a subscription with a rate has turns to give; see take_turns. One row each, changed once for many turns.
+CREATE TABLE IF NOT EXISTS pgonce.pace (
+  subscription_id integer     PRIMARY KEY REFERENCES pgonce.subscription ON DELETE CASCADE,
+  free_from       timestamptz NOT NULL
+) WITH (fillfactor = 20);
 
 CREATE SEQUENCE IF NOT EXISTS pgonce.notification_id AS bigint;
 

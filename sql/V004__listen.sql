@@ -49,13 +49,42 @@ BEGIN
 END
 $$;
 
+-- Takes turns to handle a notification from a subscription that has a rate: at most the wanted number, and those only that are free by now. What
+-- nobody took within the last tenth of a second is gone. wait_ms is how long until the next is free, where none was.
+CREATE OR REPLACE FUNCTION pgonce.take_turns(subscription integer, wanted integer) RETURNS TABLE (granted integer, wait_ms bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  rate integer;
+  from_then timestamptz;
+  now timestamptz;
+BEGIN
+  SELECT c.max_rate INTO rate FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  IF rate IS NULL THEN -- dropped, or installed anew: the scan says so
+    RETURN QUERY SELECT wanted, 0::bigint;
+    RETURN;
+  END IF;
+  INSERT INTO pgonce.pace (subscription_id, free_from) VALUES (subscription, '-infinity') ON CONFLICT DO NOTHING;
+  SELECT p.free_from INTO from_then FROM pgonce.pace p WHERE p.subscription_id = subscription FOR UPDATE;
+  now := clock_timestamp();
+  from_then := greatest(from_then, now - interval '100 ms');
+  granted := least(wanted, CASE WHEN from_then <= now THEN floor(extract(epoch FROM now - from_then) * rate) + 1 ELSE 0 END);
+  from_then := from_then + granted * interval '1 second' / rate;
+  IF granted > 0 THEN
+    UPDATE pgonce.pace p SET free_from = from_then WHERE p.subscription_id = subscription;
+  END IF;
+  wait_ms := greatest(0, ceil(1000 * extract(epoch FROM from_then - now)));
+  RETURN NEXT;
+END
+$$;
+
 -- What is installed under a name: the start-up check compares it with the definition in code. encoding says what text can be stored here.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
-RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer,
+RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer,
                epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth,
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate,
          i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name

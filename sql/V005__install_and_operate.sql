@@ -42,7 +42,7 @@ $$;
 -- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription).
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
-  key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100)
+  key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -51,8 +51,8 @@ DECLARE
   changed boolean;
   subscribed bigint;
 BEGIN
-  INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth)
-  VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth)
+  INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate)
+  VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate)
   ON CONFLICT (name) DO NOTHING;
   changed := FOUND;
   SELECT c.* INTO STRICT channel FROM pgonce.channel c WHERE c.name = channel_name;
@@ -64,10 +64,11 @@ BEGIN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %: migrate it with: SELECT pgonce.change_mode(%, %); then install again',
       channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
   END IF;
-  UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth
+  UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth,
+         max_rate = install_channel.max_rate
    WHERE c.id = channel.id
-     AND (c.key_memory, c.key_order, c.max_depth) IS DISTINCT FROM
-         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth);
+     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate) IS DISTINCT FROM
+         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate);
   changed := changed OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, name, filter)
   SELECT channel.id, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
@@ -75,8 +76,9 @@ BEGIN
   GET DIAGNOSTICS subscribed = ROW_COUNT;
   IF changed OR subscribed > 0 THEN
     PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
-      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s',
-        install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth));
+      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s',
+        install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
+        coalesce(install_channel.max_rate::text, 'none')));
   END IF;
   RETURN channel.id;
 END

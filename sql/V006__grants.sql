@@ -23,7 +23,7 @@ TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.payload_part(integer, bigint, boolean, integer, integer),
-  pgonce.lease(integer, boolean, uuid, bigint, integer, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
+  pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
@@ -39,7 +39,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce.pause(text, text, text), pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text),
   pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text), pgonce.discard(text, bigint[], text), pgonce.forget_keys(integer),
   pgonce.change_mode(text, text, text), pgonce.drop_channel(text, text), pgonce.drop_subscription(text, text, text),
-  pgonce.install_channel(text, text, text, jsonb, interval, text, integer), pgonce.installed(text, text)
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer), pgonce.installed(text, text)
 TO pgonce_admin;
 
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,

@@ -26,20 +26,28 @@ import org.pgonce.internal.store.ChannelNames;
  * @param maxDepth how often a notification may be published by the handler of one that was itself
  *     published by a handler, and so on: what is deeper becomes a dead letter at once. 1 to 10,000,
  *     default 100
+ * @param maxRate notifications per second that all processes together begin to handle, for each
+ *     subscription: what a rate of 20 lets through in a minute is 1,200 and at most a few more. 1
+ *     to 1,000,000, or {@link #NO_MAX_RATE}, the default
  */
 public record ChannelOptions(
     Map<String, Map<String, String>> subscriptions,
     Duration keyMemory,
     KeyOrder order,
-    int maxDepth) {
+    int maxDepth,
+    int maxRate) {
 
   private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
 
   /** The one subscription of a channel that names none. */
   public static final String DEFAULT_SUBSCRIPTION = "default";
 
+  /** As many as the listeners' concurrency allows. */
+  public static final int NO_MAX_RATE = 0;
+
   public static final ChannelOptions DEFAULT =
-      new ChannelOptions(Map.of(DEFAULT_SUBSCRIPTION, Map.of()), Duration.ZERO, KeyOrder.NONE, 100);
+      new ChannelOptions(
+          Map.of(DEFAULT_SUBSCRIPTION, Map.of()), Duration.ZERO, KeyOrder.NONE, 100, NO_MAX_RATE);
 
   public ChannelOptions {
     var checked = new LinkedHashMap<String, Map<String, String>>();
@@ -62,6 +70,13 @@ public record ChannelOptions(
     if (maxDepth < 1 || maxDepth > 10_000) {
       throw new IllegalArgumentException("maxDepth " + maxDepth + " is not between 1 and 10,000");
     }
+    if (maxRate < NO_MAX_RATE || maxRate > 1_000_000) {
+      throw new IllegalArgumentException("maxRate " + maxRate + " is not between 1 and 1,000,000");
+    }
+  }
+
+  public ChannelOptions withMaxRate(int maxRate) {
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
   }
 
   /** Subscriptions by these names, for everything, instead of those that it has. */
@@ -75,7 +90,7 @@ public record ChannelOptions(
 
   /** These subscriptions instead of those that it has. */
   public ChannelOptions withSubscriptions(Map<String, Map<String, String>> subscriptions) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
   }
 
   /** One more subscription, for what is written in a context with all these entries. */
@@ -86,15 +101,15 @@ public record ChannelOptions(
   }
 
   public ChannelOptions withKeyMemory(Duration keyMemory) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
   }
 
   public ChannelOptions withOrder(KeyOrder order) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
   }
 
   public ChannelOptions withMaxDepth(int maxDepth) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
   }
 
   /** The names of the subscriptions. */
@@ -111,7 +126,7 @@ public record ChannelOptions(
     var asBroadcast = DEFAULT.withSubscriptions(names().toArray(String[]::new));
     if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
       throw new IllegalArgumentException(
-          "a BROADCAST stores nothing, so it has no filter, key memory, order or depth: "
+          "a BROADCAST stores nothing, so it has no filter, key memory, order, depth or rate: "
               + this
               + "; take another mode, or leave them at their defaults");
     }

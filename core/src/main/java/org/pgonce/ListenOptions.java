@@ -17,7 +17,7 @@ import java.util.Objects;
  *     many as wait and at most so many; 1 to 1,000, default 1. If one of them fails, the work of
  *     all is undone, and they are handled one by one. {@code handlerTimeout} is for all of them
  *     together, and they are in memory together. Only in {@link Mode#EXACTLY_ONCE}, and without
- *     {@link KeyOrder}
+ *     {@link KeyOrder} and maximum rate
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     without a sign of life of its process, which gives one each third of it; by the database's
  *     clock. 100 ms to 24 hours, default 30 s. After a death the notification waits this long
@@ -74,10 +74,17 @@ public record ListenOptions(
    */
   public ListenOptions requireFitFor(Channel<?> channel) {
     if (batch > 1
-        && (channel.mode() != Mode.EXACTLY_ONCE || channel.options().order() != KeyOrder.NONE)) {
+        && (channel.mode() != Mode.EXACTLY_ONCE
+            || channel.options().order() != KeyOrder.NONE
+            || channel.options().maxRate() != ChannelOptions.NO_MAX_RATE)) {
       throw new IllegalArgumentException(
-          "batch %d for channel %s, which is %s with order %s: several in one transaction are for EXACTLY_ONCE without an order; leave it at 1"
-              .formatted(batch, channel.name(), channel.mode(), channel.options().order()));
+          "batch %d for channel %s, which is %s with order %s and maximum rate %d: several in one transaction are for EXACTLY_ONCE without either; leave it at 1"
+              .formatted(
+                  batch,
+                  channel.name(),
+                  channel.mode(),
+                  channel.options().order(),
+                  channel.options().maxRate()));
     }
     return this;
   }

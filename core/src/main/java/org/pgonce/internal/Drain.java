@@ -35,6 +35,7 @@ final class Drain<T> {
   private final int subscription;
   private final Context context;
   private final Stint stint;
+  private final Turnstile turnstile;
   private final Pausing pausing;
   private final Pace pace = new Pace();
   private final Places places;
@@ -71,6 +72,9 @@ final class Drain<T> {
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
             ? new HeldStint(subscribed, context, sessions, delivery, settlement)
             : new LeasedStint(subscribed, context, sessions, delivery, settlement);
+    this.turnstile =
+        new Turnstile(
+            context.transactions(), subscription, subscribed.channel().options().maxRate());
     this.places = new Places(subscribed, context.threads(), () -> wake(false));
   }
 
@@ -175,12 +179,32 @@ final class Drain<T> {
 
   private void work(Slot slot) {
     try {
-      stint.work(slot);
+      var wait = turnstile.enter();
+      if (wait.isZero()) {
+        slot.hasTurn = true;
+        stint.work(slot);
+      } else {
+        restFor(wait);
+      }
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       trouble(e);
     } finally {
       slot.leave();
+    }
+  }
+
+  /** The rate allows no claim for now: whatever there is, it is looked for then. */
+  private void restFor(Duration wait) {
+    lock.lock();
+    try {
+      wokenMeanwhile = true;
+      if (!resting && !places.isStopping()) {
+        resting = true;
+        var unused = context.threads().runLater(wait, this::rested);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -211,6 +235,8 @@ final class Drain<T> {
     private final Places.Place place;
     private boolean looking = true;
     private boolean askedForDue;
+    // Whether the rate allows it one more claim.
+    private boolean hasTurn;
     // Whether this worker knows of new rows, or has come to look whether there are.
     private boolean more;
 
@@ -233,6 +259,7 @@ final class Drain<T> {
           looking = true;
           Drain.this.looking++;
         }
+        hasTurn = false;
         dueFirst = due && !dueFirst;
         askedForDue = dueFirst;
         if (!askedForDue) {
@@ -262,6 +289,7 @@ final class Drain<T> {
           more &= claim != null;
         }
         if (claim == null) {
+          turnstile.giveBack();
           return;
         }
         if (more || due || wokenMeanwhile) {
@@ -298,7 +326,10 @@ final class Drain<T> {
     public boolean mayGoOn() {
       lock.lock();
       try {
-        return !places.isStopping() && !pausing.isOn() && (more || due || wokenMeanwhile);
+        return !places.isStopping()
+            && !pausing.isOn()
+            && (more || due || wokenMeanwhile)
+            && (hasTurn = turnstile.enterAtOnce());
       } finally {
         lock.unlock();
       }
@@ -308,6 +339,9 @@ final class Drain<T> {
       lock.lock();
       try {
         stopLooking();
+        if (hasTurn) {
+          turnstile.giveBack();
+        }
         place.leave();
         if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {
           join();

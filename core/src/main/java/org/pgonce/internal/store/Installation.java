@@ -15,7 +15,7 @@ public final class Installation {
   private static final String ROLE = "SELECT current_setting('role')";
   private static final String RESTORE_ROLE = "SELECT set_config('role', ?, false)";
   private static final String INSTALL_CHANNEL =
-      "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?)";
+      "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?, nullif(?, 0))";
 
   private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?)";
 
@@ -51,6 +51,7 @@ public final class Installation {
       statement.setLong(5, options.keyMemory().toMillis());
       statement.setString(6, options.order().name());
       statement.setInt(7, options.maxDepth());
+      statement.setInt(8, options.maxRate());
       statement.execute();
     }
     channel.feed().install(transaction, channel);

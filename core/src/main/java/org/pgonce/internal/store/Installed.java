@@ -38,7 +38,7 @@ public record Installed(
 
   private static final String INSTALLED =
       """
-      SELECT i.subscription, i.mode, i.feed, i.epoch, i.encoding, i.filter, i.key_memory_ms, i.key_order, i.max_depth
+      SELECT i.subscription, i.mode, i.feed, i.epoch, i.encoding, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate
         FROM pgonce.installed(?, ?) AS i
       """;
 
@@ -96,6 +96,7 @@ public record Installed(
     addDifference(
         differences, channel, "order", String.valueOf(row.getString(8)), options.order().name());
     addDifference(differences, channel, "maximum depth", row.getInt(9), options.maxDepth());
+    addDifference(differences, channel, "maximum rate", row.getInt(10), options.maxRate());
   }
 
   private static void addDifference(

@@ -38,6 +38,9 @@ public final class Migration {
     if (options.maxDepth() != none.maxDepth()) {
       settings.append(", max_depth => %d".formatted(options.maxDepth()));
     }
+    if (options.maxRate() != none.maxRate()) {
+      settings.append(", max_rate => %d".formatted(options.maxRate()));
+    }
     return settings.toString();
   }
 

@@ -1,0 +1,87 @@
+package org.pgonce.internal;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import org.pgonce.ChannelOptions;
+import org.pgonce.internal.claim.TurnStatements;
+
+/**
+ * Lets as many claims through as the rate of the channel allows all processes together. Turns are
+ * taken from the database for a twentieth of a second at once, and kept for a second at most.
+ * Thread-safe.
+ */
+final class Turnstile {
+
+  private static final long KEPT_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private final Transactions transactions;
+  private final int subscription;
+  private final int maxRate;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private int turns;
+  private long keptUntil;
+
+  Turnstile(Transactions transactions, int subscription, int maxRate) {
+    this.transactions = transactions;
+    this.subscription = subscription;
+    this.maxRate = maxRate;
+  }
+
+  /**
+   * Takes a turn, if need be from the database.
+   *
+   * @return zero if it has one; else how long until one is free
+   */
+  Duration enter() throws SQLException {
+    if (enterAtOnce()) {
+      return Duration.ZERO;
+    }
+    var taken =
+        transactions.run(
+            transaction ->
+                TurnStatements.take(transaction, subscription, Math.max(1, maxRate / 20)));
+    if (taken.granted() == 0) {
+      return taken.freeIn().isZero() ? Duration.ofMillis(1) : taken.freeIn();
+    }
+    lock.lock();
+    try {
+      turns = taken.granted() - 1;
+      keptUntil = System.nanoTime() + KEPT_NANOS;
+    } finally {
+      lock.unlock();
+    }
+    return Duration.ZERO;
+  }
+
+  /** Takes a turn if this process has one. */
+  boolean enterAtOnce() {
+    if (maxRate == ChannelOptions.NO_MAX_RATE) {
+      return true;
+    }
+    lock.lock();
+    try {
+      if (turns == 0 || System.nanoTime() - keptUntil > 0) {
+        return false;
+      }
+      turns--;
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A turn was not needed. */
+  void giveBack() {
+    if (maxRate == ChannelOptions.NO_MAX_RATE) {
+      return;
+    }
+    lock.lock();
+    try {
+      turns++;
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,104 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.Stage.QUICK;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** All processes together begin as many as the channel's rate says. */
+@PgTest
+class RateTest {
+
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    database.execute("create table began (at timestamptz default clock_timestamp(), id bigint)");
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  private Channel<Order> channel(Mode mode, int rate) {
+    var channel = Channel.of("calls", Order.class, mode, ChannelOptions.DEFAULT.withMaxRate(rate));
+    PgOnce.using(stage.dataSource).install(channel);
+    return channel;
+  }
+
+  private void publish(Channel<Order> channel, int count) throws SQLException {
+    var orders = new ArrayList<Order>();
+    for (var id = 1; id <= count; id++) {
+      orders.add(new Order(id, "item"));
+    }
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publishAll(connection, channel, orders);
+    }
+  }
+
+  /** Three listeners, and the service that they call allows 50 calls a second. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void example_threeListenersShareARate(Mode mode) throws Exception {
+    var calls = channel(mode, 50);
+    publish(calls, 150);
+    for (var listener = 0; listener < 3; listener++) {
+      stage
+          .pgonce()
+          .listen(
+              calls,
+              QUICK,
+              (call, tx) -> tx.update("insert into began (id) values (?)", call.payload().id()))
+          .start();
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.database.queryLong("select count(distinct id) from began")).isEqualTo(150);
+    // 150 at 50 a second: 3 s, but for what was saved up, and in hand, at the beginning.
+    var took =
+        stage.database.queryLong(
+            "select (1000 * extract(epoch from max(at) - min(at)))::bigint from began");
+    assertThat(took).isBetween(2_500L, 12_000L);
+    // In no second much more than its 50: what the three had in hand comes on top.
+    assertThat(
+            stage.database.queryLong(
+                """
+                select max(n) from (
+                  select count(*) over (order by at range between interval '1 second' preceding and current row) n from began) w
+                """))
+        .isLessThanOrEqualTo(50 + 5 + 3 * 2 + 1);
+  }
+
+  @Test
+  void aRateIsNoReasonToWaitWhereLittleComes() throws Exception {
+    var calls = channel(Mode.EXACTLY_ONCE, 2);
+    try (var pgonce =
+        PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
+      pgonce
+          .listen(
+              calls,
+              QUICK,
+              (call, tx) -> tx.update("insert into began (id) values (?)", call.payload().id()))
+          .start();
+      publish(calls, 1);
+      stage.awaitNothingWaits();
+      // The second and third wait for their turn, and no scan is needed to remember them.
+      publish(calls, 2);
+      stage.awaitNothingWaits();
+    }
+    assertThat(stage.database.queryLong("select count(*) from began")).isEqualTo(3);
+  }
+}
