@@ -59,6 +59,7 @@ public final class AnyDelay extends Scenario {
         create table asked (text text, at timestamptz default clock_timestamp());
         create table reminded (text text, at timestamptz default clock_timestamp())
         """);
+    scene.tell("delays", "1 s, 15 min 1 s, 30 days, 10 years");
     var dataSource = scene.dataSource();
     var pgonce = PgOnce.using(dataSource).install(REMINDER);
     try (var worker = worker(dataSource)) {

@@ -74,6 +74,7 @@ public final class OverdueSweep extends Scenario {
             + " insert into todo select n, now() - interval '1 hour' from generate_series(1, %d) n;"
                 .formatted(OVERDUE_TODOS)
             + " insert into todo select n, now() + interval '1 day' from generate_series(1001, 1010) n");
+    scene.tell("interval", "200 ms instead of minutes, the same code");
     var instances = new ArrayList<PgOnce>();
     try (var service = new Outside()) {
       DROPPED.forEach(id -> service.dropAnswerOf("/notifications/delayed-" + id));
@@ -86,12 +87,12 @@ public final class OverdueSweep extends Scenario {
           "waiting",
           instances.get(0).operations().peek(OVERDUE, 1_000).size(),
           OVERDUE_TODOS,
-          "of which %d by the 100 runs, the rest by the timers".formatted(published));
+          "of which %d published by 100 runs at once, the rest by the timers".formatted(published));
       instances.forEach(PgOnce::start);
       scene.await("the end", () -> instances.get(0).operations().peek(OVERDUE, 1).isEmpty());
       scene.check("again", sweepTogether(instances), 0, "published by 100 runs more");
       scene.check("effects", service.effects(), OVERDUE_TODOS, "at the notify service");
-      scene.check("calls", service.calls(), OVERDUE_TODOS + DROPPED.size(), "at the same");
+      scene.check("calls", service.calls(), OVERDUE_TODOS + DROPPED.size(), "from all instances");
       scene.check(
           "two calls",
           IntStream.rangeClosed(1, OVERDUE_TODOS)

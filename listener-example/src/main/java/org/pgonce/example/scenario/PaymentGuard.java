@@ -72,6 +72,7 @@ public final class PaymentGuard extends Scenario {
 
   @Override
   protected String play(Scene scene) throws Exception {
+    scene.tell("longest call", "2 s instead of the default 5 minutes, the same code");
     try (var bank = new Outside()) {
       bank.answers(path -> bank.effects(path) > 0 ? "charged" : "no such charge");
       var pgonce = PgOnce.using(scene.dataSource()).install();
@@ -107,7 +108,10 @@ public final class PaymentGuard extends Scenario {
     scene.await(
         "UNKNOWN", () -> pay(guards, bank.url(), charge) instanceof GuardResult.Unknown<Receipt>);
     for (var open : guards.open(PAYMENT.scope(), 10)) {
-      scene.tell("listed", "%s: %s, %s".formatted(open.key(), open.outcome(), open.error()));
+      scene.tell(
+          "listed",
+          "%s is %s, begun by %s at %s"
+              .formatted(open.key(), open.outcome(), open.instance(), open.startedAt()));
     }
     scene.check("listed", guards.open(PAYMENT.scope(), 10).size(), 1, "whose outcome is UNKNOWN");
     for (var n = 0; n < 20; n++) {

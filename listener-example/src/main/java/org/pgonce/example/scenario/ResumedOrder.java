@@ -67,6 +67,7 @@ public final class ResumedOrder extends Scenario {
 
   @Override
   protected String play(Scene scene) throws Exception {
+    scene.tell("longest call", "1 s instead of the default 5 minutes, the same code");
     try (var outside = new Outside()) {
       outside.answers(path -> path.substring(1) + " " + outside.effects(path));
       var pgonce = PgOnce.using(scene.dataSource()).install();
