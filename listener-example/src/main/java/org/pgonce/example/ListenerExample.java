@@ -9,6 +9,12 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
+import org.pgonce.example.scenario.AnyDelay;
+import org.pgonce.example.scenario.DelayedMail;
+import org.pgonce.example.scenario.OverdueSweep;
+import org.pgonce.example.scenario.PaymentGuard;
+import org.pgonce.example.scenario.ResumedOrder;
+import org.pgonce.example.scenario.StoredResponse;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -36,7 +42,13 @@ import picocli.CommandLine.TypeConversionException;
       RestartRun.class,
       AudienceRun.class,
       MistakeRun.class,
-      LatencyRun.class
+      LatencyRun.class,
+      DelayedMail.class,
+      AnyDelay.class,
+      PaymentGuard.class,
+      StoredResponse.class,
+      ResumedOrder.class,
+      OverdueSweep.class
     },
     synopsisSubcommandLabel = "[COMMAND]",
     exitCodeListHeading = "%nExit status:%n",
