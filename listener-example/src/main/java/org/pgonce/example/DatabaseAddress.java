@@ -31,7 +31,7 @@ public record DatabaseAddress(String url, String user, String password) {
           "(?<server>jdbc:postgresql://[^/?]*/)(?<database>[^/?]+)(?:\\?(?<query>.*))?");
 
   /** As {@link #toEnvironment} wrote it. */
-  static DatabaseAddress fromEnvironment() {
+  public static DatabaseAddress fromEnvironment() {
     var environment = System.getenv();
     return new DatabaseAddress(
         environment.getOrDefault(URL, ""),

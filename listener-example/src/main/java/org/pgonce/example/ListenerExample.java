@@ -9,6 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
+import org.pgonce.example.campaign.CampaignRun;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -36,7 +37,8 @@ import picocli.CommandLine.TypeConversionException;
       RestartRun.class,
       AudienceRun.class,
       MistakeRun.class,
-      LatencyRun.class
+      LatencyRun.class,
+      CampaignRun.class
     },
     synopsisSubcommandLabel = "[COMMAND]",
     exitCodeListHeading = "%nExit status:%n",
