@@ -10,6 +10,11 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.example.campaign.CampaignRun;
+import org.pgonce.example.scenario.BatchWithFailure;
+import org.pgonce.example.scenario.CampaignBuiltTwice;
+import org.pgonce.example.scenario.CampaignTick;
+import org.pgonce.example.scenario.MailServiceDown;
+import org.pgonce.example.scenario.OptOutDuringRun;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -38,7 +43,12 @@ import picocli.CommandLine.TypeConversionException;
       AudienceRun.class,
       MistakeRun.class,
       LatencyRun.class,
-      CampaignRun.class
+      BatchWithFailure.class,
+      CampaignRun.class,
+      CampaignBuiltTwice.class,
+      CampaignTick.class,
+      OptOutDuringRun.class,
+      MailServiceDown.class
     },
     synopsisSubcommandLabel = "[COMMAND]",
     exitCodeListHeading = "%nExit status:%n",

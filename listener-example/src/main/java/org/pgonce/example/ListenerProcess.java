@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 final class ListenerProcess {
 
   /** A process that lives for seconds: little memory, and a compiler that is done early. */
-  private static final List<String> SMALL =
+  static final List<String> SMALL =
       List.of("-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto");
 
   // Netty's use of sun.misc.Unsafe makes JDK 24 and later warn on the console.
