@@ -5,15 +5,16 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /** Refuses what an option cannot be. */
-final class Bounds {
+public final class Bounds {
 
   private Bounds() {}
 
-  static int require(@Nullable CommandSpec command, String option, int value, int least, int most) {
+  public static int require(
+      @Nullable CommandSpec command, String option, int value, int least, int most) {
     return (int) require(command, option, (long) value, least, most);
   }
 
-  static long require(
+  public static long require(
       @Nullable CommandSpec command, String option, long value, long least, long most) {
     if (value < least || value > most) {
       throw new ParameterException(

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * Standard output with one line at its end that is written over again and again. Where it is no
  * terminal, that line is printed anew each few seconds instead. Safe for use by several threads.
  */
-final class Console {
+public final class Console {
 
   private static final Duration BETWEEN_LINES = Duration.ofSeconds(5);
   private static final String CLEAR_LINE = "\r\u001b[K";
@@ -34,7 +34,7 @@ final class Console {
   }
 
   /** A line that stays. */
-  void say(String line) {
+  public void say(String line) {
     lock.lock();
     try {
       out.println(progress.isEmpty() ? line : CLEAR_LINE + line);
@@ -45,14 +45,14 @@ final class Console {
   }
 
   /** A line that stays unless only the result is wanted. */
-  void tell(String line) {
+  public void tell(String line) {
     if (!quiet) {
       say(line);
     }
   }
 
   /** The line that is written over; empty ends it. */
-  void progress(String line) {
+  public void progress(String line) {
     lock.lock();
     try {
       if (ended) {
@@ -71,7 +71,7 @@ final class Console {
   }
 
   /** The progress line's last state stays. */
-  void endProgress(String line) {
+  public void endProgress(String line) {
     lock.lock();
     try {
       if (terminal) {

@@ -6,7 +6,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Options that say what is shown. */
-final class ConsoleOptions {
+public final class ConsoleOptions {
 
   @Spec(Spec.Target.MIXEE)
   private @Nullable CommandSpec spec;
@@ -16,7 +16,7 @@ final class ConsoleOptions {
       description = "Print the result only.")
   private boolean quiet;
 
-  Console console() {
+  public Console console() {
     return new Console(quiet, Bounds.command(spec).usageMessage().autoWidth(true).width());
   }
 }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Random;
 
 /** Kills listeners at random, while there is work that they could lose. For one thread. */
-final class Killer {
+public final class Killer {
 
   private final Plan plan;
   private final Random random;
@@ -15,7 +15,7 @@ final class Killer {
   private long lastKill = System.nanoTime();
 
   /** When listeners are to be killed. */
-  sealed interface Plan {
+  public sealed interface Plan {
 
     /** Whether the next kill is due. */
     boolean isDue(int killed, long handled, Duration sinceLastKill);
@@ -23,15 +23,20 @@ final class Killer {
     /** How many kills the last rows wait for. */
     int promised();
 
-    /** How many of those at work are spared, and those that start are killed instead. */
+    /** How many of those at work are spared. */
     int spared();
+
+    /** Whether those that still start are killed where too few are at work. */
+    default boolean killsStarting() {
+      return spared() > 0;
+    }
   }
 
   /**
    * At points drawn from the seed, in rows handled: so all of them fall into the work, on a slow
    * machine and on a fast one.
    */
-  record AtPoints(List<Long> points) implements Plan {
+  public record AtPoints(List<Long> points) implements Plan {
 
     static AtPoints spread(int kills, long rows, Random random) {
       return new AtPoints(
@@ -55,7 +60,7 @@ final class Killer {
   }
 
   /** One after each interval, as long as the work lasts. */
-  record Every(Duration interval, int atMost) implements Plan {
+  public record Every(Duration interval, int atMost) implements Plan {
 
     @Override
     public boolean isDue(int killed, long handled, Duration sinceLastKill) {
@@ -74,18 +79,42 @@ final class Killer {
     }
   }
 
-  Killer(Plan plan, Random random, Listeners listeners) {
+  /** One after each interval as soon as two are at work, who have something to lose; no other. */
+  public record AtWork(Duration interval) implements Plan {
+
+    @Override
+    public boolean isDue(int killed, long handled, Duration sinceLastKill) {
+      return sinceLastKill.compareTo(interval) >= 0;
+    }
+
+    @Override
+    public int promised() {
+      return 0;
+    }
+
+    @Override
+    public int spared() {
+      return 1;
+    }
+
+    @Override
+    public boolean killsStarting() {
+      return false;
+    }
+  }
+
+  public Killer(Plan plan, Random random, Listeners listeners) {
     this.plan = plan;
     this.random = random;
     this.listeners = listeners;
   }
 
-  int killed() {
+  public int killed() {
     return killed;
   }
 
   /** In words, for the report. */
-  String report() {
+  public String report() {
     return "listeners killed with SIGKILL and replaced"
         + (killed == killedAtWork ? ", all at work" : ", %d at work".formatted(killedAtWork));
   }
@@ -95,11 +124,11 @@ final class Killer {
   }
 
   /** Kills as many as are due; what finds no victim stays due. */
-  void step(long handled) {
+  public void step(long handled) {
     while (plan.isDue(killed, handled, Duration.ofNanos(System.nanoTime() - lastKill))) {
       if (listeners.killAtWork(random, plan.spared())) {
         killedAtWork++;
-      } else if (plan.spared() == 0 || !listeners.killYoungest()) {
+      } else if (!plan.killsStarting() || !listeners.killYoungest()) {
         return;
       }
       killed++;

@@ -9,8 +9,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
+import org.pgonce.example.campaign.CampaignRun;
 import org.pgonce.example.scenario.AnyDelay;
+import org.pgonce.example.scenario.BatchWithFailure;
+import org.pgonce.example.scenario.CampaignBuiltTwice;
+import org.pgonce.example.scenario.CampaignTick;
 import org.pgonce.example.scenario.DelayedMail;
+import org.pgonce.example.scenario.MailServiceDown;
+import org.pgonce.example.scenario.OptOutDuringRun;
 import org.pgonce.example.scenario.OverdueSweep;
 import org.pgonce.example.scenario.PaymentGuard;
 import org.pgonce.example.scenario.ResumedOrder;
@@ -48,7 +54,13 @@ import picocli.CommandLine.TypeConversionException;
       PaymentGuard.class,
       StoredResponse.class,
       ResumedOrder.class,
-      OverdueSweep.class
+      OverdueSweep.class,
+      BatchWithFailure.class,
+      CampaignRun.class,
+      CampaignBuiltTwice.class,
+      CampaignTick.class,
+      OptOutDuringRun.class,
+      MailServiceDown.class
     },
     synopsisSubcommandLabel = "[COMMAND]",
     exitCodeListHeading = "%nExit status:%n",

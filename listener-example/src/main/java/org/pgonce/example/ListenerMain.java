@@ -10,9 +10,9 @@ import org.pgonce.testkit.ParentWatch;
  * One listener process. Says {@link #LISTENING} once it is at work, and ends by SIGTERM, or when
  * the process that started it is gone.
  */
-final class ListenerMain {
+public final class ListenerMain {
 
-  static final String LISTENING = "listening";
+  public static final String LISTENING = "listening";
 
   // Besides the handlers' connections: one for the scan, one for what must not wait for them.
   private static final int MORE_CONNECTIONS = 2;

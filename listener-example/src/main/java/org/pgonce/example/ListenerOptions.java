@@ -6,7 +6,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Options that say who listens. */
-final class ListenerOptions {
+public final class ListenerOptions {
 
   @Spec(Spec.Target.MIXEE)
   private @Nullable CommandSpec spec;
@@ -32,11 +32,11 @@ final class ListenerOptions {
     concurrency = Bounds.require(spec, "--concurrency", value, 1, 64);
   }
 
-  int processes() {
+  public int processes() {
     return processes;
   }
 
-  int concurrency() {
+  public int concurrency() {
     return concurrency;
   }
 }

@@ -8,7 +8,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.pgonce.Mode;
 
 /** One JVM that listens. */
 final class ListenerProcess {
@@ -30,8 +29,13 @@ final class ListenerProcess {
   private volatile boolean listening;
   private volatile boolean toEnd;
 
-  /** What every listener of a run has in common. */
-  record Kind(DatabaseAddress address, Mode mode, int concurrency) {}
+  /**
+   * What every listener of a run has in common.
+   *
+   * @param main says {@link ListenerMain#LISTENING} once it is at work, and takes its name and then
+   *     the arguments
+   */
+  record Kind(DatabaseAddress address, Class<?> main, List<String> arguments) {}
 
   private ListenerProcess(String name, Process process, Console console) {
     this.name = name;
@@ -61,8 +65,9 @@ final class ListenerProcess {
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(SMALL);
     command.add(NO_UNSAFE);
-    command.add(ListenerMain.class.getName());
-    command.addAll(List.of(name, kind.mode().name(), Integer.toString(kind.concurrency())));
+    command.add(kind.main().getName());
+    command.add(name);
+    command.addAll(kind.arguments());
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
     kind.address().toEnvironment(builder.environment());

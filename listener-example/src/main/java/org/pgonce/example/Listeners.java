@@ -12,7 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * A number of places, each with a listener process in it that is replaced when it is killed. The
  * process in place 2 is listener-2.1, its successor listener-2.2. Safe for use by several threads.
  */
-final class Listeners implements AutoCloseable {
+public final class Listeners implements AutoCloseable {
 
   private static final Duration START_BOUND = Duration.ofSeconds(90);
   private static final Duration POLL = Duration.ofMillis(20);
@@ -31,7 +31,7 @@ final class Listeners implements AutoCloseable {
   }
 
   /** Starts processes in as many new places; returns at once. */
-  void start(int processes) {
+  public void start(int processes) {
     lock.lock();
     try {
       for (var i = 0; i < processes; i++) {
@@ -52,7 +52,7 @@ final class Listeners implements AutoCloseable {
   }
 
   /** Waits until all of them are at work. */
-  void awaitListening() throws InterruptedException {
+  public void awaitListening() throws InterruptedException {
     var deadline = System.nanoTime() + START_BOUND.toNanos();
     while (!now().stream().allMatch(ListenerProcess::isListening)) {
       check();
@@ -74,7 +74,7 @@ final class Listeners implements AutoCloseable {
   }
 
   /** Complains if one has ended by itself. */
-  void check() throws InterruptedException {
+  public void check() throws InterruptedException {
     for (var process : now()) {
       if (process.hasFailed()) {
         throw new CannotRunException(process.failure());
@@ -121,7 +121,7 @@ final class Listeners implements AutoCloseable {
   }
 
   /** SIGTERM to all; returns when they have ended, and leaves no place. */
-  void stop() throws InterruptedException {
+  public void stop() throws InterruptedException {
     var stopping = now();
     stopping.forEach(ListenerProcess::terminate);
     for (var process : stopping) {

@@ -6,7 +6,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
 /** Options that say which server a run uses. */
-final class ServerOptions {
+public final class ServerOptions {
 
   @Option(
       names = "--url",

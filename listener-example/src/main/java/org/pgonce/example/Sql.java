@@ -3,11 +3,11 @@ package org.pgonce.example;
 import java.sql.SQLException;
 
 /** Statements in a connection of their own. */
-final class Sql {
+public final class Sql {
 
   private Sql() {}
 
-  static void execute(DatabaseAddress address, String sql) throws SQLException {
+  public static void execute(DatabaseAddress address, String sql) throws SQLException {
     try (var connection = address.dataSource().getConnection();
         var statement = connection.createStatement()) {
       statement.execute(sql);
@@ -15,7 +15,7 @@ final class Sql {
   }
 
   /** The first column of the only row. */
-  static long number(DatabaseAddress address, String sql) throws SQLException {
+  public static long number(DatabaseAddress address, String sql) throws SQLException {
     try (var connection = address.dataSource().getConnection();
         var statement = connection.createStatement();
         var row = statement.executeQuery(sql)) {

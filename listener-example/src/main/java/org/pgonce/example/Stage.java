@@ -1,12 +1,13 @@
 package org.pgonce.example;
 
+import java.util.List;
 import org.pgonce.Mode;
 
 /**
  * What a run plays on: a server, a database of its own, listener processes, writers. All of it goes
  * when this is closed or the JVM is told to end.
  */
-final class Stage implements AutoCloseable {
+public final class Stage implements AutoCloseable {
 
   private final Cleanup cleanup;
   private final Console console;
@@ -26,7 +27,7 @@ final class Stage implements AutoCloseable {
     }
   }
 
-  static Stage open(ServerOptions options, Console console) {
+  public static Stage open(ServerOptions options, Console console) {
     var cleanup = new Cleanup();
     try {
       return new Stage(cleanup, options, console);
@@ -43,7 +44,7 @@ final class Stage implements AutoCloseable {
     }
   }
 
-  Console console() {
+  public Console console() {
     return console;
   }
 
@@ -51,14 +52,28 @@ final class Stage implements AutoCloseable {
     return server;
   }
 
-  DatabaseAddress address() {
+  public DatabaseAddress address() {
     return database.address();
   }
 
   /** Listener processes, none of them started. */
   Listeners listeners(Mode mode, ListenerOptions options) {
-    var kind = new ListenerProcess.Kind(database.address(), mode, options.concurrency());
+    return listeners(ListenerMain.class, mode.name(), Integer.toString(options.concurrency()));
+  }
+
+  /**
+   * Listener processes of another kind, none of them started.
+   *
+   * @param main as {@link ListenerMain}: it gets its name and these arguments
+   */
+  public Listeners listeners(Class<?> main, String... arguments) {
+    var kind = new ListenerProcess.Kind(database.address(), main, List.of(arguments));
     return cleanup.add(new Listeners(kind, console));
+  }
+
+  /** Gives it back before the rest of the stage. */
+  public <T extends AutoCloseable> T add(T resource) {
+    return cleanup.add(resource);
   }
 
   Writers writers(Writers.Plan plan) {
