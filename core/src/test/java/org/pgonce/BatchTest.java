@@ -207,6 +207,17 @@ class BatchTest {
   }
 
   @Test
+  void s14_ofSingleHandlersEachIsAskedRightBeforeIt() throws Exception {
+    stage.publish(10);
+    // The first turns away whoever comes after it.
+    Condition<Order> nobodyYet =
+        (order, tx) -> tx.query("select 1 from effect", row -> 1).isEmpty();
+    stage.pgonce().listen(ORDERS, TWENTY, Handler.onlyIf(nobodyYet, Stage::effect)).start();
+    stage.awaitNothingWaits();
+    assertThat(stage.effects()).isEqualTo(1);
+  }
+
+  @Test
   void whatIsPublishedFromABatchComesFromTheDeepestOfThem() throws Exception {
     var next = Channel.of("next", Order.class);
     PgOnce.using(stage.dataSource).install(next);

@@ -55,11 +55,7 @@ public record Subscribed<T>(
 
   /** Runs its handler; false if that was not run, since its condition does not hold. */
   boolean handle(Notification<T> notification, Tx tx) throws Exception {
-    if (handler instanceof ConditionalHandler<T> conditional) {
-      return conditional.runs(notification, tx);
-    }
-    handler.handle(notification, tx);
-    return true;
+    return run(handler, notification, tx);
   }
 
   /** Runs its handler for all of them; returns those that it was run for. */
@@ -69,7 +65,7 @@ public record Subscribed<T>(
 
   private static <T> List<Notification<T>> runAll(
       Handler<T> handler, List<Notification<T>> notifications, Tx tx) throws Exception {
-    if (handler instanceof ConditionalHandler<T> conditional) {
+    if (handler instanceof ConditionalHandler<T> conditional && conditional.takesList()) {
       var wanted = new ArrayList<Notification<T>>();
       for (var notification : notifications) {
         if (conditional.condition().holds(notification, tx)) {
@@ -84,10 +80,23 @@ public record Subscribed<T>(
       }
       return notifications;
     }
+    // One after the other, each condition right before its handler.
+    var ran = new ArrayList<Notification<T>>();
     for (var notification : notifications) {
-      handler.handle(notification, tx);
+      if (run(handler, notification, tx)) {
+        ran.add(notification);
+      }
     }
-    return notifications;
+    return ran;
+  }
+
+  private static <T> boolean run(Handler<T> handler, Notification<T> notification, Tx tx)
+      throws Exception {
+    if (handler instanceof ConditionalHandler<T> conditional) {
+      return conditional.runs(notification, tx);
+    }
+    handler.handle(notification, tx);
+    return true;
   }
 
   /** What its handler is given. */

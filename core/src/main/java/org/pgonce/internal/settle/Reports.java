@@ -39,9 +39,9 @@ public final class Reports {
 
   /** An attempt is counted before it begins, and due again after the delay if it does not end. */
   void countedAhead(Claim claim, int attempt, Duration delay) {
-    LOG.warn(
-        "pgonce: an earlier attempt of notification {} of channel {} ended without a word, as it does when its process dies; attempt {} is counted"
-            + " ahead",
+    LOG.info(
+        "pgonce: an earlier claim of notification {} of channel {} did not settle it: its process died, or gave it back; attempt {} is counted"
+            + " before it begins",
         claim.id(),
         channel,
         attempt);
