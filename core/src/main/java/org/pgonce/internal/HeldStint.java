@@ -99,7 +99,16 @@ final class HeldStint implements Stint {
       connection.rollback();
       return true;
     }
-    var clear = claim == null || !claim.suspect() ? claim : suspected(connection, taken, claim);
+    if (claim != null) {
+      return handleAlone(connection, taken, turns, claim);
+    }
+    connection.rollback();
+    return true;
+  }
+
+  private boolean handleAlone(Connection connection, Taken taken, Turns turns, Claim claim)
+      throws SQLException {
+    var clear = claim.suspect() ? suspected(connection, taken, claim) : claim;
     if (clear != null) {
       var attempt = new Attempt(clear, connection, settlement, sessions);
       if (turns.place().begin(attempt)) {
@@ -110,7 +119,7 @@ final class HeldStint implements Stint {
         return outcome.fit();
       }
     }
-    // Nothing was claimed, or it goes back at once: the listener stops.
+    // It is a dead letter, or goes back at once: the listener stops.
     connection.rollback();
     return true;
   }
@@ -129,7 +138,11 @@ final class HeldStint implements Stint {
       connection.rollback();
       return true;
     }
-    if (claims.stream().anyMatch(Claim::suspect)) {
+    if (claims.size() == 1) {
+      return handleAlone(connection, taken, turns, claims.get(0));
+    }
+    if (claims.stream().anyMatch(claim -> claim.suspect() || claim.attempts() > 0)) {
+      // What has failed before must not fail the others, nor get off uncounted among them.
       oneByOne();
       connection.rollback();
       turns.ended(new Left(true, due));
