@@ -229,11 +229,11 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Takes no new notifications, waits for the handlers that run, then interrupts those that are
-   * left, closes their connections and gives their notifications back (a broadcast is dropped).
-   * Returns at most 5 s after the deadline, even if the database does not answer or a handler does
-   * not heed the interrupt. May be called again and by several threads: the earliest deadline
-   * counts, and all learn the same.
+   * Takes no new notifications, waits for the handlers and the sweeps that run, then interrupts
+   * those that are left, closes their connections and gives their notifications back (a broadcast
+   * is dropped). Returns at most 5 s after the deadline, even if the database does not answer or a
+   * handler does not heed the interrupt. May be called again and by several threads: the earliest
+   * deadline counts, and all learn the same.
    *
    * @param deadline how long to wait for the handlers; 0 or less for not at all
    * @return whether every handler ended by itself
@@ -254,9 +254,15 @@ public final class PgOnce implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    // Only told so here: one that is under way ends with its transaction.
+    var begun = System.nanoTime();
     sweeping.forEach(Sweep::end);
-    return stopping == null || stopping.stop(deadline);
+    try {
+      return stopping == null || stopping.stop(deadline);
+    } finally {
+      for (var sweep : sweeping) {
+        sweep.endWithin(deadline.minusNanos(System.nanoTime() - begun));
+      }
+    }
   }
 
   /**
@@ -337,6 +343,7 @@ public final class PgOnce implements AutoCloseable {
         throw new IllegalStateException("sweep(" + channel.name() + ") after stop()");
       }
       var sweep = new Sweep<>(settings.transactions(), publisher, channel, interval, query);
+      sweeps.removeIf(Sweep::isEnded);
       sweeps.add(sweep);
       sweep.begin();
       return sweep;

@@ -1,5 +1,6 @@
 package org.pgonce;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,7 +9,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Transactions;
+import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,7 +32,7 @@ public final class Sweep<T> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Sweep.class);
   private static final Duration SHORTEST = Duration.ofMillis(100);
   private static final Duration LONGEST = Duration.ofDays(365);
-  private static final long CLOSING_SECONDS = 5;
+  private static final Duration CLOSING = Duration.ofSeconds(5);
 
   private final Transactions transactions;
   private final Publisher publisher;
@@ -38,6 +41,10 @@ public final class Sweep<T> implements AutoCloseable {
   private final String sql;
   private final Tx.RowMapper<Message<T>> mapper;
   private final ScheduledThreadPoolExecutor timer;
+  // The connection and the thread of the timer's run that is under way.
+  private volatile @Nullable Connection connection;
+  private volatile @Nullable Thread runner;
+  private volatile boolean cutOff;
 
   Sweep(
       Transactions transactions,
@@ -96,16 +103,24 @@ public final class Sweep<T> implements AutoCloseable {
   }
 
   private void runAndGoOn() {
+    runner = Thread.currentThread();
     try {
-      var stored = run();
+      var stored = transactions.run(this::publishAsTimed);
       LOG.debug("pgonce: a sweep published {} to channel {}", stored, channel.name());
     } catch (Throwable e) {
       // Whatever the mapper throws, Errors included, fails this run and not the next.
-      LOG.warn(
-          "pgonce: a sweep failed and is tried again at the next interval: {}",
-          Failures.inWords(e));
+      if (cutOff) {
+        LOG.info(
+            "pgonce: a sweep for channel {} was cut off at its end: it is undone", channel.name());
+      } else {
+        LOG.warn(
+            "pgonce: a sweep for channel {} failed and is tried again at the next interval: {}",
+            channel.name(),
+            Failures.inWords(e));
+      }
       LOG.debug("pgonce: the failed sweep in full", e);
     } finally {
+      runner = null;
       var longest = interval.toMillis();
       runAfter(ThreadLocalRandom.current().nextLong(longest * 3 / 4, longest + 1));
     }
@@ -120,23 +135,36 @@ public final class Sweep<T> implements AutoCloseable {
    */
   public long run() {
     try {
-      return transactions.run(
-          transaction -> {
-            var found = new ArrayList<Message<T>>();
-            try (var statement = transaction.prepareStatement(sql);
-                var row = statement.executeQuery()) {
-              while (row.next()) {
-                found.add(requireKey(mapper.map(row)));
-              }
-            }
-            return publisher.publishEach(transaction, channel, found).stream()
-                .filter(Published::stored)
-                .count();
-          });
+      return transactions.run(this::publish);
     } catch (SQLException e) {
       throw new PgOnceException(
           "pgonce cannot sweep for channel " + channel.name() + ": " + Failures.withHint(e), e);
     }
+  }
+
+  private long publishAsTimed(Connection transaction) throws SQLException {
+    connection = transaction;
+    try {
+      if (cutOff) {
+        throw new SQLException("the sweep was closed before it had a connection", "57014");
+      }
+      return publish(transaction);
+    } finally {
+      connection = null;
+    }
+  }
+
+  private long publish(Connection transaction) throws SQLException {
+    var found = new ArrayList<Message<T>>();
+    try (var statement = transaction.prepareStatement(sql);
+        var row = statement.executeQuery()) {
+      while (row.next()) {
+        found.add(requireKey(mapper.map(row)));
+      }
+    }
+    return publisher.publishEach(transaction, channel, found).stream()
+        .filter(Published::stored)
+        .count();
   }
 
   private Message<T> requireKey(Message<T> message) {
@@ -154,20 +182,47 @@ public final class Sweep<T> implements AutoCloseable {
     timer.shutdown();
   }
 
+  boolean isEnded() {
+    return timer.isShutdown();
+  }
+
   /**
-   * Ends it: no run begins from now on, and one that is under way is waited for, for 5 s at most,
-   * and interrupted then. May be called again.
+   * Ends it: no run begins from now on, and one that is under way by itself is waited for, for 5 s
+   * at most; then its connection is closed, which undoes it. May be called again, and by the
+   * mapper, which is not waited for.
    */
   @Override
   public void close() {
-    end();
     try {
-      if (!timer.awaitTermination(CLOSING_SECONDS, TimeUnit.SECONDS)) {
-        timer.shutdownNow();
-      }
+      endWithin(CLOSING);
     } catch (InterruptedException e) {
-      timer.shutdownNow();
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The same with another bound; 0 or less for none. */
+  void endWithin(Duration left) throws InterruptedException {
+    end();
+    if (Thread.currentThread() == runner) {
+      return;
+    }
+    var ended = false;
+    try {
+      ended = timer.awaitTermination(TimeUnit.NANOSECONDS.convert(left), TimeUnit.NANOSECONDS);
+    } finally {
+      if (!ended) {
+        cutOff();
+      }
+    }
+  }
+
+  /** An interrupt alone would not end a wait for the server's answer. */
+  private void cutOff() {
+    cutOff = true;
+    timer.shutdownNow();
+    var used = connection;
+    if (used != null) {
+      LostConnection.abandon(used);
     }
   }
 }

@@ -8,6 +8,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -34,6 +36,9 @@ class SweepTest {
           new Message<>(
               new Overdue(row.getLong(1)),
               PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("todo", row.getString(1))));
+
+  private static final String WAITING_FOR_A_LOCK =
+      "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
   private Stage stage;
 
@@ -138,5 +143,44 @@ class SweepTest {
           .hasMessageContaining("a message has no delivery key");
     }
     assertThat(stage.waiting()).isZero();
+  }
+
+  @Test
+  void s09_aRunThatHangsIsCutOffByTheStop() throws Exception {
+    var pgonce = stage.pgonce();
+    try (var locker = stage.database.dataSource().getConnection()) {
+      locker.setAutoCommit(false);
+      locker.createStatement().execute("lock table todo");
+      pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+      stage.awaitSoon(() -> stage.database.queryLong(WAITING_FOR_A_LOCK) == 1);
+      assertThat(pgonce.stop(Duration.ofMillis(200))).isTrue();
+      // It still waits for the lock, so it is not the lock that ended it.
+      stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
+      locker.rollback();
+    }
+    assertThat(stage.waiting()).isZero();
+  }
+
+  @Test
+  void s09_aSweepThatClosesItselfIsNotWaitedFor() throws Exception {
+    var self = new AtomicReference<Sweep<Overdue>>();
+    var closed = new AtomicInteger();
+    Tx.RowMapper<Message<Overdue>> closing =
+        row -> {
+          stage.awaitSoon(() -> self.get() != null);
+          self.get().close();
+          closed.incrementAndGet();
+          return MESSAGE.map(row);
+        };
+    self.set(stage.pgonce().sweep(OVERDUE, Duration.ofMillis(100), FIND, closing));
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    assertThat(closed).hasValue(20);
+    stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
+  }
+
+  private static long threadsOf(String name) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals(name))
+        .count();
   }
 }

@@ -5,33 +5,24 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
-import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.Settlement;
-import org.pgonce.internal.settle.Settlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Several claimed notifications from their delivery to their settlement, in the claim's
- * transaction: all are done, or none, and then they are handled one by one.
- */
-final class LotAttempt implements Places.CutOff {
+/** Several claimed notifications: all are done, or none, and then they are handled one by one. */
+final class LotAttempt extends HeldAttempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(LotAttempt.class);
 
   private final String label;
   private final List<Claim> claims;
-  private final Connection connection;
-  private final Settlement settlement;
-  private final Sessions sessions;
   private final Runnable onFailure;
 
   /**
@@ -45,50 +36,27 @@ final class LotAttempt implements Places.CutOff {
       Settlement settlement,
       Sessions sessions,
       Runnable onFailure) {
+    super(claims.get(0), connection, settlement, sessions);
     this.label = label;
     this.claims = claims;
-    this.connection = connection;
-    this.settlement = settlement;
-    this.sessions = sessions;
     this.onFailure = onFailure;
   }
 
-  /** Delivers and settles. */
-  Outcome run(Delivery<?> delivery, Places.Place place) {
-    var inTime = false;
-    Outcome outcome;
-    try {
-      outcome = deliverAndSettle(delivery, place);
-    } finally {
-      inTime = place.end();
-    }
-    return inTime ? outcome : new Outcome(false, outcome.left());
+  @Override
+  Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
+    tellWhence();
+    var handled = delivery.runAll(claims, guarded::connection);
+    return (sealed, inHandler) ->
+        settlement.completeAll(connection, claims, sealed, handled, inHandler);
   }
 
-  private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
-    var guarded = GuardedConnection.over(connection, this, GuardedConnection.DEFAULT_PATIENCE);
-    var begun = System.nanoTime();
-    try {
-      tellWhence();
-      Set<Long> handled;
-      try {
-        handled = delivery.runAll(claims, guarded::connection);
-      } finally {
-        // What the handler left: settling must not meet it.
-        Thread.interrupted();
-        guarded.revoke();
-      }
-      return settlement.completeAll(
-          connection, claims, guarded, handled, Duration.ofNanos(System.nanoTime() - begun));
-    } catch (PauseException asked) {
-      return new Outcome(
-          !place.isCutOff() && settlement.fail(connection, claims.get(0), guarded, asked),
-          settlement.afterFailure());
-    } catch (Throwable failure) {
-      // Whatever a handler throws, Errors included, fails these attempts and not their worker.
-      onFailure.run();
-      return new Outcome(!place.isCutOff() && undo(failure), settlement.afterFailure());
+  @Override
+  boolean fail(GuardedConnection guarded, Throwable failure) {
+    if (failure instanceof PauseException) {
+      return settlement.fail(connection, claims.get(0), guarded, failure);
     }
+    onFailure.run();
+    return undo(failure);
   }
 
   /** Nothing is counted: which of them has failed will show when they are handled one by one. */
@@ -132,19 +100,6 @@ final class LotAttempt implements Places.CutOff {
     return one.depth() == other.depth() && Objects.equals(one.context(), other.context());
   }
 
-  /** The rows go back uncounted. */
-  @Override
-  public void released() {
-    var holder = claims.get(0).holder();
-    sessions.release(
-        connection,
-        transaction -> {
-          if (holder != null) {
-            holder.end(transaction);
-          }
-        });
-  }
-
   /**
    * Which of them it was that did not return is not known. Their rows tell the next claim that this
    * one ended without a word, so each is counted when it is handled alone.
@@ -155,7 +110,6 @@ final class LotAttempt implements Places.CutOff {
     sessions.closeAfter(() -> settlement.endSession(claims.get(0)), connection);
   }
 
-  /** For messages. */
   @Override
   public String toString() {
     return "%d notifications of channel %s, from %d to %d"

@@ -1,0 +1,94 @@
+package org.pgonce.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.GuardedConnection;
+import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Settlement.Outcome;
+
+/** What was claimed from its delivery to its settlement, in the claim's transaction. */
+abstract class HeldAttempt implements Places.CutOff {
+
+  private final Claim first;
+  final Connection connection;
+  final Settlement settlement;
+  final Sessions sessions;
+
+  /**
+   * @param first which tells the session that holds what was claimed
+   */
+  HeldAttempt(Claim first, Connection connection, Settlement settlement, Sessions sessions) {
+    this.first = first;
+    this.connection = connection;
+    this.settlement = settlement;
+    this.sessions = sessions;
+  }
+
+  /** What a handler did, ready to be settled. */
+  interface Handled {
+    Outcome settle(GuardedConnection guarded, Duration inHandler) throws SQLException;
+  }
+
+  /** Runs the handler. */
+  abstract Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
+
+  /**
+   * Undoes what was done, and settles that.
+   *
+   * @return whether the connection is fit for the next claim
+   */
+  abstract boolean fail(GuardedConnection guarded, Throwable failure);
+
+  /** What was claimed, for messages. */
+  @Override
+  public abstract String toString();
+
+  /** Delivers and settles. */
+  final Outcome run(Delivery<?> delivery, Places.Place place) {
+    var inTime = false;
+    Outcome outcome;
+    try {
+      outcome = deliverAndSettle(delivery, place);
+    } finally {
+      inTime = place.end();
+    }
+    return inTime ? outcome : new Outcome(false, outcome.left());
+  }
+
+  private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
+    var guarded = GuardedConnection.over(connection, this, GuardedConnection.DEFAULT_PATIENCE);
+    var begun = System.nanoTime();
+    try {
+      Handled handled;
+      try {
+        handled = handle(delivery, guarded);
+      } finally {
+        // What the handler left: a virtual thread that is interrupted would close its socket at the
+        // next statement (JDK 21 and later), and settling needs it.
+        Thread.interrupted();
+        guarded.revoke();
+      }
+      return handled.settle(guarded, Duration.ofNanos(System.nanoTime() - begun));
+    } catch (Throwable failure) {
+      // Whatever a handler throws, Errors included, fails its attempt and not its worker.
+      return new Outcome(!place.isCutOff() && fail(guarded, failure), settlement.afterFailure());
+    }
+  }
+
+  /** It goes back uncounted. */
+  @Override
+  public final void released() {
+    var holder = first.holder();
+    sessions.release(
+        connection,
+        transaction -> {
+          if (holder != null) {
+            holder.end(transaction);
+          }
+        });
+  }
+}
