@@ -52,7 +52,7 @@ $$;
 -- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, unchanged and locked, to be buried.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
   key_order text, after_key text)
-RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean)
+RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -74,6 +74,7 @@ BEGIN
       RETURN;
     END IF;
     spent := claimed.attempts >= max_attempts;
+    died := claimed.token IS NOT NULL;
     IF NOT spent THEN
       UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token
        WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
@@ -89,6 +90,7 @@ BEGIN
       RETURN;
     END IF;
     spent := false;
+    died := false;
     WITH taken AS (
       DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
     )

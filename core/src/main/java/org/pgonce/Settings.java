@@ -4,6 +4,7 @@ import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.ListenSettings;
+import org.pgonce.internal.Quarantine;
 import org.pgonce.internal.SafeObserver;
 import org.pgonce.internal.Threads;
 import org.pgonce.internal.Transactions;
@@ -43,6 +44,12 @@ record Settings(
   /** With threads of its own, which the listener closes. */
   Context context() {
     return new Context(
-        dataSource, pool, codec, new SafeObserver(observer), new Threads(), listening.instance());
+        dataSource,
+        pool,
+        codec,
+        new SafeObserver(observer),
+        new Threads(),
+        listening.instance(),
+        new Quarantine());
   }
 }

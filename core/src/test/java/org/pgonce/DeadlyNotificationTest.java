@@ -8,6 +8,7 @@ import static org.pgonce.CrashEffects.channel;
 import static org.pgonce.Stage.QUICK;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Stage.Order;
@@ -32,15 +33,21 @@ class DeadlyNotificationTest {
       ParentWatch.exitWhenParentDies();
       var login =
           new Login(arguments[0], Integer.parseInt(arguments[1]), arguments[2], arguments[3], "");
-      try (var pool = login.pooled(4);
+      try (var pool = login.pooled(10);
           var pgonce = PgOnce.builder(pool).pollInterval(Duration.ofMillis(300)).build()) {
         pgonce
             .listen(
                 channel(Mode.valueOf(arguments[4])),
-                QUICK.withMaxAttempts(MAX_ATTEMPTS).withConcurrency(1).withLease(LEASE),
+                QUICK
+                    .withMaxAttempts(MAX_ATTEMPTS)
+                    .withConcurrency(Integer.parseInt(arguments[5]))
+                    .withLease(LEASE),
                 (order, tx) -> {
                   Stage.effect(order, tx);
-                  if (order.payload().id() == DEADLY) {
+                  var deadly = order.payload().id() == DEADLY;
+                  // Not a wait for anything: all of them are at work when the deadly one is done.
+                  TimeUnit.MILLISECONDS.sleep(Long.parseLong(arguments[6]) / (deadly ? 2 : 1));
+                  if (deadly) {
                     Runtime.getRuntime().halt(DIED);
                   }
                 })
@@ -53,25 +60,44 @@ class DeadlyNotificationTest {
   @Test
   void h47_exactlyOnce_itIsADeadLetterAfterMaxAttemptsPlusOneDeaths(TestDatabase database)
       throws Exception {
-    assertThat(deaths(Mode.EXACTLY_ONCE, database)).isBetween(1, MAX_ATTEMPTS + 1);
+    assertThat(deaths(Mode.EXACTLY_ONCE, 1, 0, database)).isBetween(1, MAX_ATTEMPTS + 1);
     assertLetter("ATTEMPTS_USED_UP", database);
   }
 
   @Test
   void h47_atLeastOnce_itIsADeadLetterAfterMaxAttemptsDeaths(TestDatabase database)
       throws Exception {
-    assertThat(deaths(Mode.AT_LEAST_ONCE, database)).isEqualTo(MAX_ATTEMPTS);
+    assertThat(deaths(Mode.AT_LEAST_ONCE, 1, 0, database)).isEqualTo(MAX_ATTEMPTS);
     assertLetter("ATTEMPTS_USED_UP", database);
   }
 
   @Test
   void h47_atMostOnce_itIsADeadLetterAfterOneDeath(TestDatabase database) throws Exception {
-    assertThat(deaths(Mode.AT_MOST_ONCE, database)).isEqualTo(1);
+    assertThat(deaths(Mode.AT_MOST_ONCE, 1, 0, database)).isEqualTo(1);
     assertLetter("OUTCOME_UNKNOWN", database);
   }
 
-  /** Starts the listener again as often as it dies; how often that was. The others flow. */
-  private static int deaths(Mode mode, TestDatabase database) throws Exception {
+  @Test
+  void h47_exactlyOnce_thoseThatAreAtWorkAtEachDeathAreDoneOnce(TestDatabase database)
+      throws Exception {
+    assertThat(deaths(Mode.EXACTLY_ONCE, ORDERS, 400, database)).isBetween(1, MAX_ATTEMPTS + 1);
+    assertLetter("ATTEMPTS_USED_UP", database);
+  }
+
+  @Test
+  void h47_atLeastOnce_thoseThatAreAtWorkAtEachDeathAreDone(TestDatabase database)
+      throws Exception {
+    assertThat(deaths(Mode.AT_LEAST_ONCE, ORDERS, 400, database)).isEqualTo(MAX_ATTEMPTS);
+    assertLetter("ATTEMPTS_USED_UP", database);
+  }
+
+  /**
+   * Starts the listener again as often as it dies; how often that was. The others are done.
+   *
+   * @param ms how long a handler takes
+   */
+  private static int deaths(Mode mode, int concurrency, int ms, TestDatabase database)
+      throws Exception {
     try (var stage = new Stage(database)) {
       PgOnce.using(stage.dataSource).install(channel(mode));
       try (var connection = stage.dataSource.getConnection()) {
@@ -92,7 +118,9 @@ class DeadlyNotificationTest {
                     String.valueOf(database.port()),
                     database.name(),
                     database.user(),
-                    mode.name())
+                    mode.name(),
+                    String.valueOf(concurrency),
+                    String.valueOf(ms))
                 .start()) {
           await().atMost(BOUND).until(() -> !listener.isAlive() || stage.waiting() == 0);
           if (!listener.isAlive()) {

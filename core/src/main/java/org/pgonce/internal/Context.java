@@ -11,6 +11,7 @@ import org.pgonce.spi.PayloadCodec;
  * What the stations of one listener share.
  *
  * @param instance the process's name for people
+ * @param quarantine for what ends processes
  */
 public record Context(
     DataSource dataSource,
@@ -18,7 +19,8 @@ public record Context(
     PayloadCodec codec,
     Observer observer,
     Threads threads,
-    String instance) {
+    String instance,
+    Quarantine quarantine) {
 
   // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
   private static final Duration LONGEST_CALL = Duration.ofSeconds(30);

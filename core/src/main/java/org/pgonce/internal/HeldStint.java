@@ -21,6 +21,7 @@ final class HeldStint implements Stint {
 
   private final int subscription;
   private final Duration handlerTimeout;
+  private final int maxAttempts;
   private final Context context;
   private final Sessions sessions;
   private final Delivery<?> delivery;
@@ -41,6 +42,7 @@ final class HeldStint implements Stint {
       Settlement settlement) {
     this.subscription = subscribed.installed().subscription();
     this.handlerTimeout = subscribed.options().handlerTimeout();
+    this.maxAttempts = subscribed.options().maxAttempts();
     this.context = context;
     this.sessions = sessions;
     this.delivery = delivery;
@@ -107,6 +109,24 @@ final class HeldStint implements Stint {
   }
 
   private boolean handleAlone(Connection connection, Taken taken, Turns turns, Claim claim)
+      throws SQLException {
+    // The first death was not counted.
+    var next = claim.attempts() + 1;
+    if (!Quarantine.isFor(claim, next, next, maxAttempts)) {
+      return handleNow(connection, taken, turns, claim);
+    }
+    if (!context.quarantine().enter()) {
+      settlement.postpone(connection, claim, Quarantine.TURN);
+      return true;
+    }
+    try {
+      return handleNow(connection, taken, turns, claim);
+    } finally {
+      context.quarantine().leave();
+    }
+  }
+
+  private boolean handleNow(Connection connection, Taken taken, Turns turns, Claim claim)
       throws SQLException {
     var clear = claim.suspect() ? suspected(connection, taken, claim) : claim;
     if (clear != null) {

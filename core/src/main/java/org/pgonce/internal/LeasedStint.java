@@ -55,10 +55,8 @@ final class LeasedStint implements Stint {
   public void work(Turns turns) throws SQLException {
     do {
       var claim = lease(turns);
-      if (claim != null) {
-        if (!handle(claim, turns)) {
-          return;
-        }
+      if (claim != null && !handleInTurn(claim, turns)) {
+        return;
       }
     } while (turns.mayGoOn());
   }
@@ -140,6 +138,24 @@ final class LeasedStint implements Stint {
                         lastKey,
                         context.transactions())))
         .orElse(null);
+  }
+
+  /** A suspect may have to wait until it is the only one of its kind here. */
+  private boolean handleInTurn(Claim claim, Turns turns) throws SQLException {
+    if (!Quarantine.isFor(claim, claim.attempts() - 1, claim.attempts(), maxAttempts)) {
+      return handle(claim, turns);
+    }
+    if (!context.quarantine().enter()) {
+      context
+          .transactions()
+          .make(connection -> settlement.postpone(connection, claim, Quarantine.TURN));
+      return true;
+    }
+    try {
+      return handle(claim, turns);
+    } finally {
+      context.quarantine().leave();
+    }
   }
 
   /** Runs the handler and settles; false if this worker's place is lost. */

@@ -64,7 +64,8 @@ class ThreadsTest {
               new JacksonCodec(),
               Observer.NONE,
               new Threads(new StarvedExecutor(refused)),
-              "starved");
+              "starved",
+              new Quarantine());
       var settings =
           new ListenSettings(
               List.of(),

@@ -48,6 +48,11 @@ public final class Reports {
     nextAttemptIn.accept(delay);
   }
 
+  /** It waits for its turn. */
+  void postponed(Duration turn) {
+    nextAttemptIn.accept(turn);
+  }
+
   /** What became of an attempt that has failed. */
   void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
     if (!there) {

@@ -191,6 +191,18 @@ final class SettleStatements {
     return schedule(transaction, claim, claim.attempts() + 1, token, delay, error);
   }
 
+  /**
+   * Has a suspect wait for its turn, uncounted; it stays suspect. False if the row is not there as
+   * the claim has it.
+   *
+   * @param attempts that were counted before
+   */
+  static boolean postpone(
+      Connection transaction, Claim claim, int attempts, String token, Duration turn)
+      throws SQLException {
+    return schedule(transaction, claim, attempts, token, turn, null);
+  }
+
   /** Gives a leased row back, its attempt uncounted; false if it is not leased any more. */
   static boolean giveBack(Connection transaction, Claim claim) throws SQLException {
     return schedule(transaction, claim, claim.attempts() - 1, null, Duration.ZERO, null);

@@ -170,6 +170,23 @@ public final class Settlement {
   }
 
   /**
+   * Has a suspect wait for its turn, its next attempt uncounted; it stays suspect. Commits.
+   *
+   * @param turn how long
+   */
+  public void postpone(Connection transaction, Claim claim, Duration turn) throws SQLException {
+    var counted = claim.holder() == null ? 1 : 0;
+    boundTheWait(transaction);
+    var token = UUID.randomUUID().toString();
+    var there =
+        SettleStatements.postpone(transaction, claim, claim.attempts() - counted, token, turn);
+    transaction.commit();
+    if (there) {
+      reports.postponed(turn);
+    }
+  }
+
+  /**
    * The attempts were used up by a claim that ended without a word: makes it a dead letter.
    * Commits.
    */

@@ -8,6 +8,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.Context;
+import org.pgonce.internal.Quarantine;
 import org.pgonce.internal.Threads;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.spi.JacksonCodec;
@@ -28,7 +29,14 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads, "test");
+          new Context(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
       for (var round = 0; round < 20; round++) {
         try (var cutOff = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
           cutOff.connection().createStatement().execute("select 1");
@@ -47,7 +55,14 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads, "test");
+          new Context(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
       try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         used.connection()
             .createStatement()
@@ -75,7 +90,14 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(pool, new PoolSettings(), new JacksonCodec(), Observer.NONE, threads, "test");
+          new Context(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
       try (var unused = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)
