@@ -8,7 +8,8 @@ import java.util.Objects;
  *
  * @param concurrency handlers of this channel at once in this process, 1 to 1,000; each holds one
  *     connection of the pool while it runs. Default 4
- * @param maxAttempts attempts before a notification becomes a dead letter, 1 to 1,000. Default 10
+ * @param maxAttempts attempts before a notification becomes a dead letter, 1 to 1,000. Default 10;
+ *     in {@link Mode#AT_MOST_ONCE} it is 1, whatever is said here
  * @param backoff the wait between attempts. Default {@link Backoff#DEFAULT}
  * @param handlerTimeout how long a handler may run before its session is ended and the attempt
  *     counts as failed; 10 ms to 24 hours. Default 5 minutes. When the process itself is frozen or
@@ -16,8 +17,8 @@ import java.util.Objects;
  * @param batch notifications that one transaction claims, handles, deletes and commits at once, as
  *     many as wait and at most so many; 1 to 1,000, default 1. If one of them fails, the work of
  *     all is undone, and they are handled one by one. {@code handlerTimeout} is for all of them
- *     together, and they are in memory together. Only in {@link Mode#EXACTLY_ONCE}, and without
- *     {@link KeyOrder} and maximum rate
+ *     together, and they are in memory together. Only in {@link Mode#EXACTLY_ONCE} without {@link
+ *     KeyOrder}. Under a maximum rate a batch is no larger than a twentieth of a second's share
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     without a sign of life of its process, which gives one each third of it; by the database's
  *     clock. 100 ms to 24 hours, default 30 s. After a death the notification waits this long
@@ -74,17 +75,10 @@ public record ListenOptions(
    */
   public ListenOptions requireFitFor(Channel<?> channel) {
     if (batch > 1
-        && (channel.mode() != Mode.EXACTLY_ONCE
-            || channel.options().order() != KeyOrder.NONE
-            || channel.options().maxRate() != ChannelOptions.NO_MAX_RATE)) {
+        && (channel.mode() != Mode.EXACTLY_ONCE || channel.options().order() != KeyOrder.NONE)) {
       throw new IllegalArgumentException(
-          "batch %d for channel %s, which is %s with order %s and maximum rate %d: several in one transaction are for EXACTLY_ONCE without either; leave it at 1"
-              .formatted(
-                  batch,
-                  channel.name(),
-                  channel.mode(),
-                  channel.options().order(),
-                  channel.options().maxRate()));
+          "batch %d for channel %s, which is %s with order %s: several in one transaction are for EXACTLY_ONCE without an order; leave it at 1"
+              .formatted(batch, channel.name(), channel.mode(), channel.options().order()));
     }
     return this;
   }

@@ -24,7 +24,8 @@ class RateTest {
   @BeforeEach
   void open(TestDatabase database) throws SQLException {
     stage = new Stage(database);
-    database.execute("create table began (at timestamptz default clock_timestamp(), id bigint)");
+    database.execute(
+        "create table began (at timestamptz default clock_timestamp(), id bigint, transaction text default txid_current()::text)");
   }
 
   @AfterEach
@@ -80,6 +81,30 @@ class RateTest {
                   select count(*) over (order by at range between interval '1 second' preceding and current row) n from began) w
                 """))
         .isLessThanOrEqualTo(50 + 5 + 3 * 2 + 1);
+  }
+
+  @Test
+  void aBatchTakesAsManyTurnsAsItHasNotifications() throws Exception {
+    var calls = channel(Mode.EXACTLY_ONCE, 200);
+    publish(calls, 400);
+    for (var listener = 0; listener < 2; listener++) {
+      stage
+          .pgonce()
+          .listen(
+              calls,
+              QUICK.withBatch(10),
+              (call, tx) -> tx.update("insert into began (id) values (?)", call.payload().id()))
+          .start();
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.database.queryLong("select count(distinct id) from began")).isEqualTo(400);
+    assertThat(stage.database.queryLong("select count(distinct transaction) from began"))
+        .isLessThan(200);
+    var took =
+        stage.database.queryLong(
+            "select (1000 * extract(epoch from max(at) - min(at)))::bigint from began");
+    // 2 s, but for the 20 that were saved up and 2 batches at each end.
+    assertThat(took).isGreaterThan(1_600L);
   }
 
   @Test

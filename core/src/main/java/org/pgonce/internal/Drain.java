@@ -289,7 +289,7 @@ final class Drain<T> {
           more &= claim != null;
         }
         if (claim == null) {
-          turnstile.giveBack();
+          turnstile.giveBack(1);
           return;
         }
         if (more || due || wokenMeanwhile) {
@@ -303,6 +303,16 @@ final class Drain<T> {
       } finally {
         lock.unlock();
       }
+    }
+
+    @Override
+    public int mayClaim(int most) {
+      return 1 + turnstile.enterMore(most - 1);
+    }
+
+    @Override
+    public void claimedLess(int by) {
+      turnstile.giveBack(by);
     }
 
     @Override
@@ -340,7 +350,7 @@ final class Drain<T> {
       try {
         stopLooking();
         if (hasTurn) {
-          turnstile.giveBack();
+          turnstile.giveBack(1);
         }
         place.leave();
         if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {

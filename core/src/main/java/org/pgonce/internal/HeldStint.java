@@ -147,12 +147,14 @@ final class HeldStint implements Stint {
   /** The same with as many as there are, and at most a batch. */
   private boolean nextLot(Connection connection, Taken taken, Turns turns) throws SQLException {
     var due = turns.looks();
+    var most = turns.mayClaim(batch);
     var claims =
         sessions.within(
             CLAIM_TIMEOUT,
             connection,
             same ->
-                ClaimStatement.claimSeveral(same, taken, subscription, due, batch, handlerTimeout));
+                ClaimStatement.claimSeveral(same, taken, subscription, due, most, handlerTimeout));
+    turns.claimedLess(most - Math.max(1, claims.size()));
     turns.found(claims.isEmpty() ? null : claims.get(0));
     if (claims.isEmpty() || turns.isPaused()) {
       connection.rollback();
@@ -172,7 +174,7 @@ final class HeldStint implements Stint {
     if (turns.place().begin(attempt)) {
       var outcome = attempt.run(delivery, turns.place());
       // Where a whole batch was found, another may lie behind it.
-      turns.ended(new Left(outcome.left().more(), due && claims.size() == batch));
+      turns.ended(new Left(outcome.left().more(), due && claims.size() == most));
       return outcome.fit();
     }
     connection.rollback();

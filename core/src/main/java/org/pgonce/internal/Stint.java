@@ -37,6 +37,12 @@ interface Stint {
     /** What it has found. */
     void found(@Nullable Claim claim);
 
+    /** How many may be claimed at once instead of one; the rate may allow less than is wanted. */
+    int mayClaim(int most);
+
+    /** So many less were there than {@link #mayClaim} allowed; the last is {@link #found}'s. */
+    void claimedLess(int by);
+
     /**
      * A notification's time has ended.
      *

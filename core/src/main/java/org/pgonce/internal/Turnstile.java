@@ -47,7 +47,8 @@ final class Turnstile {
     }
     lock.lock();
     try {
-      turns = taken.granted() - 1;
+      // Another worker may have taken some meanwhile.
+      turns = (isKept() ? turns : 0) + taken.granted() - 1;
       keptUntil = System.nanoTime() + KEPT_NANOS;
     } finally {
       lock.unlock();
@@ -62,7 +63,7 @@ final class Turnstile {
     }
     lock.lock();
     try {
-      if (turns == 0 || System.nanoTime() - keptUntil > 0) {
+      if (turns == 0 || !isKept()) {
         return false;
       }
       turns--;
@@ -72,14 +73,34 @@ final class Turnstile {
     }
   }
 
-  /** A turn was not needed. */
-  void giveBack() {
+  /** Takes as many more as this process has, at most so many; returns how many. */
+  int enterMore(int most) {
+    if (maxRate == ChannelOptions.NO_MAX_RATE) {
+      return most;
+    }
+    lock.lock();
+    try {
+      var taken = isKept() ? Math.min(turns, most) : 0;
+      turns -= taken;
+      return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Called with the lock held. */
+  private boolean isKept() {
+    return System.nanoTime() - keptUntil <= 0;
+  }
+
+  /** So many turns were not needed. */
+  void giveBack(int count) {
     if (maxRate == ChannelOptions.NO_MAX_RATE) {
       return;
     }
     lock.lock();
     try {
-      turns++;
+      turns += count;
     } finally {
       lock.unlock();
     }
