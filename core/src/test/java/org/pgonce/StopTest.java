@@ -161,6 +161,42 @@ class StopTest {
     }
   }
 
+  /** Its claim was given up once, so its only attempt is counted before it begins. */
+  @Test
+  void h85_whatIsReleasedHasItsAttemptBackThoughItWasCountedAhead() throws Exception {
+    stage.publish(1);
+    try (var connection = stage.dataSource.getConnection();
+        var statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute("select from pgonce.notification where subscription_id > 0 for update");
+      connection.rollback();
+    }
+    var inside = new CountDownLatch(1);
+    var pgonce = stage.pgonce();
+    pgonce
+        .listen(
+            ORDERS,
+            QUICK.withMaxAttempts(1),
+            (order, tx) -> {
+              inside.countDown();
+              tx.query("select pg_sleep(3600)", row -> 1);
+            })
+        .start();
+    Stage.awaitSoon(inside);
+    assertThat(
+            stage.database.queryLong(
+                "select attempts from pgonce.scheduled where subscription_id > 0"))
+        .isEqualTo(1);
+    assertThat(pgonce.stop(Duration.ZERO)).isFalse();
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.scheduled where subscription_id > 0 and attempts = 0 and token is null"))
+        .isEqualTo(1);
+    stage.pgonce().listen(ORDERS, QUICK.withMaxAttempts(1), Stage::effect).start();
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(1)).isTrue();
+  }
+
   @Test
   void h85_stopWaitsForBroadcastHandlers() throws Exception {
     var inside = new CountDownLatch(1);

@@ -19,7 +19,8 @@ abstract class HeldAttempt implements Places.CutOff {
   final Sessions sessions;
 
   /**
-   * @param first which tells the session that holds what was claimed
+   * @param first which tells the session that holds what was claimed; the only one if it is a
+   *     suspect
    */
   HeldAttempt(Claim first, Connection connection, Settlement settlement, Sessions sessions) {
     this.first = first;
@@ -82,13 +83,6 @@ abstract class HeldAttempt implements Places.CutOff {
   /** It goes back uncounted. */
   @Override
   public final void released() {
-    var holder = first.holder();
-    sessions.release(
-        connection,
-        transaction -> {
-          if (holder != null) {
-            holder.end(transaction);
-          }
-        });
+    sessions.release(connection, settlement.releaseHeld(first));
   }
 }

@@ -141,6 +141,9 @@ final class HeldStint implements Stint {
     }
     // It is a dead letter, or goes back at once: the listener stops.
     connection.rollback();
+    if (clear != null && clear.token() != null) {
+      settlement.giveBack(clear);
+    }
     return true;
   }
 

@@ -242,6 +242,22 @@ public final class Settlement {
   }
 
   /**
+   * The same where a session holds it: that is ended. What was counted before the handler began is
+   * taken back.
+   */
+  public Transactions.Change releaseHeld(Claim claim) {
+    return transaction -> {
+      if (claim.holder() != null) {
+        claim.holder().end(transaction);
+      }
+      if (claim.token() != null) {
+        boundTheWait(transaction);
+        var unused = SettleStatements.giveBack(transaction, claim);
+      }
+    };
+  }
+
+  /**
    * The attempt failed: undoes the handler's work and records the failure. While the transaction
    * lives this happens inside it, so the row is held throughout and nobody can take it before its
    * backoff is written; otherwise in a transaction of its own.
