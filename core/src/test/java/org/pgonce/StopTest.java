@@ -8,12 +8,15 @@ import static org.pgonce.Stage.SOON;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -103,10 +106,13 @@ class StopTest {
   private static void awaitNoWorkers() {
     await("end of the workers")
         .atMost(SOON)
-        .until(
-            () ->
-                Thread.getAllStackTraces().keySet().stream()
-                    .noneMatch(thread -> thread.getName().startsWith("pgonce-worker")));
+        .untilAsserted(() -> assertThat(workers()).as("workers and where they are").isEmpty());
+  }
+
+  private static Map<Thread, List<StackTraceElement>> workers() {
+    return Thread.getAllStackTraces().entrySet().stream()
+        .filter(one -> one.getKey().getName().startsWith("pgonce-worker"))
+        .collect(Collectors.toMap(Map.Entry::getKey, one -> List.of(one.getValue())));
   }
 
   @Test
