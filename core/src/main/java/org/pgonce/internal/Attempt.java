@@ -21,8 +21,7 @@ final class Attempt extends HeldAttempt {
   @Override
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
     var handled = delivery.run(claim, guarded::connection);
-    return (sealed, inHandler) ->
-        settlement.complete(connection, claim, sealed, handled, inHandler);
+    return (used, inHandler) -> settlement.complete(connection, claim, used, handled, inHandler);
   }
 
   @Override

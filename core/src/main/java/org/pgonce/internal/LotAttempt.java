@@ -46,8 +46,8 @@ final class LotAttempt extends HeldAttempt {
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
     tellWhence();
     var handled = delivery.runAll(claims, guarded::connection);
-    return (sealed, inHandler) ->
-        settlement.completeAll(connection, claims, sealed, handled, inHandler);
+    return (used, inHandler) ->
+        settlement.completeAll(connection, claims, used, handled, inHandler);
   }
 
   @Override
