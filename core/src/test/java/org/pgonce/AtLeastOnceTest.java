@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Stage.Order;
+import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -131,6 +132,45 @@ class AtLeastOnceTest {
     assertThat(calls).hasValue(1);
     end.countDown();
     stage.awaitNothingWaits();
+    assertThat(calls).hasValue(1);
+  }
+
+  @Test
+  void s9_aRenewalThatFailsIsTriedAgainWhileTheLeaseHolds() throws Exception {
+    var calls = new AtomicInteger();
+    var end = new CountDownLatch(1);
+    try (var proxy = FaultProxy.to(stage.database);
+        var pool = stage.database.login().through(proxy).pooled(4)) {
+      var cut = proxy.cutBeforeForwarding("pgonce.renew(");
+      var pgonce = stage.pgonce(pool);
+      pgonce
+          .listen(
+              CALLS,
+              QUICK.withLease(Duration.ofSeconds(3)),
+              (call, tx) -> {
+                calls.incrementAndGet();
+                end.await();
+              })
+          .start();
+      publish(1);
+      stage.awaitSoon(() -> calls.get() == 1);
+      var before =
+          stage.database.queryString(
+              "select due_at::text from pgonce.scheduled where token is not null");
+      cut.awaitSprung(Stage.SOON);
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pgonce.scheduled where due_at > '"
+                          + before
+                          + "'::timestamptz and attempts = 1")
+                  == 1);
+      end.countDown();
+      stage.awaitNothingWaits();
+      pgonce.close();
+    } finally {
+      end.countDown();
+    }
     assertThat(calls).hasValue(1);
   }
 
@@ -262,6 +302,32 @@ class AtLeastOnceTest {
     stage.pgonce().listen(CALLS, (call, tx) -> attempts.add(call.attempt())).start();
     stage.awaitNothingWaits();
     assertThat(attempts).isEqualTo(List.of(1));
+  }
+
+  @Test
+  void h85_whatIsLeasedWhileItStopsIsGivenBackUnhandledAndUncounted() throws Exception {
+    try (var proxy = FaultProxy.to(stage.database);
+        var pool = stage.database.login().through(proxy).pooled(3)) {
+      var handled = new AtomicInteger();
+      var pgonce = stage.pgonce(PgOnce.builder(pool).wakeUpBy());
+      pgonce.listen(CALLS, QUICK, (call, tx) -> handled.incrementAndGet()).start();
+      var lease = proxy.holdAnswerTo("pgonce.lease(");
+      publish(1);
+      lease.awaitSprung(Stage.SOON);
+      var stopping = new Thread(pgonce::close);
+      stopping.start();
+      stage.awaitSoon(() -> pgonce.status().state() == Status.State.STOPPING);
+      lease.release();
+      stopping.join(Stage.SOON.toMillis());
+      assertThat(stopping.isAlive()).isFalse();
+      assertThat(handled).hasValue(0);
+      // Leased and given back, or never taken: free either way, and not in a lease's time only.
+      assertThat(stage.waiting()).isEqualTo(1);
+      assertThat(
+              stage.database.queryLong(
+                  "select count(*) from pgonce.scheduled where subscription_id > 0 and (token is not null or attempts > 0)"))
+          .isZero();
+    }
   }
 
   @Test

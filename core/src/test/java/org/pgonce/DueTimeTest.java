@@ -287,6 +287,23 @@ class DueTimeTest {
   }
 
   @Test
+  void s05_muchThatIsNewDoesNotHoldUpWhatIsDue() throws Exception {
+    var fresh = 50_000;
+    stage.database.execute(
+        "select pgonce.publish_all('orders', (select json_agg(json_build_object('id', n, 'item', 'new')) from generate_series(1, %d) n))"
+            .formatted(fresh));
+    stage.database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload)
+        select s.id, nextval('pgonce.notification_id'), clock_timestamp(), 0, clock_timestamp(), '{"id": 0, "item": "due"}'
+          from generate_series(1, 20), pgonce.subscription s
+        """);
+    stage.pgonce().listen(ORDERS, (order, tx) -> {}).start();
+    stage.awaitSoon(() -> scheduled() == 0);
+    assertThat(ready()).as("still new").isGreaterThan(fresh / 10);
+  }
+
+  @Test
   void api_aBroadcastTakesNoOptions() throws Exception {
     var live = Channel.of("live", String.class, Mode.BROADCAST);
     try (var connection = stage.dataSource.getConnection()) {

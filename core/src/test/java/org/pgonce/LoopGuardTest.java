@@ -9,6 +9,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -111,6 +113,30 @@ class LoopGuardTest {
             })
         .start();
     begin();
+    awaitTheEnd(handled);
+  }
+
+  /** A lease is no transaction that could tell: the handler's own one does. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void h14_aLeasedOneIsCutAtTheDepthOfItsChannel(Mode mode) throws Exception {
+    var echo = Channel.of("leased", Order.class, mode, ChannelOptions.DEFAULT.withMaxDepth(5));
+    var handled = new AtomicInteger();
+    stage
+        .pgonce()
+        .install(echo)
+        .listen(
+            echo,
+            (order, tx) -> {
+              handled.incrementAndGet();
+              tx.publish(echo, order.payload());
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, echo, new Order(1, "hello"));
+    }
     awaitTheEnd(handled);
   }
 }

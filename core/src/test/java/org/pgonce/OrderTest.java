@@ -209,6 +209,35 @@ class OrderTest {
   }
 
   @Test
+  void h53_aHeadThatIsCancelledSetsItsKeyFreeWithoutAScan() throws Exception {
+    var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
+    try (var pgonce =
+        PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
+      pgonce
+          .listen(
+              steps,
+              ListenOptions.DEFAULT.withBackoff(
+                  new Backoff(Duration.ofHours(1), Duration.ofHours(1))),
+              (step, tx) -> {
+                if (step.payload().id() == 1) {
+                  throw new IllegalStateException("not for an hour");
+                }
+                ended.add(step.payload());
+              })
+          .start();
+      publish("a", 3, true);
+      var failed =
+          "select count(*) from pgonce.scheduled where subscription_id > 0 and attempts = 1";
+      stage.awaitSoon(() -> stage.database.queryLong(failed) == 1);
+      assertThat(ended).isEmpty();
+      var head = pgonce.operations().peek(steps, 1).get(0).id();
+      pgonce.operations().cancel(steps, List.of(head), "nobody wants it any more");
+      stage.awaitNothingWaits();
+    }
+    assertThat(byKey().get("a")).containsExactly(2L, 3L);
+  }
+
+  @Test
   void h53_aDeadLetterPassesWhereTheChannelSaysSo() throws Exception {
     var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, PASSES);
     stage

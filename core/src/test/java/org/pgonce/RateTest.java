@@ -1,11 +1,13 @@
 package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.QUICK;
 
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -125,5 +127,40 @@ class RateTest {
       stage.awaitNothingWaits();
     }
     assertThat(stage.database.queryLong("select count(*) from began")).isEqualTo(3);
+  }
+
+  /**
+   * A look that finds nothing gives its turn back, and the next notification has it. A process
+   * keeps a turn for a second: where that was not enough, it is tried again.
+   */
+  @Test
+  void aLookThatFindsNothingCostsNoTurn() throws Exception {
+    var calls = channel(Mode.EXACTLY_ONCE, 1);
+    try (var pgonce =
+        PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
+      pgonce.listen(calls, QUICK, (call, tx) -> {}).start();
+      var handledAtOnce = false;
+      for (var attempt = 0; attempt < 10 && !handledAtOnce; attempt++) {
+        stage.awaitNothingWaits();
+        var before = pgonce.status().channels().get(0).emptyClaims();
+        stage.database.execute("select pgonce.wake_up('calls')");
+        stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > before);
+        // No other turn is free for as long as this looks.
+        stage.database.execute(
+            "update pgonce.pace set free_from = clock_timestamp() + interval '3 seconds'");
+        publish(calls, 1);
+        handledAtOnce = isHandledWithin(Duration.ofSeconds(1));
+      }
+      assertThat(handledAtOnce).isTrue();
+    }
+  }
+
+  private boolean isHandledWithin(Duration bound) {
+    try {
+      await().atMost(bound).until(() -> stage.waiting() == 0);
+      return true;
+    } catch (ConditionTimeoutException e) {
+      return false;
+    }
   }
 }

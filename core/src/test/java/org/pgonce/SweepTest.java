@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -120,6 +122,75 @@ class SweepTest {
     pgonce.close();
     assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofSeconds(1), FIND, MESSAGE))
         .isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void s09_whateverTheMapperThrowsFailsItsRunAndNotTheNext() throws Exception {
+    var runs = new AtomicInteger();
+    try (var sweep =
+        stage
+            .pgonce()
+            .sweep(
+                OVERDUE,
+                Duration.ofMillis(100),
+                FIND,
+                row -> {
+                  if (runs.incrementAndGet() == 1) {
+                    throw new AssertionError("an Error");
+                  }
+                  return MESSAGE.map(row);
+                })) {
+      stage.awaitSoon(() -> stage.waiting() == 20);
+      assertThat(sweep.run()).isZero();
+    }
+  }
+
+  @Test
+  void s09_whoStopsEndsItsSweeps() throws Exception {
+    var pgonce = stage.pgonce();
+    var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    assertThat(sweepThreads()).isNotEmpty();
+    pgonce.close();
+    stage.awaitSoon(() -> sweepThreads().isEmpty());
+    sweep.close();
+  }
+
+  @Test
+  void s09_whoClosesASweepWaitsForItsRun() throws Exception {
+    var inRun = new CountDownLatch(1);
+    var goOn = new CountDownLatch(1);
+    var sweep =
+        stage
+            .pgonce()
+            .sweep(
+                OVERDUE,
+                Duration.ofMillis(100),
+                FIND,
+                row -> {
+                  inRun.countDown();
+                  try {
+                    goOn.await();
+                  } catch (InterruptedException e) {
+                    throw new SQLException("interrupted", e);
+                  }
+                  return MESSAGE.map(row);
+                });
+    Stage.awaitSoon(inRun);
+    var closing = new Thread(sweep::close);
+    closing.start();
+    stage.awaitSoon(() -> closing.getState() == Thread.State.TIMED_WAITING);
+    goOn.countDown();
+    closing.join(Stage.SOON.toMillis());
+    assertThat(closing.isAlive()).isFalse();
+    assertThat(stage.waiting()).isEqualTo(20);
+    stage.awaitSoon(() -> sweepThreads().isEmpty());
+  }
+
+  private static List<Thread> sweepThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("pgonce-sweep-overdue"))
+        .toList();
   }
 
   @Test

@@ -326,6 +326,26 @@ class UniqueKeyTest {
   }
 
   @Test
+  void s12_cancellingIsDoneWithTheKey() throws Exception {
+    var operations = PgOnce.using(stage.dataSource).operations();
+    var first = publish(FORGETFUL, "a");
+    assertThat(operations.cancelByKey(FORGETFUL, List.of("a"), "opted out").cancelled())
+        .isEqualTo(1);
+    var second = publish(FORGETFUL, "a");
+    assertThat(second.stored()).isTrue();
+    assertThat(second.id()).isGreaterThan(first.id());
+    assertThat(operations.cancel(FORGETFUL, List.of(second.id()), "opted out").cancelled())
+        .isEqualTo(1);
+    assertThat(waitingOf("a")).isEqualTo("0 done");
+
+    // Remembered as if it had been handled: who builds the campaign again adds nothing.
+    publish(MINDFUL, "b");
+    operations.cancelByKey(MINDFUL, List.of("b"), "opted out");
+    assertThat(waitingOf("b")).isEqualTo("0 done");
+    assertThat(publish(MINDFUL, "b").stored()).isFalse();
+  }
+
+  @Test
   void s12_aKeyIsDoneWhenTheLastSubscriptionIs() throws Exception {
     var both =
         Channel.of(

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -214,6 +216,29 @@ class WriterContextTest {
     publishAs(context, 1);
     stage.awaitSoon(() -> inherited.size() == 2);
     assertThat(inherited).containsOnly(context);
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void api_whatTheHandlerOfALeasedOnePublishesInheritsTheContext(Mode mode) throws Exception {
+    var leased = Channel.of("leased", Order.class, mode);
+    var inherited = new CopyOnWriteArrayList<Map<String, String>>();
+    stage
+        .pgonce()
+        .install(leased)
+        .listen(leased, QUICK, (order, tx) -> tx.publish(ORDERS, order.payload()))
+        .listen(ORDERS, (order, tx) -> inherited.add(order.context()))
+        .start();
+    var context = Map.of("tenant", "other", "user", "ä\n\"7\"");
+    try (var connection = begun()) {
+      WriterContext.set(connection, context);
+      PUBLISHER.publish(connection, leased, new Order(1, "x"));
+      connection.commit();
+    }
+    stage.awaitSoon(() -> inherited.size() == 1);
+    assertThat(inherited).containsExactly(context);
   }
 
   @Test

@@ -166,22 +166,51 @@ final class HeldStint implements Stint {
     if (claims.size() == 1) {
       return handleAlone(connection, taken, turns, claims.get(0));
     }
-    if (claims.stream().anyMatch(claim -> claim.suspect() || claim.attempts() > 0)) {
-      // What has failed before must not fail the others, nor get off uncounted among them.
-      oneByOne();
+    // What has failed before must not fail the others, nor get off uncounted among them.
+    var clean = claims.stream().filter(claim -> !claim.suspect() && claim.attempts() == 0).toList();
+    var others = claims.size() - clean.size();
+    if (others > 0) {
+      alone.set(others);
+      turns.claimedLess(others);
+    }
+    if (clean.isEmpty()) {
       connection.rollback();
       turns.ended(new Left(true, due));
       return true;
     }
-    var attempt = new LotAttempt(label, claims, connection, settlement, sessions, this::oneByOne);
+    // The clean ones are not let go: what was held and let go would be suspect itself, and make
+    // those suspect that are claimed with it, and so on without an end.
+    if (others > 0) {
+      tellWhence(connection, clean.get(0));
+    }
+    if (clean.size() == 1) {
+      var fit = handleAlone(connection, taken, turns, clean.get(0));
+      turns.ended(new Left(true, due));
+      return fit;
+    }
+    var attempt = new LotAttempt(label, clean, connection, settlement, sessions, this::oneByOne);
     if (turns.place().begin(attempt)) {
       var outcome = attempt.run(delivery, turns.place());
       // Where a whole batch was found, another may lie behind it.
-      turns.ended(new Left(outcome.left().more(), due && claims.size() == most));
+      turns.ended(
+          new Left(
+              outcome.left().more() || others > 0, due && (claims.size() == most || others > 0)));
       return outcome.fit();
     }
     connection.rollback();
     return true;
+  }
+
+  /** The claim has told whence its last row comes, which is not handled with this one. */
+  private void tellWhence(Connection connection, Claim claim) throws SQLException {
+    var unused =
+        sessions.within(
+            CLAIM_TIMEOUT,
+            connection,
+            same -> {
+              claim.origin().tell(same);
+              return true;
+            });
   }
 
   private boolean isAlone() {

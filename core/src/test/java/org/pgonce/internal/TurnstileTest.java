@@ -1,0 +1,127 @@
+package org.pgonce.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A rate's turns one by one: how many there are, whose they are, and how long they are kept. */
+@PgTest
+class TurnstileTest {
+
+  private static Turnstile turnstile(TestDatabase database, int rate) throws SQLException {
+    PgOnce.using(database.unpooled())
+        .install(
+            Channel.of(
+                "calls",
+                String.class,
+                Mode.EXACTLY_ONCE,
+                ChannelOptions.DEFAULT.withMaxRate(rate)));
+    return another(database, rate);
+  }
+
+  /** As another process has it. */
+  private static Turnstile another(TestDatabase database, int rate) throws SQLException {
+    var subscription = database.queryLong("select id from pgonce.subscription");
+    return new Turnstile(
+        new Transactions(database.dataSource(), new PoolSettings(), Duration.ofSeconds(30)),
+        (int) subscription,
+        rate);
+  }
+
+  /** The next turn is free in an hour, or an hour ago. */
+  private static void setFreeFrom(TestDatabase database, String hour) throws SQLException {
+    database.execute(
+        "update pgonce.pace set free_from = clock_timestamp() + interval '" + hour + "'");
+  }
+
+  @Test
+  void aTurnThatWasNotNeededIsTakenByTheNext(TestDatabase database) throws Exception {
+    var turnstile = turnstile(database, 1);
+    assertThat(turnstile.enterAtOnce()).isFalse();
+    assertThat(turnstile.enter()).isZero();
+    assertThat(turnstile.enterAtOnce()).isFalse();
+    // A claim that found nothing costs none: the rate is one of notifications.
+    turnstile.giveBack(1);
+    assertThat(turnstile.enterAtOnce()).isTrue();
+    assertThat(turnstile.enterAtOnce()).isFalse();
+  }
+
+  @Test
+  void whoFindsNoneIsToldHowLongToWait(TestDatabase database) throws Exception {
+    var turnstile = turnstile(database, 1);
+    assertThat(turnstile.enter()).isZero();
+    setFreeFrom(database, "1 hour");
+    assertThat(turnstile.enter())
+        .isBetween(Duration.ofMinutes(50), Duration.ofHours(1).plusMillis(1));
+    setFreeFrom(database, "-1 hour");
+    assertThat(turnstile.enter()).isZero();
+  }
+
+  @Test
+  void allProcessesTakeFromOne(TestDatabase database) throws Exception {
+    var first = turnstile(database, 1);
+    var second = another(database, 1);
+    assertThat(first.enter()).isZero();
+    setFreeFrom(database, "1 hour");
+    assertThat(second.enter()).isPositive();
+  }
+
+  @Test
+  void whatNobodyTookIsNotSavedUp(TestDatabase database) throws Exception {
+    var turnstile = turnstile(database, 1_000);
+    assertThat(turnstile.enter()).isZero();
+    setFreeFrom(database, "-1 hour");
+    // A tenth of a second's turns and the one that is free now, however many are wanted.
+    assertThat(
+            database.queryLong(
+                "select granted from pgonce.take_turns((select id from pgonce.subscription), 5000)"))
+        .isEqualTo(101);
+  }
+
+  /** Else the one that comes first leaves none to the others. */
+  @Test
+  void aTwentiethOfASecondIsTakenAtOnce(TestDatabase database) throws Exception {
+    var turnstile = turnstile(database, 100);
+    assertThat(turnstile.enter()).isZero();
+    setFreeFrom(database, "-1 hour");
+    while (turnstile.enterAtOnce()) {
+      // what is left of the first
+    }
+    assertThat(turnstile.enter()).isZero();
+    var inHand = 0;
+    while (turnstile.enterAtOnce()) {
+      inHand++;
+    }
+    assertThat(inHand).isLessThanOrEqualTo(4);
+  }
+
+  /** Else a process could keep turns of a quiet hour, and use them beside those of a busy one. */
+  @Test
+  void turnsInHandAreKeptForASecondAtMost(TestDatabase database) throws Exception {
+    var turnstile = turnstile(database, 100);
+    assertThat(turnstile.enter()).isZero();
+    setFreeFrom(database, "1 hour");
+    assertThat(turnstile.enterAtOnce()).isTrue();
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(10))
+        .until(
+            () -> {
+              var hadOne = turnstile.enterAtOnce();
+              if (hadOne) {
+                turnstile.giveBack(1);
+              }
+              return !hadOne;
+            });
+    assertThat(turnstile.enter()).isPositive();
+  }
+}
