@@ -74,7 +74,10 @@ final class Drain<T> {
             : new LeasedStint(subscribed, context, sessions, delivery, settlement);
     this.turnstile =
         new Turnstile(
-            context.transactions(), subscription, subscribed.channel().options().maxRate());
+            context.transactions(),
+            subscription,
+            subscribed.channel().options().maxRate(),
+            subscribed.options().batch() > 1);
     this.places = new Places(subscribed, context.threads(), () -> wake(false));
   }
 

@@ -18,15 +18,21 @@ final class Turnstile {
   private final Transactions transactions;
   private final int subscription;
   private final int maxRate;
+  private final Duration shortestWait;
 
   private final ReentrantLock lock = new ReentrantLock();
   private int turns;
   private long keptUntil;
 
-  Turnstile(Transactions transactions, int subscription, int maxRate) {
+  /**
+   * @param several whether several turns at once are of use: then those of a twentieth of a second
+   *     are waited for, and not each by itself
+   */
+  Turnstile(Transactions transactions, int subscription, int maxRate, boolean several) {
     this.transactions = transactions;
     this.subscription = subscription;
     this.maxRate = maxRate;
+    this.shortestWait = Duration.ofMillis(several ? 50 : 1);
   }
 
   /**
@@ -43,7 +49,7 @@ final class Turnstile {
             transaction ->
                 TurnStatements.take(transaction, subscription, Math.max(1, maxRate / 20)));
     if (taken.granted() == 0) {
-      return taken.freeIn().isZero() ? Duration.ofMillis(1) : taken.freeIn();
+      return taken.freeIn().compareTo(shortestWait) < 0 ? shortestWait : taken.freeIn();
     }
     lock.lock();
     try {

@@ -35,7 +35,8 @@ class TurnstileTest {
     return new Turnstile(
         new Transactions(database.dataSource(), new PoolSettings(), Duration.ofSeconds(30)),
         (int) subscription,
-        rate);
+        rate,
+        false);
   }
 
   /** The next turn is free in an hour, or an hour ago. */
