@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
@@ -35,6 +34,9 @@ final class ClockedProcess {
   /** So long that a retry is seen to wait, by at least half of it. */
   static final Duration BACKOFF = Duration.ofMillis(800);
 
+  /** A lease that a busy machine does not use up between two renewals. */
+  static final ListenOptions HOLDING = CrashEffects.OPTIONS.withLease(Duration.ofSeconds(3));
+
   /** What it is started for. */
   enum Task {
     PUBLISH,
@@ -54,24 +56,18 @@ final class ClockedProcess {
   }
 
   /** Starts one, and sees that its clock is as it should be. */
-  static JvmProcess start(TestDatabase database, ShiftedClock clock, Task task, Object... more)
+  static JvmProcess start(TestDatabase database, ShiftedClock clock, Task task)
       throws IOException, InterruptedException {
-    var arguments =
-        new ArrayList<>(
-            List.of(
-                database.host(),
-                String.valueOf(database.port()),
-                database.name(),
-                database.user(),
-                task.name()));
-    for (var argument : more) {
-      arguments.add(argument.toString());
-    }
     var command =
         JvmProcess.of(ClockedProcess.class)
             .options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
             .property("pgonce.test.driver", System.getProperty("pgonce.test.driver", "pgjdbc"))
-            .arguments(arguments.toArray(String[]::new));
+            .arguments(
+                database.host(),
+                String.valueOf(database.port()),
+                database.name(),
+                database.user(),
+                task.name());
     var process = clock.on(command).start();
     try {
       var said = process.awaitLine("its clock says ", BOUND).replace("its clock says ", "");
@@ -94,7 +90,7 @@ final class ClockedProcess {
         var pgonce = PgOnce.builder(pool).pollInterval(Duration.ofMillis(500)).build()) {
       var process = new ClockedProcess(pool, login.dataSource(), pgonce);
       switch (Task.valueOf(arguments[4])) {
-        case PUBLISH -> process.publish(Long.parseLong(arguments[5]));
+        case PUBLISH -> process.publish();
         case LISTEN -> process.listen();
         case HOLD -> process.hold();
         case REMEMBER -> process.remember();
@@ -122,8 +118,9 @@ final class ClockedProcess {
     }
   }
 
-  /** Of all kinds of due times, by a point in time that the database has said. */
-  private void publish(long nowMs) throws SQLException {
+  /** With due times of all kinds, from what the database says is now. */
+  private void publish() throws SQLException {
+    var nowMs = query("select extract(epoch from clock_timestamp()) * 1000");
     var now = Instant.ofEpochMilli(nowMs);
     var plain = PublishOptions.DEFAULT;
     try (var connection = pool.getConnection()) {
@@ -138,7 +135,7 @@ final class ClockedProcess {
               new Message<>(new Order(5, "delay"), plain.withDelay(Duration.ofHours(6))),
               new Message<>(new Order(6, "due at"), plain.withDueAt(now.plusSeconds(3_600)))));
     }
-    System.out.println("published");
+    System.out.println("published at " + nowMs);
   }
 
   /** The first attempt at each order fails. */
@@ -164,7 +161,7 @@ final class ClockedProcess {
     pgonce
         .listen(
             CrashEffects.channel(Mode.AT_LEAST_ONCE),
-            CrashEffects.OPTIONS,
+            HOLDING,
             (order, tx) -> {
               new CrashEffects(direct, "shifted", true).handle(order, tx);
               System.out.println("in the handler");
