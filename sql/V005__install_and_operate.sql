@@ -51,6 +51,8 @@ DECLARE
   changed boolean;
   subscribed bigint;
 BEGIN
+  -- In hours: a day of a session's zone may have 23.
+  key_memory := extract(epoch FROM key_memory) * interval '1 second';
   INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate)
   VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate)
   ON CONFLICT (name) DO NOTHING;

@@ -34,7 +34,8 @@ record CrashEffects(DataSource direct, String by, boolean inDatabase) {
 
   void handle(Notification<Order> order, Tx tx) throws SQLException {
     try (var connection = direct.getConnection();
-        var insert = connection.prepareStatement("insert into outside values (?, ?, ?)")) {
+        var insert =
+            connection.prepareStatement("insert into outside (id, attempt, by) values (?, ?, ?)")) {
       insert.setLong(1, order.payload().id());
       insert.setInt(2, order.attempt());
       insert.setString(3, by);

@@ -11,7 +11,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
-import java.util.TimeZone;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -200,31 +199,6 @@ class DueTimeTest {
                     "select pgonce.publish('orders', '1', due_at => now(), delay => '1 s')"))
         .hasMessageContaining("both due_at and delay");
     assertThat(stage.waiting()).isZero();
-  }
-
-  @Test
-  void h80_neitherTheZonesOfClientAndSessionNorDaylightSavingChangeADueTime() throws Exception {
-    var zone = TimeZone.getDefault();
-    try {
-      for (var other : List.of("America/New_York", "Australia/Lord_Howe", "Pacific/Kiritimati")) {
-        TimeZone.setDefault(TimeZone.getTimeZone(other));
-        stage.database.execute(
-            "set timezone = '"
-                + other
-                + "'; select pgonce.publish('orders', '1', delay => '180 days')");
-        assertThat(secondsUntilDue()).isEqualTo(180 * 86_400L);
-        stage.database.execute("delete from pgonce.scheduled where subscription_id > 0");
-
-        publish(PLAIN.withDueAt(Instant.ofEpochSecond(4_102_444_800L)));
-        assertThat(
-                stage.database.queryLong(
-                    "select extract(epoch from due_at) from pgonce.scheduled where subscription_id > 0"))
-            .isEqualTo(4_102_444_800L);
-        stage.database.execute("delete from pgonce.scheduled where subscription_id > 0");
-      }
-    } finally {
-      TimeZone.setDefault(zone);
-    }
   }
 
   @Test

@@ -3,7 +3,9 @@ package org.pgonce.testkit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** How a {@link JvmProcess} is to be started. For one thread. */
@@ -12,6 +14,7 @@ public final class JvmCommand {
   private final Class<?> main;
   private final List<String> options = new ArrayList<>();
   private final List<String> arguments = new ArrayList<>();
+  private final Map<String, String> environment = new LinkedHashMap<>();
 
   JvmCommand(Class<?> main) {
     this.main = main;
@@ -34,6 +37,12 @@ public final class JvmCommand {
     return this;
   }
 
+  /** Sets a variable of the child's environment, which is this JVM's otherwise. */
+  public JvmCommand environment(String name, String value) {
+    environment.put(name, value);
+    return this;
+  }
+
   public JvmProcess start() {
     var command = new ArrayList<String>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -42,6 +51,7 @@ public final class JvmCommand {
     command.addAll(arguments);
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
+    builder.environment().putAll(environment);
     try {
       return new JvmProcess(builder.start());
     } catch (IOException e) {

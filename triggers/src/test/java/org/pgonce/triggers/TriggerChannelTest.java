@@ -3,9 +3,14 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Backoff;
+import org.pgonce.ChannelOptions;
+import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -55,6 +60,75 @@ class TriggerChannelTest {
                   """))
           .isEqualTo(100);
     }
+  }
+
+  /** The welcome is broken, the audit is not: each has its own row of each author. */
+  @Test
+  void h52_oneOfTwoSubscriptionsFailsAndTheOtherIsDoneOnce(TestDatabase database) throws Exception {
+    database.execute(TABLES);
+    var channel =
+        TriggerChannel.on("author", Author.class)
+            .afterInsert()
+            .options(ChannelOptions.DEFAULT.withSubscriptions("welcome", "audit"))
+            .build();
+    var options =
+        ListenOptions.DEFAULT
+            .withMaxAttempts(3)
+            .withBackoff(new Backoff(Duration.ofMillis(20), Duration.ofMillis(50)));
+    var broken = new CountDownLatch(1);
+    var calls = new CopyOnWriteArrayList<String>();
+    try (var pgonce = PgOnce.using(database.pooled(8))) {
+      pgonce.install(channel);
+      pgonce
+          .listen(
+              channel,
+              "welcome",
+              options,
+              (added, tx) -> {
+                calls.add("welcome " + added.payload().name() + " " + added.attempt());
+                tx.update("insert into post values (?, 'welcome')", added.payload().id());
+                if (added.payload().name().equals("Bob") && broken.getCount() > 0) {
+                  throw new IllegalStateException("no greeting for Bob");
+                }
+              })
+          .listen(
+              channel,
+              "audit",
+              options,
+              (added, tx) -> {
+                calls.add("audit " + added.payload().name() + " " + added.attempt());
+                tx.update("insert into post values (?, 'audit')", added.payload().id());
+              })
+          .start();
+      database.execute("insert into author (name) values ('Ann'), ('Bob')");
+      await().atMost(Duration.ofSeconds(10)).until(() -> posts(database) == 3);
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(
+              () ->
+                  "welcome 3"
+                      .equals(
+                          database.queryString(
+                              "select string_agg(concat_ws(' ', subscription, attempts), ', ') from pgonce.dead_letter_status")));
+      assertThat(calls)
+          .containsExactlyInAnyOrder(
+              "audit Ann 1",
+              "audit Bob 1",
+              "welcome Ann 1",
+              "welcome Bob 1",
+              "welcome Bob 2",
+              "welcome Bob 3");
+
+      calls.clear();
+      broken.countDown();
+      assertThat(pgonce.deadLetters().redrive(channel)).isEqualTo(1);
+      await().atMost(Duration.ofSeconds(10)).until(() -> posts(database) == 4);
+      assertThat(calls).containsExactly("welcome Bob 1");
+    }
+  }
+
+  private static long posts(TestDatabase database) throws SQLException {
+    return database.queryLong("select count(*) from post");
   }
 
   @Test

@@ -2,7 +2,6 @@ package org.pgonce.internal.wakeup;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -55,8 +54,8 @@ final class HearingSession implements WakeUpSource.Ear {
     return current == null ? 0 : current.backendPid();
   }
 
-  HearingStatus.Session describe(Instant since) {
-    return new HearingStatus.Session(source.name(), address, backendPid(), since, firstEcho);
+  HearingStatus.Session describe() {
+    return new HearingStatus.Session(source.name(), address, backendPid(), firstEcho);
   }
 
   /** Connects, proves that the session hears, and LISTENs. */

@@ -1,6 +1,5 @@
 package org.pgonce.internal.wakeup;
 
-import java.time.Instant;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.ListenAddress;
@@ -27,14 +26,12 @@ public record HearingStatus(
    * The connection that listens.
    *
    * @param backendPid to be found in {@code pg_stat_activity}
-   * @param since for people: on the wall clock of this machine
    * @param lastEchoNanos how long the last NOTIFY to itself took to come back
    */
-  public record Session(
-      String source, ListenAddress address, int backendPid, Instant since, long lastEchoNanos) {
+  public record Session(String source, ListenAddress address, int backendPid, long lastEchoNanos) {
 
     Session withEcho(long nanos) {
-      return new Session(source, address, backendPid, since, nanos);
+      return new Session(source, address, backendPid, nanos);
     }
   }
 

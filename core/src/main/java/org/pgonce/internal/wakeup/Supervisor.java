@@ -2,7 +2,6 @@ package org.pgonce.internal.wakeup;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -124,7 +123,7 @@ final class Supervisor {
   }
 
   private void becomeListening(HearingSession session) {
-    var described = session.describe(Instant.now());
+    var described = session.describe();
     status =
         new HearingStatus(
             described, null, connecting.failures(), everListened ? status.reconnects() + 1 : 0);
