@@ -48,6 +48,20 @@ AS $$
   END
 $$;
 
+-- For transactions of pgonce's own: a process that is frozen, or cut off, before its COMMIT is sent does not keep what it has locked. A shorter
+-- bound of the session's stays.
+CREATE OR REPLACE FUNCTION pgonce.bound_idle(ms bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  set_now constant interval := current_setting('idle_in_transaction_session_timeout');
+BEGIN
+  IF set_now = interval '0' OR set_now > ms * interval '1 millisecond' THEN
+    PERFORM set_config('idle_in_transaction_session_timeout', ms::text, true);
+  END IF;
+END
+$$;
+
 -- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
 -- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, unchanged and locked, to be buried.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
@@ -60,6 +74,7 @@ DECLARE
   until constant timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
   next_id bigint;
 BEGIN
+  PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
   IF due THEN
     IF key_order = 'NONE' THEN
       SELECT s.* INTO claimed FROM pgonce.scheduled s
@@ -108,6 +123,7 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
+  SELECT pgonce.bound_idle(greatest(lease_ms, 1000));
   UPDATE pgonce.scheduled s SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond'
     FROM unnest(ids, tokens) AS h (id, token)
    WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token

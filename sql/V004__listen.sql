@@ -8,7 +8,10 @@ RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  DELETE FROM pgonce.listener l WHERE l.seen_at + l.silence < clock_timestamp();
+  PERFORM pgonce.bound_idle(30000);
+  -- A silent one may be frozen in its scan, and hold its row: nobody's start waits for that.
+  DELETE FROM pgonce.listener l
+   WHERE l.id IN (SELECT s.id FROM pgonce.listener s WHERE s.seen_at + s.silence < clock_timestamp() FOR UPDATE SKIP LOCKED);
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, silence)
   VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
 END
@@ -29,6 +32,7 @@ AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
 BEGIN
+  PERFORM pgonce.bound_idle(30000);
   UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by WHERE l.id = listener;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
@@ -59,6 +63,7 @@ DECLARE
   from_then timestamptz;
   now timestamptz;
 BEGIN
+  PERFORM pgonce.bound_idle(2000); -- all listeners of the channel wait for this row
   SELECT c.max_rate INTO rate FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   IF rate IS NULL THEN -- dropped, or installed anew: the scan says so
     RETURN QUERY SELECT wanted, 0::bigint;

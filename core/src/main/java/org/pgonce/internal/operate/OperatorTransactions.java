@@ -14,9 +14,13 @@ public final class OperatorTransactions {
   private static final int LONGEST_NAME = 200;
   private static final int LONGEST_REASON = 2_000;
 
-  // Until the end of the transaction. pgonce.operator_name reads it.
+  // Until the end of the transaction. pgonce.operator_name reads the first; the second is for a
+  // process that freezes before it commits.
   private static final String NAME_OPERATOR =
-      "SELECT pg_catalog.set_config('pgonce.operator', ?, true)";
+      """
+      SELECT pg_catalog.set_config('pgonce.operator', ?, true),
+             pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
+      """;
 
   private final Transactions transactions;
   private final String operator;

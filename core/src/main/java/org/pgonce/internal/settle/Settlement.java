@@ -34,6 +34,9 @@ public final class Settlement {
   private static final String DIED =
       "the process that ran it, or its session, ended without a word";
 
+  // From the commit that counts an attempt to the claim by its token.
+  private static final Duration CLAIMED_WITHIN = Duration.ofSeconds(1);
+
   // What cut one connection has cut others of the pool, which does not know yet.
   private static final int TRIES = 3;
 
@@ -159,7 +162,9 @@ public final class Settlement {
       return null;
     }
     var token = UUID.randomUUID().toString();
-    var delay = subscribed.options().backoff().after(next);
+    var backoff = subscribed.options().backoff().after(next);
+    // Until it is claimed by its token nobody else is to find it due, and count once more.
+    var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
     var there = SettleStatements.countAhead(transaction, claim, token, delay, DIED);
     transaction.commit();
     if (!there) {

@@ -1,0 +1,154 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.pgonce.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * A process freezes, or is cut off, behind a statement of a transaction of pgonce's own and before
+ * its COMMIT. Its system goes on to acknowledge what the server sends, so nothing tells the server.
+ */
+@PgTest
+class FrozenTransactionTest {
+
+  private static final Channel<Order> CALLS = Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE);
+  private static final String IDLE_BOUND =
+      "select current_setting('idle_in_transaction_session_timeout')";
+
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    PgOnce.using(stage.dataSource).install(CALLS);
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  @Test
+  void h49_aLeaseThatIsNotCommittedHoldsNoLongerThanALease() throws Exception {
+    try (var frozen = stage.database.dataSource().getConnection()) {
+      publish();
+      frozen.setAutoCommit(false);
+      assertThat(lease(frozen, Duration.ofMillis(100))).isTrue();
+      stage.pgonce().listen(CALLS, Stage::effect).start();
+      stage.awaitNothingWaits();
+      assertThat(stage.eachOnce(1)).isTrue();
+      assertThatThrownBy(frozen::commit).isInstanceOf(SQLException.class);
+    }
+  }
+
+  /** The same for the renewal of a lease that is over by then. */
+  @Test
+  void h49_aRenewalThatIsNotCommittedHoldsNoLongerThanALease() throws Exception {
+    try (var frozen = stage.database.dataSource().getConnection()) {
+      publish();
+      frozen.setAutoCommit(false);
+      assertThat(lease(frozen, Duration.ofMillis(100))).isTrue();
+      frozen.commit();
+      one(
+          frozen,
+          "select pgonce.renew(subscription_id, array[id], array[token], 100) from pgonce.scheduled where subscription_id > 0");
+      stage.pgonce().listen(CALLS, Stage::effect).start();
+      stage.awaitNothingWaits();
+      assertThat(stage.eachOnce(1)).isTrue();
+      assertThatThrownBy(frozen::commit).isInstanceOf(SQLException.class);
+    }
+  }
+
+  /** What others do for it when it is silent, they do without waiting for it. */
+  @Test
+  void h49_aProcessThatIsFrozenInItsScanHoldsUpNoStart() throws Exception {
+    try (var frozen = stage.database.dataSource().getConnection()) {
+      one(
+          frozen,
+          "select pgonce.listener_starts(gen_random_uuid(), 'frozen', '{}', 'test', 100)::text");
+      frozen.setAutoCommit(false);
+      one(frozen, "select count(*) from (select pgonce.scan(id, 'test') from pgonce.listener) s");
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pgonce.listener where seen_at + silence < clock_timestamp()")
+                  == 1);
+      stage.pgonce().listen(CALLS, Stage::effect).start();
+      publish();
+      stage.awaitNothingWaits();
+      frozen.commit(); // it is alive all the same
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "scan,         30s",
+    "turns,        2s",
+    "registration, 30s",
+  })
+  void h49_noTransactionThatLocksMayIdleForLong(String what, String bound) throws Exception {
+    stage.pgonce().listen(CALLS, Stage::effect).start();
+    stage.awaitSoon(
+        () -> stage.database.queryLong("select count(*) from pgonce.listener_status") == 1);
+    try (var frozen = stage.database.dataSource().getConnection()) {
+      frozen.setAutoCommit(false);
+      one(
+          frozen,
+          switch (what) {
+            case "scan" ->
+                "select count(*) from (select pgonce.scan(id, 'test') from pgonce.listener) s";
+            case "turns" -> "select pgonce.take_turns(id, 1) from pgonce.subscription";
+            default ->
+                "select pgonce.listener_starts(gen_random_uuid(), 'other', '{}', 'test', 60000)::text";
+          });
+      assertThat(one(frozen, IDLE_BOUND)).isEqualTo(bound);
+      frozen.commit();
+      assertThat(one(frozen, IDLE_BOUND)).isEqualTo("0");
+    }
+  }
+
+  @Test
+  void h49_aShorterBoundOfTheSessionStays() throws Exception {
+    try (var connection = stage.database.dataSource().getConnection()) {
+      one(connection, "select set_config('idle_in_transaction_session_timeout', '700ms', false)");
+      connection.setAutoCommit(false);
+      lease(connection, Duration.ofSeconds(30));
+      assertThat(one(connection, IDLE_BOUND)).isEqualTo("700ms");
+    }
+  }
+
+  private void publish() throws SQLException {
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, CALLS, new Order(1, "item"));
+    }
+  }
+
+  private static boolean lease(Connection transaction, Duration lease) throws SQLException {
+    var lent =
+        one(
+            transaction,
+            "select count(l.age_us) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), "
+                + lease.toMillis()
+                + ", 10, 'NONE', '') l");
+    return "1".equals(lent);
+  }
+
+  private static String one(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(sql)) {
+      assertThat(row.next()).isTrue();
+      return String.valueOf(row.getString(1));
+    }
+  }
+}
