@@ -19,7 +19,10 @@ $$;
 
 CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ DELETE FROM pgonce.listener l WHERE l.id = listener $$;
+AS $$
+  SELECT pgonce.bound_idle(30000);
+  DELETE FROM pgonce.listener l WHERE l.id = listener;
+$$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
 -- the next row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in

@@ -105,7 +105,7 @@ public final class Sweep<T> implements AutoCloseable {
   private void runAndGoOn() {
     runner = Thread.currentThread();
     try {
-      var stored = transactions.run(this::publishAsTimed);
+      var stored = transactions.runBounded(this::publishAsTimed);
       LOG.debug("pgonce: a sweep published {} to channel {}", stored, channel.name());
     } catch (Throwable e) {
       // Whatever the mapper throws, Errors included, fails this run and not the next.
@@ -135,7 +135,7 @@ public final class Sweep<T> implements AutoCloseable {
    */
   public long run() {
     try {
-      return transactions.run(this::publish);
+      return transactions.runBounded(this::publish);
     } catch (SQLException e) {
       throw new PgOnceException(
           "pgonce cannot sweep for channel " + channel.name() + ": " + Failures.withHint(e), e);

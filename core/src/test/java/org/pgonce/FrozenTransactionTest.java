@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.pgonce.GuardTest.Receipt;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -116,6 +119,58 @@ class FrozenTransactionTest {
       frozen.commit();
       assertThat(one(frozen, IDLE_BOUND)).isEqualTo("0");
     }
+  }
+
+  /** Whatever it is that locks and commits: it has a bound by then. */
+  @Test
+  void h49_eachTransactionThatPgonceCommitsHasABound() throws Exception {
+    var unbound = new CopyOnWriteArrayList<String>();
+    var last = new ThreadLocal<String>();
+    var commits = new AtomicInteger();
+    TappedSource.Tap tap =
+        (sql, real) -> {
+          if (sql.equals("COMMIT")) {
+            commits.incrementAndGet();
+            if (one(real, IDLE_BOUND).equals("0")) {
+              unbound.add(String.valueOf(last.get()));
+            }
+          }
+          last.set(sql);
+          return sql;
+        };
+    var held = Channel.of("held", Order.class, Mode.EXACTLY_ONCE);
+    var pgonce = stage.pgonce(PgOnce.builder(TappedSource.over(stage.dataSource, tap)));
+    pgonce.install(CALLS, held);
+    pgonce.listen(CALLS, Stage::effect).listen(held, Stage::effect).start();
+    publish();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, held, new Order(3, "item"));
+    }
+    stage.awaitNothingWaits();
+    pgonce.operations().pause(held, "a look at it");
+    pgonce.operations().resume(held, "seen");
+    assertThat(
+            pgonce
+                .guards()
+                .once(GuardTest.PAYMENT, "order-1", GuardTest.CHARGE, () -> new Receipt("done"))
+                .orElseThrow())
+        .isEqualTo(new Receipt("done"));
+    try (var sweep =
+        pgonce.sweep(
+            CALLS,
+            Duration.ofDays(1),
+            "select 2",
+            row ->
+                new Message<>(
+                    new Order(2, "swept"),
+                    PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("order", "2"))))) {
+      assertThat(sweep.run()).isEqualTo(1);
+    }
+    stage.awaitNothingWaits();
+    pgonce.close();
+    assertThat(commits).hasValueGreaterThan(8);
+    // The look at the definition locks nothing.
+    assertThat(unbound).allMatch(sql -> sql.contains("FROM pgonce.installed"));
   }
 
   @Test

@@ -69,14 +69,14 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
   private <T> Optional<T> begin(GuardKey key, Transactions.Work<Optional<T>> work) {
     try {
       try {
-        return transactions.run(work);
+        return transactions.runBounded(work);
       } catch (SQLException e) {
         // In doubt, if it ended in the commit: the same token finds what is its own. A second
         // statement waits for what the lost session may still be committing.
         if (!LostConnection.isLikely(e) || e instanceof SQLTransientConnectionException) {
           throw e;
         }
-        return transactions.run(work);
+        return transactions.runBounded(work);
       }
     } catch (SQLException e) {
       if (LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
@@ -107,7 +107,7 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
             response,
             ending,
             it ->
-                transactions.run(
+                transactions.runBounded(
                     transaction -> GuardStatements.finish(transaction, key, token, it)));
     var stored = after.orElse(null);
     if (stored == null || !stored.isOf(token) || stored.state().outcome() != ending.outcome()) {
@@ -135,7 +135,7 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
         response,
         ending,
         it ->
-            transactions.run(
+            transactions.runBounded(
                 transaction -> GuardStatements.stepDone(transaction, what, instance, it)));
   }
 
@@ -189,7 +189,7 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
   /** Runs what neither begins nor finishes a call. */
   public <T> T run(String what, Transactions.Work<T> work) {
     try {
-      return transactions.run(work);
+      return transactions.runBounded(work);
     } catch (SQLException e) {
       throw new PgOnceException("pgonce cannot " + what + ": " + Failures.withHint(e), e);
     }
