@@ -209,23 +209,24 @@ BEGIN
 END
 $$;
 
--- Takes dead letters of a channel out: those with the given ids, or all.
-CREATE OR REPLACE FUNCTION pgonce.exhume(channel_name text, ids bigint[]) RETURNS SETOF pgonce.dead_letter
+-- Takes dead letters of a channel (or of one of its subscriptions) out: those with the given ids, or all.
+CREATE OR REPLACE FUNCTION pgonce.exhume(channel_name text, ids bigint[], subscription_name text) RETURNS SETOF pgonce.dead_letter
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
 BEGIN
-  IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name) THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%": look for its name in pgonce.channel_status',
-      channel_name, current_database() USING ERRCODE = 'undefined_object';
-  END IF;
-  RETURN QUERY DELETE FROM pgonce.dead_letter l USING pgonce.subscription s, pgonce.channel c
-     WHERE l.subscription_id = s.id AND s.channel_id = c.id AND c.name = channel_name AND (ids IS NULL OR l.id = ANY (ids))
+  RETURN QUERY DELETE FROM pgonce.dead_letter l
+     WHERE l.subscription_id = ANY (concerned) AND (ids IS NULL OR l.id = ANY (ids))
     RETURNING l.*;
 END
 $$;
 
--- Gives dead letters of a channel another life: attempts counted from zero, due now, under the same id. Returns how many.
-CREATE OR REPLACE FUNCTION pgonce.redrive(channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
+-- Gives dead letters of a channel (or of one of its subscriptions) another life: attempts counted from zero, due now, under the same id. Returns how
+-- many: a notification has one id, and each subscription that gave it up a dead letter of its own.
+CREATE OR REPLACE FUNCTION pgonce.redrive(
+  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -234,18 +235,20 @@ BEGIN
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, depth)
   SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.depth
-    FROM pgonce.exhume(channel_name, ids) r;
+    FROM pgonce.exhume(channel_name, ids, subscription_name) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
-    PERFORM pgonce.record_operation('REDRIVE', channel_name, NULL, reason, redriven);
+    PERFORM pgonce.record_operation('REDRIVE', channel_name, subscription_name, reason, redriven);
     PERFORM pgonce.wake_up(channel_name, 'due');
   END IF;
   RETURN redriven;
 END
 $$;
 
--- Deletes dead letters of a channel for good: their subscriptions are done with them. Returns how many.
-CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
+-- Deletes dead letters of a channel (or of one of its subscriptions) for good: their subscriptions are done with them. Returns how many, as redrive.
+CREATE OR REPLACE FUNCTION pgonce.discard(
+  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -254,11 +257,11 @@ DECLARE
   keys text[];
 BEGIN
   SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
-    INTO discarded, keyed_ids, keys FROM pgonce.exhume(channel_name, ids) d;
+    INTO discarded, keyed_ids, keys FROM pgonce.exhume(channel_name, ids, subscription_name) d;
   PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   IF discarded > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
-    PERFORM pgonce.record_operation('DISCARD', channel_name, NULL, reason, discarded);
+    PERFORM pgonce.record_operation('DISCARD', channel_name, subscription_name, reason, discarded);
   END IF;
   RETURN discarded;
 END

@@ -8,6 +8,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.internal.operate.SqlArray;
+import org.pgonce.internal.store.ChannelNames;
 
 /**
  * The notifications that used up their attempts, were rejected, or could not be read. Each method
@@ -22,11 +23,13 @@ public final class DeadLetters {
 
   private static final String LIST =
       """
-      SELECT d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint
-        FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id LIMIT ?
+      SELECT d.subscription, d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint
+        FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id, d.subscription LIMIT ?
       """;
-  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[], ?)";
-  private static final String DISCARD = "SELECT pgonce.discard(?, ?::text::bigint[], ?)";
+  private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[], ?, ?)";
+  private static final String DISCARD = "SELECT pgonce.discard(?, ?::text::bigint[], ?, ?)";
+  private static final String REDRIVING = "redrive the dead letters of";
+  private static final String DISCARDING = "discard the dead letters of";
 
   private final OperatorTransactions transactions;
   private final @Nullable String reason;
@@ -60,15 +63,20 @@ public final class DeadLetters {
   }
 
   /**
-   * One dead letter.
+   * One dead letter: a notification that a subscription gave up.
    *
-   * @param reason ATTEMPTS_USED_UP, UNREADABLE or REJECTED
+   * @param subscription which one did; others of the channel may have handled it, or given it up
+   *     too, and then have a dead letter of the same id
+   * @param reason ATTEMPTS_USED_UP, UNREADABLE, REJECTED, OUTCOME_UNKNOWN or TOO_DEEP
    * @param error the last failure in words
+   * @param diedAt by the database's clock
    */
-  public record DeadLetter(long id, String reason, String error, int attempts, Instant diedAt) {}
+  public record DeadLetter(
+      String subscription, long id, String reason, String error, int attempts, Instant diedAt) {}
 
   /**
-   * The channel's dead letters, by their ids; empty if it has none, or is not installed.
+   * The channel's dead letters, by their ids and then by their subscriptions; empty if it has none,
+   * or is not installed.
    *
    * @param limit at most so many, 1 to 100,000
    * @throws IllegalArgumentException if the limit is another one
@@ -91,11 +99,12 @@ public final class DeadLetters {
               while (row.next()) {
                 letters.add(
                     new DeadLetter(
-                        row.getLong(1),
-                        row.getString(2),
+                        row.getString(1),
+                        row.getLong(2),
                         row.getString(3),
-                        row.getInt(4),
-                        Instant.EPOCH.plus(row.getLong(5), ChronoUnit.MICROS)));
+                        row.getString(4),
+                        row.getInt(5),
+                        Instant.EPOCH.plus(row.getLong(6), ChronoUnit.MICROS)));
               }
             }
             return letters;
@@ -105,19 +114,37 @@ public final class DeadLetters {
 
   /**
    * Gives all dead letters of the channel another life, with their attempts counted from zero,
-   * under the same delivery keys.
+   * under the same delivery keys. Each subscription counts for itself.
    *
    * @return how many
    * @throws PgOnceException if the channel is not installed, or the database refuses or cannot be
    *     reached
    */
   public long redrive(Channel<?> channel) {
-    return change("redrive the dead letters of", REDRIVE, channel, null);
+    return change(REDRIVING, REDRIVE, channel, null, null);
   }
 
-  /** As {@link #redrive(Channel)}, for those with the given ids; others are passed over. */
+  /**
+   * As {@link #redrive(Channel)}, for those with the given ids; others are passed over. An id
+   * stands for the dead letters of all subscriptions that gave the notification up.
+   */
   public long redrive(Channel<?> channel, List<Long> ids) {
-    return change("redrive the dead letters of", REDRIVE, channel, SqlArray.of("an id", ids));
+    return change(REDRIVING, REDRIVE, channel, null, array(ids));
+  }
+
+  /**
+   * As {@link #redrive(Channel)}, for one subscription: those of the others stay where they are.
+   *
+   * @throws IllegalArgumentException if that is no name of a subscription
+   * @throws PgOnceException also if the channel is installed without such a subscription
+   */
+  public long redrive(Channel<?> channel, String subscription) {
+    return change(REDRIVING, REDRIVE, channel, valid(subscription), null);
+  }
+
+  /** As {@link #redrive(Channel, String)}, for those with the given ids; others are passed over. */
+  public long redrive(Channel<?> channel, String subscription, List<Long> ids) {
+    return change(REDRIVING, REDRIVE, channel, valid(subscription), array(ids));
   }
 
   /**
@@ -127,15 +154,45 @@ public final class DeadLetters {
    * @throws PgOnceException as for {@link #redrive(Channel)}
    */
   public long discard(Channel<?> channel) {
-    return change("discard the dead letters of", DISCARD, channel, null);
+    return change(DISCARDING, DISCARD, channel, null, null);
   }
 
-  /** As {@link #discard(Channel)}, for those with the given ids; others are passed over. */
+  /** As {@link #discard(Channel)}, for those with the given ids, as {@link #redrive} takes them. */
   public long discard(Channel<?> channel, List<Long> ids) {
-    return change("discard the dead letters of", DISCARD, channel, SqlArray.of("an id", ids));
+    return change(DISCARDING, DISCARD, channel, null, array(ids));
   }
 
-  private long change(String what, String sql, Channel<?> channel, @Nullable String ids) {
+  /**
+   * As {@link #discard(Channel)}, for one subscription: those of the others stay where they are.
+   *
+   * @throws IllegalArgumentException if that is no name of a subscription
+   * @throws PgOnceException also if the channel is installed without such a subscription
+   */
+  public long discard(Channel<?> channel, String subscription) {
+    return change(DISCARDING, DISCARD, channel, valid(subscription), null);
+  }
+
+  /** As {@link #discard(Channel, String)}, for those with the given ids; others are passed over. */
+  public long discard(Channel<?> channel, String subscription, List<Long> ids) {
+    return change(DISCARDING, DISCARD, channel, valid(subscription), array(ids));
+  }
+
+  private static String array(List<Long> ids) {
+    return SqlArray.of("an id", Objects.requireNonNull(ids, "ids"));
+  }
+
+  // Not only those of the definition, which may no longer name what is still installed.
+  private static String valid(String subscription) {
+    Objects.requireNonNull(subscription, "subscription");
+    return ChannelNames.requireValid("subscription", subscription);
+  }
+
+  private long change(
+      String what,
+      String sql,
+      Channel<?> channel,
+      @Nullable String subscription,
+      @Nullable String ids) {
     Objects.requireNonNull(channel, "channel");
     return transactions.run(
         what,
@@ -145,6 +202,7 @@ public final class DeadLetters {
             statement.setString(1, channel.name());
             statement.setString(2, ids);
             statement.setString(3, reason);
+            statement.setString(4, subscription);
             try (var row = statement.executeQuery()) {
               row.next();
               return row.getLong(1);

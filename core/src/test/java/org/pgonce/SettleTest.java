@@ -313,6 +313,28 @@ class SettleTest {
   }
 
   @Test
+  void h87_redriveAndDiscardForAnUnknownSubscriptionAreErrors() throws Exception {
+    stage.database.execute(
+        """
+        insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
+        values (1, 1000, 1, now(), 'REJECTED', 'x', '{}')
+        """);
+    var letters = stage.pgonce().deadLetters();
+    assertThatThrownBy(() -> letters.redrive(ORDERS, "audit"))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot redrive")
+        .hasMessageContaining("with a subscription \"audit\"");
+    assertThatThrownBy(() -> letters.discard(ORDERS, "audit", List.of(1000L)))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot discard")
+        .hasMessageContaining("with a subscription \"audit\"");
+    assertThatThrownBy(() -> letters.discard(ORDERS, "Not A Name"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("subscription name \"Not A Name\"");
+    assertThat(stage.deadLetters()).isEqualTo(1);
+  }
+
+  @Test
   void h34_theAdminRoleDiscardsAndTheListenerRoleDoesNot() throws Exception {
     stage.database.execute(
         """

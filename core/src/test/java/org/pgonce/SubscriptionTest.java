@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.DeadLetters.DeadLetter;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.Login;
@@ -35,6 +36,10 @@ class SubscriptionTest {
           on w.subscription_id = s.id
        where s.name = '%s'
       """;
+
+  private static final String LOG =
+      "select string_agg(concat_ws(' ', what, channel, subscription, operator, reason, concerned), e'\\n' order by id)"
+          + " from pgonce.operation_log where what <> 'INSTALL'";
 
   private final List<String> calls = new CopyOnWriteArrayList<>();
   private TestDatabase database;
@@ -182,6 +187,146 @@ class SubscriptionTest {
     assertThat(calls).containsExactly("billing 3 1");
     assertThat(effects("stock")).isEqualTo("1 2 3 4 5");
     assertThat(stage.deadLetters()).isZero();
+  }
+
+  @Test
+  void example_aSubscriptionsDeadLettersAreRedrivenWithoutThoseOfTheOther() throws Exception {
+    var placed = installed(Mode.EXACTLY_ONCE);
+    var pgonce = PgOnce.using(stage.dataSource);
+    publish(placed, 1);
+    giveUpForEach();
+    var letters = pgonce.deadLetters().by("Anna");
+
+    // The account is there by now, the article never will be.
+    letters.because("account opened").redrive(placed, "billing");
+    letters.because("out of print").discard(placed, "stock");
+
+    assertThat(waitingFor("billing")).isEqualTo(1);
+    assertThat(waitingFor("stock")).isZero();
+    assertThat(letters.of(placed, 10)).isEmpty();
+    assertThat(database.queryString(LOG))
+        .isEqualTo(
+            """
+            REDRIVE order.placed billing Anna account opened 1
+            DISCARD order.placed stock Anna out of print 1""");
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"EXACTLY_ONCE", "AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void h52_bothBuryTheSameAndOneIsRedrivenAndTheOtherDiscardedEachAlone(Mode mode)
+      throws Exception {
+    var placed = installed(mode);
+    var broken = new CountDownLatch(1);
+    var pgonce = stage.pgonce();
+    for (var subscription : List.of("billing", "stock")) {
+      var handler = handler(subscription);
+      pgonce.listen(
+          placed,
+          subscription,
+          QUICK,
+          (order, tx) -> {
+            handler.handle(order, tx);
+            if (order.payload().id() == 2 && broken.getCount() > 0) {
+              throw new RejectedException(subscription + " does not want it");
+            }
+          });
+    }
+    pgonce.start();
+    publish(placed, 3);
+    stage.awaitSoon(() -> stage.deadLetters() == 2);
+    stage.awaitNothingWaits();
+
+    var letters = pgonce.deadLetters();
+    var both = letters.of(placed, 10);
+    assertThat(both).extracting(DeadLetter::subscription).containsExactly("billing", "stock");
+    assertThat(both)
+        .extracting(DeadLetter::error)
+        .satisfiesExactly(
+            error -> assertThat(error).contains("billing does not want it"),
+            error -> assertThat(error).contains("stock does not want it"));
+    assertThat(both)
+        .as("one notification")
+        .extracting(DeadLetter::id)
+        .containsOnly(both.get(0).id());
+
+    calls.clear();
+    broken.countDown();
+    assertThat(letters.redrive(placed, "billing")).isEqualTo(1);
+    stage.awaitSoon(() -> effects("billing").equals("1 2 3"));
+    stage.awaitNothingWaits();
+    assertThat(calls).containsExactly("billing 2 1");
+    assertThat(letters.of(placed, 10)).containsExactly(both.get(1));
+
+    var id = List.of(both.get(1).id());
+    assertThat(letters.redrive(placed, "billing")).isZero();
+    assertThat(letters.discard(placed, "billing")).isZero();
+    assertThat(letters.discard(placed, "billing", id)).isZero();
+    assertThat(letters.of(placed, 10)).containsExactly(both.get(1));
+    assertThat(letters.discard(placed, "stock", id)).isEqualTo(1);
+    assertThat(stage.deadLetters()).isZero();
+    assertThat(stage.waiting()).isZero();
+    assertThat(calls).containsExactly("billing 2 1");
+    assertThat(effects("stock")).isEqualTo("1 3");
+  }
+
+  @Test
+  void h52_ofTheSubscriptionsDeadLettersOnlyThoseWithTheIdsAreTaken() throws Exception {
+    var placed = installed(Mode.EXACTLY_ONCE);
+    publish(placed, 3);
+    giveUpForEach();
+    var letters = PgOnce.using(stage.dataSource).deadLetters();
+    var ids = letters.of(placed, 10).stream().map(DeadLetter::id).distinct().toList();
+    assertThat(ids).hasSize(3);
+
+    assertThat(letters.redrive(placed, "stock", List.of(ids.get(0), 999_999L))).isEqualTo(1);
+    assertThat(letters.discard(placed, "stock", List.of(ids.get(1)))).isEqualTo(1);
+    assertThat(letters.redrive(placed, "billing", List.of())).isZero();
+    assertThat(letters.of(placed, 10))
+        .extracting(letter -> letter.subscription() + " " + letter.id())
+        .containsExactly(
+            "billing " + ids.get(0),
+            "billing " + ids.get(1),
+            "billing " + ids.get(2),
+            "stock " + ids.get(2));
+    assertThat(waitingFor("stock")).isEqualTo(1);
+
+    // The same in SQL; and without a subscription it is all of them, as they are found.
+    assertThat(
+            database.queryLong(
+                "select pgonce.redrive('order.placed', array[%d], 'for a test', 'billing')"
+                    .formatted(ids.get(0))))
+        .isEqualTo(1);
+    assertThat(
+            database.queryLong(
+                "select pgonce.discard('order.placed', subscription_name => 'stock')"))
+        .isEqualTo(1);
+    assertThat(letters.redrive(placed)).isEqualTo(2);
+    assertThat(waitingFor("billing")).isEqualTo(3);
+    assertThat(waitingFor("stock")).isEqualTo(1);
+  }
+
+  @Test
+  void h52_aDeliveryKeyIsHeldUntilTheDeadLettersOfBothAreGone() throws Exception {
+    var placed = installed(Mode.EXACTLY_ONCE);
+    try (var connection = stage.dataSource.getConnection()) {
+      var options = PublishOptions.DEFAULT.withDeliveryKey("order:1");
+      Publisher.standard().publish(connection, placed, new Order(1, "item"), options);
+    }
+    giveUpForEach();
+    var letters = PgOnce.using(stage.dataSource).deadLetters();
+    assertThat(letters.discard(placed, "stock")).isEqualTo(1);
+    assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isEqualTo(1);
+    assertThat(letters.discard(placed, "billing")).isEqualTo(1);
+    assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isZero();
+  }
+
+  /** What waits becomes dead letters, as if the handlers had rejected it. */
+  private void giveUpForEach() throws SQLException {
+    database.execute(
+        "select pgonce.bury(n.subscription_id, n.id, 0, null, 1, 'REJECTED', 'not wanted')"
+            + " from pgonce.notification n where n.subscription_id > 0");
   }
 
   @ParameterizedTest
