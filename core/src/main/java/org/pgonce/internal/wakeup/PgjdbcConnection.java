@@ -127,11 +127,7 @@ final class PgjdbcConnection implements WakeUpConnection {
     if (!pooled() || listened.isEmpty()) {
       return;
     }
-    try {
-      execute(listened.stream().map(ListenSql::unlisten).toList(), GOODBYE);
-    } catch (SQLException e) {
-      log.debug("could not UNLISTEN through the pooler: {}", e.toString()); // a courtesy only
-    }
+    Courtesy.say(() -> execute(listened.stream().map(ListenSql::unlisten).toList(), GOODBYE), log);
   }
 
   @Override
