@@ -48,7 +48,7 @@ AS $$
   END
 $$;
 
--- For transactions of pgonce's own: a process that is frozen, or cut off, before its COMMIT is sent does not keep what it has locked. A shorter
+-- For transactions of pgonce's own: a process that is frozen, or cut off, before it commits does not keep what it has locked. A shorter
 -- bound of the session's stays.
 CREATE OR REPLACE FUNCTION pgonce.bound_idle(ms bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
