@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ClockedProcess.Task;
@@ -28,7 +27,6 @@ import org.pgonce.testkit.TestDatabase;
  * two that are right.
  */
 @PgTest
-@Tag("drivers")
 class ClockProcessTest {
 
   private static final String TABLES =
