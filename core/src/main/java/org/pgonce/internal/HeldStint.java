@@ -115,14 +115,15 @@ final class HeldStint implements Stint {
     if (!Quarantine.isFor(claim, next, next, maxAttempts)) {
       return handleNow(connection, taken, turns, claim);
     }
-    if (!context.quarantine().enter()) {
+    var stay = context.quarantine().enter(longestCall());
+    if (stay == null) {
       settlement.postpone(connection, claim, Quarantine.TURN);
       return true;
     }
     try {
       return handleNow(connection, taken, turns, claim);
     } finally {
-      context.quarantine().leave();
+      context.quarantine().leave(stay);
     }
   }
 

@@ -2,6 +2,7 @@ package org.pgonce.internal;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -140,12 +141,18 @@ final class LeasedStint implements Stint {
         .orElse(null);
   }
 
+  /** Later than the deadlines of statement and handler: those know what they cut off. */
+  private Duration longestCall() {
+    return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
+  }
+
   /** A suspect may have to wait until it is the only one of its kind here. */
   private boolean handleInTurn(Claim claim, Turns turns) throws SQLException {
     if (!Quarantine.isFor(claim, claim.attempts() - 1, claim.attempts(), maxAttempts)) {
       return handle(claim, turns);
     }
-    if (!context.quarantine().enter()) {
+    var stay = context.quarantine().enter(longestCall());
+    if (stay == null) {
       context
           .transactions()
           .make(connection -> settlement.postpone(connection, claim, Quarantine.TURN));
@@ -154,7 +161,7 @@ final class LeasedStint implements Stint {
     try {
       return handle(claim, turns);
     } finally {
-      context.quarantine().leave();
+      context.quarantine().leave(stay);
     }
   }
 
@@ -164,10 +171,9 @@ final class LeasedStint implements Stint {
       settlement.giveBack(claim);
       return true;
     }
-    var longestCall = CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
     var transaction =
         new OwnTransaction(
-            context, longestCall, claim + " of channel " + subscribed.label(), claim.origin());
+            context, longestCall(), claim + " of channel " + subscribed.label(), claim.origin());
     var attempt =
         new LeasedAttempt(
             claim, subscribed, transaction, settlement, sessions, context.transactions());
