@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * reached, or somebody else had settled or released the guard meanwhile. The message says which.
  * The call is not made again.
  */
-public class OutcomeNotRecordedException extends PgOnceException {
+public final class OutcomeNotRecordedException extends PgOnceException {
 
   private static final long serialVersionUID = 1L;
 
