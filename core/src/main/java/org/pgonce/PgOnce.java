@@ -76,14 +76,14 @@ public final class PgOnce implements AutoCloseable {
   public PgOnce install(Channel<?>... channels) {
     var wanted = named(channels);
     try {
-      settings
+      return settings
           .transactions()
-          .make(
+          .runBounded(
               transaction -> {
                 OperatorTransactions.nameOperator(transaction, settings.listening().instance());
                 Installation.run(transaction, wanted);
+                return this;
               });
-      return this;
     } catch (SQLException e) {
       var names = wanted.stream().map(Channel::name).toList();
       // If it ended in the COMMIT, only the answer may have been lost.

@@ -181,6 +181,22 @@ class FrozenTransactionTest {
       lease(connection, Duration.ofSeconds(30));
       assertThat(one(connection, IDLE_BOUND)).isEqualTo("700ms");
     }
+    // The same where Java sets it.
+    stage.database.execute(
+        "alter database \"%s\" set idle_in_transaction_session_timeout = '700ms'"
+            .formatted(stage.database.name()));
+    var atCommit = new CopyOnWriteArrayList<String>();
+    TappedSource.Tap tap =
+        (sql, real) -> {
+          if (sql.equals("COMMIT")) {
+            atCommit.add(one(real, IDLE_BOUND));
+          }
+          return sql;
+        };
+    PgOnce.using(TappedSource.over(stage.database.dataSource(), tap))
+        .operations()
+        .pause(CALLS, "a look at it");
+    assertThat(atCommit).containsExactly("700ms");
   }
 
   private void publish() throws SQLException {

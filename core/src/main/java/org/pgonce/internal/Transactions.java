@@ -17,8 +17,13 @@ public final class Transactions {
 
   private static final Logger LOG = LoggerFactory.getLogger(Transactions.class);
 
+  // A shorter one of the session's stays.
   private static final String BOUND_IDLE =
-      "SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)";
+      """
+      SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
+       WHERE pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval
+             NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
+      """;
 
   private final DataSource dataSource;
   private final PoolSettings pool;

@@ -14,13 +14,9 @@ public final class OperatorTransactions {
   private static final int LONGEST_NAME = 200;
   private static final int LONGEST_REASON = 2_000;
 
-  // Until the end of the transaction. pgonce.operator_name reads the first; the second is for a
-  // process that freezes before it commits.
+  // Until the end of the transaction. pgonce.operator_name reads it.
   private static final String NAME_OPERATOR =
-      """
-      SELECT pg_catalog.set_config('pgonce.operator', ?, true),
-             pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
-      """;
+      "SELECT pg_catalog.set_config('pgonce.operator', ?, true)";
 
   private final Transactions transactions;
   private final String operator;
@@ -73,7 +69,7 @@ public final class OperatorTransactions {
    */
   public <R> R run(String what, Channel<?> channel, Transactions.Work<R> work) {
     try {
-      return transactions.run(
+      return transactions.runBounded(
           transaction -> {
             nameOperator(transaction, operator);
             return work.on(transaction);
