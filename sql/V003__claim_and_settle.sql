@@ -63,7 +63,8 @@ END
 $$;
 
 -- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
--- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, unchanged and locked, to be buried.
+-- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, and one whose process died as died: both
+-- unchanged and locked, for the caller to bury it, to count it or to have it wait.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
   key_order text, after_key text)
 RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
@@ -90,7 +91,7 @@ BEGIN
     END IF;
     spent := claimed.attempts >= max_attempts;
     died := claimed.token IS NOT NULL;
-    IF NOT spent THEN
+    IF NOT spent AND NOT died THEN
       UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token
        WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
     END IF;

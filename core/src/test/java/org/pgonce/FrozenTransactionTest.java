@@ -193,10 +193,26 @@ class FrozenTransactionTest {
           }
           return sql;
         };
-    PgOnce.using(TappedSource.over(stage.database.dataSource(), tap))
-        .operations()
-        .pause(CALLS, "a look at it");
+    var tapped = TappedSource.over(stage.database.dataSource(), tap);
+    PgOnce.using(tapped).operations().pause(CALLS, "a look at it");
     assertThat(atCommit).containsExactly("700ms");
+    PgOnce.using(tapped).operations().resume(CALLS, "seen");
+    // And where a failure is recorded, and the end of a lease.
+    publish();
+    var failed = new AtomicInteger();
+    stage
+        .pgonce(tapped)
+        .listen(
+            CALLS,
+            Stage.QUICK,
+            (call, tx) -> {
+              if (failed.getAndIncrement() == 0) {
+                throw new IllegalStateException("once");
+              }
+            })
+        .start();
+    stage.awaitNothingWaits();
+    assertThat(atCommit).hasSizeGreaterThan(4).containsOnly("700ms");
   }
 
   private void publish() throws SQLException {

@@ -14,6 +14,7 @@ import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Suspects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,16 +63,18 @@ final class Drain<T> {
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.pausing = new Pausing(subscribed, context.observer());
+    var reports = new Reports(subscribed, context.observer(), scan::within);
+    var suspects = new Suspects(subscribed, reports);
     var settlement =
         new Settlement(
             subscribed,
             context.transactions(),
-            new Reports(subscribed, context.observer(), scan::within),
+            reports,
             new HandlerPause(subscribed, context, pausing, scan));
     this.stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
-            ? new HeldStint(subscribed, context, sessions, delivery, settlement)
-            : new LeasedStint(subscribed, context, sessions, delivery, settlement);
+            ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects)
+            : new LeasedStint(subscribed, context, sessions, delivery, settlement, suspects);
     this.turnstile =
         new Turnstile(
             context.transactions(),

@@ -15,6 +15,7 @@ import org.pgonce.internal.deliver.PoolSettings.Taken;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Suspects;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
 final class HeldStint implements Stint {
@@ -26,6 +27,7 @@ final class HeldStint implements Stint {
   private final Sessions sessions;
   private final Delivery<?> delivery;
   private final Settlement settlement;
+  private final Suspects suspects;
   private final KeyOrder order;
   private final String label;
   private final int batch;
@@ -39,7 +41,8 @@ final class HeldStint implements Stint {
       Context context,
       Sessions sessions,
       Delivery<?> delivery,
-      Settlement settlement) {
+      Settlement settlement,
+      Suspects suspects) {
     this.subscription = subscribed.installed().subscription();
     this.handlerTimeout = subscribed.options().handlerTimeout();
     this.maxAttempts = subscribed.options().maxAttempts();
@@ -47,6 +50,7 @@ final class HeldStint implements Stint {
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
+    this.suspects = suspects;
     this.order = subscribed.channel().options().order();
     this.label = subscribed.label();
     this.batch = subscribed.options().batch();
@@ -117,7 +121,7 @@ final class HeldStint implements Stint {
     }
     var stay = context.quarantine().enter(longestCall());
     if (stay == null) {
-      settlement.postpone(connection, claim, Quarantine.TURN);
+      suspects.postpone(connection, claim, Quarantine.TURN);
       return true;
     }
     try {
@@ -234,7 +238,7 @@ final class HeldStint implements Stint {
     return bounded(
         connection,
         same -> {
-          var token = settlement.countAhead(same, claim);
+          var token = suspects.countAhead(same, claim);
           return token == null
               ? null
               : ClaimStatement.claimLeased(same, taken, claim, token, handlerTimeout);

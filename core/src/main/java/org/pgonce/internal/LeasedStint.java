@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
+import org.pgonce.internal.Quarantine.Stay;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.claim.LeaseStatements.Leased;
@@ -15,6 +16,7 @@ import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.OwnTransaction;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Suspects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +33,7 @@ final class LeasedStint implements Stint {
   private final Sessions sessions;
   private final Delivery<?> delivery;
   private final Settlement settlement;
+  private final Suspects suspects;
   private final Renewals renewals;
   private final int maxAttempts;
   // Whose turn it was last, so that each key's comes.
@@ -41,12 +44,14 @@ final class LeasedStint implements Stint {
       Context context,
       Sessions sessions,
       Delivery<?> delivery,
-      Settlement settlement) {
+      Settlement settlement,
+      Suspects suspects) {
     this.subscribed = subscribed;
     this.context = context;
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
+    this.suspects = suspects;
     this.renewals = new Renewals(subscribed, context, sessions);
     this.maxAttempts =
         subscribed.channel().mode() == Mode.AT_MOST_ONCE ? 1 : subscribed.options().maxAttempts();
@@ -55,54 +60,85 @@ final class LeasedStint implements Stint {
   @Override
   public void work(Turns turns) throws SQLException {
     do {
-      var claim = lease(turns);
-      if (claim != null && !handleInTurn(claim, turns)) {
-        return;
+      var found = new Found();
+      try {
+        var claim = lease(found, turns);
+        if (claim != null && !handle(claim, turns)) {
+          return;
+        }
+      } finally {
+        found.leave();
       }
     } while (turns.mayGoOn());
   }
 
   /** Leases one row, and commits that; null if there is none to run. */
-  private @Nullable Claim lease(Turns turns) throws SQLException {
+  private @Nullable Claim lease(Found found, Turns turns) throws SQLException {
     var due = turns.looks();
-    var found = new Found();
     try {
-      context
-          .transactions()
-          .make(
-              connection -> {
-                found.leased = null;
-                found.asked = System.nanoTime();
-                found.leased = bounded(connection, due);
-                var leased = found.leased;
-                if (leased != null && leased.spent()) {
-                  settlement.buryDead(connection, leased.claim());
-                }
-              });
+      context.transactions().make(connection -> found.on(connection, due));
     } catch (SQLException e) {
-      var leased = found.leased;
-      if (leased != null && !leased.spent() && LostConnection.isLikely(e)) {
+      if (found.leased != null && LostConnection.isLikely(e)) {
         // Whether it is leased is not known; that its handler has not begun is.
-        settlement.giveBack(leased.claim());
+        settlement.giveBack(found.leased);
       }
       throw e;
     }
-    var leased = found.leased;
-    turns.found(leased == null ? null : leased.claim());
-    var key = leased == null ? null : leased.claim().origin().orderKey();
+    turns.found(found.claim);
+    var key = found.claim == null ? null : found.claim.origin().orderKey();
     if (key != null) {
       lastKey = key;
     }
-    if (leased == null || leased.spent()) {
+    if (found.leased == null) {
       return null;
     }
     var late = System.nanoTime() - found.asked > subscribed.options().lease().toNanos();
-    return late && !isStillOurs(leased.claim()) ? null : leased.claim();
+    return late && !isStillOurs(found.leased) ? null : found.leased;
   }
 
-  private static final class Found {
-    private @Nullable Leased leased;
+  /** What one look has found. */
+  private final class Found {
     private long asked; // by System.nanoTime()
+    private @Nullable Claim claim;
+    private @Nullable Claim leased; // null as well if it is a dead letter, or waits for its turn
+    private @Nullable Stay stay;
+
+    /** In its transaction, which may be begun again. */
+    void on(Connection connection, boolean due) throws SQLException {
+      leave();
+      leased = null;
+      asked = System.nanoTime();
+      var found = bounded(connection, due);
+      claim = found == null ? null : found.claim();
+      if (found == null || found.spent()) {
+        if (found != null) {
+          suspects.bury(connection, found.claim());
+        }
+      } else if (found.claim().suspect()) {
+        leased = suspected(connection, found.claim());
+      } else {
+        leased = found.claim();
+      }
+    }
+
+    /** It may have to wait until it is the only one of its kind here; only then is it counted. */
+    private @Nullable Claim suspected(Connection connection, Claim died) throws SQLException {
+      if (Quarantine.isFor(died, died.attempts(), died.attempts() + 1, maxAttempts)) {
+        stay = context.quarantine().enter(longestCall());
+        if (stay == null) {
+          suspects.postpone(connection, died, Quarantine.TURN);
+          return null;
+        }
+      }
+      return suspects.lease(connection, died);
+    }
+
+    void leave() {
+      if (stay != null) {
+        context.quarantine().leave(stay);
+        stay = null;
+      }
+    }
   }
 
   /**
@@ -144,25 +180,6 @@ final class LeasedStint implements Stint {
   /** Later than the deadlines of statement and handler: those know what they cut off. */
   private Duration longestCall() {
     return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
-  }
-
-  /** A suspect may have to wait until it is the only one of its kind here. */
-  private boolean handleInTurn(Claim claim, Turns turns) throws SQLException {
-    if (!Quarantine.isFor(claim, claim.attempts() - 1, claim.attempts(), maxAttempts)) {
-      return handle(claim, turns);
-    }
-    var stay = context.quarantine().enter(longestCall());
-    if (stay == null) {
-      context
-          .transactions()
-          .make(connection -> settlement.postpone(connection, claim, Quarantine.TURN));
-      return true;
-    }
-    try {
-      return handle(claim, turns);
-    } finally {
-      context.quarantine().leave(stay);
-    }
   }
 
   /** Runs the handler and settles; false if this worker's place is lost. */

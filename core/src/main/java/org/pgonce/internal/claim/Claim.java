@@ -46,6 +46,22 @@ public record Claim(
     return Duration.of(Math.max(0, ageUs), ChronoUnit.MICROS);
   }
 
+  /** The same, leased for its next attempt. */
+  public Claim leasedAgain(String newToken) {
+    return new Claim(
+        subscription,
+        id,
+        scheduled,
+        attempts + 1,
+        newToken,
+        createdUs,
+        ageUs,
+        payload,
+        origin,
+        suspect,
+        holder);
+  }
+
   /** Which attempt this is, from 1. */
   public int attempt() {
     return token == null ? attempts + 1 : attempts;

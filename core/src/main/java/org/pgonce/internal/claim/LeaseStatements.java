@@ -32,15 +32,16 @@ public final class LeaseStatements {
   private LeaseStatements() {}
 
   /**
-   * A claim on lease.
+   * A claim on lease, unless its process died or its attempts were used up before: such a row is
+   * not leased, and its attempt not counted, but the transaction has locked it.
    *
-   * @param spent whether its attempts were used up before: it is not leased, but locked by the
-   *     transaction, to be buried
+   * @param spent whether its attempts were used up before
    */
   public record Leased(Claim claim, boolean spent) {}
 
   /**
-   * Leases one row in the caller's transaction; null if there is none that nobody else holds.
+   * Leases one row in the caller's transaction, or locks it; null if there is none that nobody else
+   * holds.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param afterKey where the looking goes on when the oldest rows of an ordered channel wait for

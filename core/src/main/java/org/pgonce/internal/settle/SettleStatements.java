@@ -194,13 +194,10 @@ final class SettleStatements {
   /**
    * Has a suspect wait for its turn, uncounted; it stays suspect. False if the row is not there as
    * the claim has it.
-   *
-   * @param attempts that were counted before
    */
-  static boolean postpone(
-      Connection transaction, Claim claim, int attempts, String token, Duration turn)
+  static boolean postpone(Connection transaction, Claim claim, String token, Duration turn)
       throws SQLException {
-    return schedule(transaction, claim, attempts, token, turn, null);
+    return schedule(transaction, claim, claim.attempts(), token, turn, null);
   }
 
   /** Gives a leased row back, its attempt uncounted; false if it is not leased any more. */

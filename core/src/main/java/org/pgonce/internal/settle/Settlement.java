@@ -6,8 +6,6 @@ import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
@@ -24,18 +22,16 @@ public final class Settlement {
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
   // How long the late record of a failure waits for whoever holds the row: its own session, being
-  // ended, or the next attempt. And how long it may hold the row itself when its process freezes.
+  // ended, or the next attempt. And how long it may hold the row itself when its process freezes: a
+  // shorter bound of the session's stays.
   private static final String BOUND_THE_WAIT =
       """
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
-             pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
+             pg_catalog.set_config('idle_in_transaction_session_timeout',
+               CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
+                 THEN s.idle ELSE '30s' END, true)
+        FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle)
       """;
-
-  private static final String DIED =
-      "the process that ran it, or its session, ended without a word";
-
-  // From the commit that counts an attempt to the claim by its token.
-  private static final Duration CLAIMED_WITHIN = Duration.ofSeconds(1);
 
   // What cut one connection has cut others of the pool, which does not know yet.
   private static final int TRIES = 3;
@@ -146,65 +142,6 @@ public final class Settlement {
   /** What may lie behind one that has failed. */
   public Left afterFailure() {
     return new Left(true, inOrder);
-  }
-
-  /**
-   * Counts the next attempt of a suspect before it begins, with a token to claim it by, and due
-   * again as if it had failed: whoever dies now has counted. One whose attempts are used up becomes
-   * a dead letter instead. Commits.
-   *
-   * @return the token; null if there is nothing to claim
-   */
-  public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
-    var next = claim.attempts() + 1;
-    if (next > subscribed.options().maxAttempts()) {
-      buryDead(transaction, claim);
-      return null;
-    }
-    var token = UUID.randomUUID().toString();
-    var backoff = subscribed.options().backoff().after(next);
-    // Until it is claimed by its token nobody else is to find it due, and count once more.
-    var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
-    var there = SettleStatements.countAhead(transaction, claim, token, delay, DIED);
-    transaction.commit();
-    if (!there) {
-      return null;
-    }
-    reports.countedAhead(claim, next, delay);
-    return token;
-  }
-
-  /**
-   * Has a suspect wait for its turn, its next attempt uncounted; it stays suspect. Commits.
-   *
-   * @param turn how long
-   */
-  public void postpone(Connection transaction, Claim claim, Duration turn) throws SQLException {
-    var counted = claim.holder() == null ? 1 : 0;
-    boundTheWait(transaction);
-    var token = UUID.randomUUID().toString();
-    var there =
-        SettleStatements.postpone(transaction, claim, claim.attempts() - counted, token, turn);
-    transaction.commit();
-    if (there) {
-      reports.postponed(turn);
-    }
-  }
-
-  /**
-   * The attempts were used up by a claim that ended without a word: makes it a dead letter.
-   * Commits.
-   */
-  public void buryDead(Connection transaction, Claim claim) throws SQLException {
-    var reason =
-        subscribed.channel().mode() == Mode.AT_MOST_ONCE
-            ? DeadLetterReason.OUTCOME_UNKNOWN
-            : DeadLetterReason.ATTEMPTS_USED_UP;
-    var there = SettleStatements.bury(transaction, claim, claim.attempts(), reason, DIED);
-    transaction.commit();
-    if (there) {
-      reports.buried(claim, claim.attempts(), new Verdict.Bury(reason, DIED));
-    }
   }
 
   /**
