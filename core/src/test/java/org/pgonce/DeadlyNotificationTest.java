@@ -3,7 +3,6 @@ package org.pgonce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.pgonce.CrashEffects.BOUND;
-import static org.pgonce.CrashEffects.LEASE;
 import static org.pgonce.CrashEffects.channel;
 import static org.pgonce.Stage.QUICK;
 
@@ -26,6 +25,9 @@ class DeadlyNotificationTest {
   private static final int MAX_ATTEMPTS = 3;
   private static final long DEADLY = 3;
   private static final int ORDERS = 6;
+
+  // A process that is starved for as long would lose its lease, and count as dead once more.
+  private static final Duration LEASE = Duration.ofSeconds(3);
 
   /** A listener that the deadly one ends, as a segmentation fault or the kernel would. */
   static final class ListenerProcess {

@@ -90,7 +90,7 @@ class PublishTest {
         PUBLISHER.publish(connection, ORDERS, new Order(1, "x".repeat(length)));
       }
     }
-    await().atMost(SOON).until(() -> stage.waiting() == 0);
+    await().atMost(SOON.multipliedBy(4)).until(() -> stage.waiting() == 0);
     assertThat(received.get()).isEqualTo(41_008_000L);
   }
 

@@ -69,7 +69,7 @@ class SuspectTest {
             QUICK.withMaxAttempts(3).withConcurrency(2).withLease(Duration.ofMinutes(1)),
             (order, tx) -> {
               inside.countDown();
-              Stage.awaitSoon(goOn);
+              goOn.await();
               Stage.effect(order, tx);
             })
         .start();
