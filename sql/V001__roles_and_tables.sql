@@ -138,7 +138,7 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   died_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
   attempts        integer     NOT NULL,
   created_at      timestamptz NOT NULL,
-  reason          text        NOT NULL CHECK (reason IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED', 'OUTCOME_UNKNOWN', 'TOO_DEEP')),
+  reason          text        NOT NULL CHECK (reason IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED', 'OUTCOME_UNKNOWN', 'TOO_DEEP', 'NOT_STORABLE')),
   error           text        NOT NULL,
   payload         json        NOT NULL,
   delivery_key    text,

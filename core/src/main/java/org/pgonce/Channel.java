@@ -4,6 +4,8 @@ import java.util.Objects;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.PublishedChannel;
 import org.pgonce.spi.ChannelFeed;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
  * A named, typed stream of notifications. Channels are defined in code, once, usually as constants;
@@ -28,6 +30,25 @@ public interface Channel<T> {
 
   /** The type that payloads are decoded to. */
   Class<T> payloadType();
+
+  /**
+   * Decodes a stored payload. A channel whose payloads are more than the codec knows has its own
+   * way.
+   *
+   * @throws UnreadablePayloadException if it cannot be read: the notification becomes a dead letter
+   */
+  default T decode(PayloadCodec codec, String json) throws UnreadablePayloadException {
+    return codec.decode(json, payloadType());
+  }
+
+  /**
+   * Encodes a payload, as {@link #decode} reads it.
+   *
+   * @throws IllegalArgumentException if it cannot be written
+   */
+  default String encode(PayloadCodec codec, T payload) {
+    return codec.encode(payload, payloadType());
+  }
 
   /** What it is installed with beside. */
   default ChannelOptions options() {

@@ -67,7 +67,7 @@ public final class DeadLetters {
    *
    * @param subscription which one did; others of the channel may have handled it, or given it up
    *     too, and then have a dead letter of the same id
-   * @param reason ATTEMPTS_USED_UP, UNREADABLE, REJECTED, OUTCOME_UNKNOWN or TOO_DEEP
+   * @param reason ATTEMPTS_USED_UP, UNREADABLE, REJECTED, OUTCOME_UNKNOWN, TOO_DEEP or NOT_STORABLE
    * @param error the last failure in words
    * @param diedAt by the database's clock
    */

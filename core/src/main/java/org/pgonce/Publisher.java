@@ -121,6 +121,6 @@ public final class Publisher {
     Objects.requireNonNull(
         payload,
         () -> "a payload for channel " + channel.name() + " is null; nothing could read it later");
-    return StorableText.requireStorable(codec.encode(payload, channel.payloadType()));
+    return StorableText.requireStorable(channel.encode(codec, payload));
   }
 }

@@ -1,8 +1,12 @@
 package org.pgonce.triggers;
 
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
@@ -10,8 +14,11 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.Content;
+import org.pgonce.triggers.internal.definition.Content.Selection;
 import org.pgonce.triggers.internal.definition.Event;
-import org.pgonce.triggers.internal.definition.KeyColumns;
+import org.pgonce.triggers.internal.definition.Keys;
+import org.pgonce.triggers.internal.definition.Watch;
 import org.pgonce.triggers.internal.fit.RecordFit;
 
 /**
@@ -19,21 +26,39 @@ import org.pgonce.triggers.internal.fit.RecordFit;
  * can swallow the writer's row, and fires for rows that ON CONFLICT then drops. Not safe for use by
  * several threads.
  *
- * @param <T> the new row
+ * <p>SQL that is given here ({@link #when}, {@link #dueAt} and others) is one expression over the
+ * rows {@code old} and {@code new} and the text {@code tg_op}; where there is no such row, its
+ * columns are null. It is part of a function that runs with the rights of {@code pgonce_owner} and
+ * with the search path {@code pg_catalog}: what is not PostgreSQL's own needs its schema's name,
+ * and whoever may replace a function that is called here could read and forge notifications.
+ * Whether it can be computed is looked at when the channel is installed and when a listener starts;
+ * for rows for which it fails later, see {@link #unstorable}.
+ *
+ * @param <T> the payload
  */
 public final class TriggerChannelBuilder<T> {
 
   private final TableName table;
-  private final Class<T> rowType;
+  private final PayloadForm<T> payload;
+  private final @Nullable Class<?> rowType;
   private final EnumSet<Event> events = EnumSet.noneOf(Event.class);
+  private List<String> updateOf = List.of();
+  private @Nullable List<String> changed;
+  private @Nullable String condition;
+  private @Nullable TriggerForm form;
   private @Nullable String name;
   private Mode mode = Mode.EXACTLY_ONCE;
   private ChannelOptions options = ChannelOptions.DEFAULT;
-  private KeyColumns keys = KeyColumns.NONE;
+  private Content content;
+  private Keys keys = Keys.NONE;
+  private Unstorable unstorable = Unstorable.DEAD_LETTER;
 
-  TriggerChannelBuilder(TableName table, Class<T> rowType) {
+  TriggerChannelBuilder(
+      TableName table, PayloadForm<T> payload, @Nullable Class<?> rowType, Content content) {
     this.table = Objects.requireNonNull(table, "table");
-    this.rowType = Objects.requireNonNull(rowType, "rowType");
+    this.payload = Objects.requireNonNull(payload, "payload");
+    this.rowType = rowType;
+    this.content = Objects.requireNonNull(content, "content");
   }
 
   /** One notification per inserted row, whichever statement inserted it (COPY and MERGE too). */
@@ -43,8 +68,122 @@ public final class TriggerChannelBuilder<T> {
   }
 
   /**
+   * One notification per updated row, whichever statement updated it: ON CONFLICT DO UPDATE, MERGE
+   * and the cascades of foreign keys too. A row that moves from one partition to another was
+   * deleted and inserted, as PostgreSQL sees it with a trigger per row.
+   */
+  public TriggerChannelBuilder<T> afterUpdate() {
+    events.add(Event.UPDATE);
+    return this;
+  }
+
+  /**
+   * The same for statements only that set one of these columns, be it to the value that it has
+   * ({@code UPDATE OF}). The trigger is one per row then, and PostgreSQL refuses to drop such a
+   * column before the channel. {@link #onlyIfChanged} has neither drawback.
+   *
+   * @param columns names of columns in the database, or of components of the record that read them
+   */
+  public TriggerChannelBuilder<T> afterUpdateOf(String... columns) {
+    updateOf = columns("afterUpdateOf", columns);
+    return afterUpdate();
+  }
+
+  /**
+   * One notification per deleted row, with the row as it was. A channel whose payload is a plain
+   * row could not tell it from an inserted one: {@link TriggerChannel#changesOf} can.
+   */
+  public TriggerChannelBuilder<T> afterDelete() {
+    events.add(Event.DELETE);
+    return this;
+  }
+
+  /**
+   * One notification per TRUNCATE, also by CASCADE; only for {@link TriggerChannel#changesOf}. It
+   * has no row: conditions and keys are not asked for.
+   */
+  public TriggerChannelBuilder<T> afterTruncate() {
+    events.add(Event.TRUNCATE);
+    return this;
+  }
+
+  /**
+   * Of the updates only those that gave one of these columns, or any column if none is named,
+   * another value. Values are compared as they are stored: 1.0 and 1.00 are two. A column that is
+   * not there any more counts as changed.
+   *
+   * @param columns as for {@link #afterUpdateOf}
+   */
+  public TriggerChannelBuilder<T> onlyIfChanged(String... columns) {
+    changed = columns.length == 0 ? List.of() : columns("onlyIfChanged", columns);
+    return this;
+  }
+
+  /**
+   * Only where this is true: for example {@code new.total > 100 and old.state is distinct from
+   * new.state}.
+   */
+  public TriggerChannelBuilder<T> when(String condition) {
+    this.condition = SqlText.requireExpression("condition", condition);
+    return this;
+  }
+
+  /**
+   * Stores these columns of a row and no other: one that is added later, or that is secret, is not
+   * stored. One that is dropped or renamed is null from then on, and the start of a listener says
+   * so.
+   *
+   * @param columns as for {@link #afterUpdateOf}
+   */
+  public TriggerChannelBuilder<T> columns(String... columns) {
+    return select(Selection.ONLY, columns("columns", columns));
+  }
+
+  /**
+   * Stores all columns of a row but these. Once one of them has another name, or is dropped,
+   * nothing of a row is stored until the channel is mended, see {@link #unstorable}: it may be the
+   * secret one. To name what may be stored, with {@link #columns}, is safer and faster.
+   *
+   * @param columns as for {@link #afterUpdateOf}
+   */
+  public TriggerChannelBuilder<T> withoutColumns(String... columns) {
+    return select(Selection.WITHOUT, columns("withoutColumns", columns));
+  }
+
+  /** Stores the columns of the primary key and no other. */
+  public TriggerChannelBuilder<T> primaryKeyOnly() {
+    return select(Selection.PRIMARY_KEY, List.of());
+  }
+
+  private TriggerChannelBuilder<T> select(Selection selection, List<String> columns) {
+    if (content.kind() == Content.Kind.COMPUTED) {
+      throw new IllegalArgumentException(
+          "the payload is computed, so no columns are selected for it: name them in the expression");
+    }
+    if (content.selection() != Selection.ALL) {
+      throw new IllegalArgumentException(
+          "which columns are stored is said twice: say it with one of columns, withoutColumns and primaryKeyOnly");
+    }
+    content = content.withSelection(selection, columns);
+    return this;
+  }
+
+  /** How the triggers fire. By default the library chooses, see {@link TriggerForm}. */
+  public TriggerChannelBuilder<T> form(TriggerForm form) {
+    this.form = Objects.requireNonNull(form, "form");
+    return this;
+  }
+
+  /** What becomes of rows that cannot be stored. Default {@link Unstorable#DEAD_LETTER}. */
+  public TriggerChannelBuilder<T> unstorable(Unstorable unstorable) {
+    this.unstorable = Objects.requireNonNull(unstorable, "unstorable");
+    return this;
+  }
+
+  /**
    * The channel's name, as {@link Channel#name()} allows. Default the table's name as it was given,
-   * then {@code _inserted}: {@code author_inserted}, {@code app.author_inserted}.
+   * then what happens to it: {@code author_inserted}, {@code app.author_deleted}, and {@code
+   * author_changed} where several events are captured.
    */
   public TriggerChannelBuilder<T> named(String name) {
     this.name = Objects.requireNonNull(name, "name");
@@ -72,11 +211,21 @@ public final class TriggerChannelBuilder<T> {
    * that is longer than 500 characters is its SHA-256 instead. Once a column is renamed or dropped,
    * rows are published without keys until the channel is mended; the start of a listener says so.
    *
-   * @param columns names of columns in the database, or of components of the record that read them
+   * @param columns as for {@link #afterUpdateOf}
    * @throws IllegalArgumentException if there is none
    */
   public TriggerChannelBuilder<T> deliveryKey(String... columns) {
-    keys = new KeyColumns(columns("deliveryKey", columns), keys.order());
+    keys = keys.withDelivery(new Keys.Key(columns("deliveryKey", columns), null));
+    return this;
+  }
+
+  /**
+   * The same, computed: {@code 'campaign:' || new.campaign_id}. The value is the key as it is; null
+   * and the empty text are none.
+   */
+  public TriggerChannelBuilder<T> deliveryKeySql(String expression) {
+    var sql = SqlText.requireExpression("delivery key", expression);
+    keys = keys.withDelivery(new Keys.Key(List.of(), sql));
     return this;
   }
 
@@ -84,11 +233,41 @@ public final class TriggerChannelBuilder<T> {
    * The columns that make the order key of a row, in the same way; only for a channel that has an
    * order, see {@link org.pgonce.KeyOrder}.
    *
-   * @param columns as for {@link #deliveryKey}
+   * @param columns as for {@link #afterUpdateOf}
    * @throws IllegalArgumentException if there is none
    */
   public TriggerChannelBuilder<T> orderKey(String... columns) {
-    keys = new KeyColumns(keys.delivery(), columns("orderKey", columns));
+    keys = keys.withOrder(new Keys.Key(columns("orderKey", columns), null));
+    return this;
+  }
+
+  /** The same, computed, as for {@link #deliveryKeySql}. */
+  public TriggerChannelBuilder<T> orderKeySql(String expression) {
+    var sql = SqlText.requireExpression("order key", expression);
+    keys = keys.withOrder(new Keys.Key(List.of(), sql));
+    return this;
+  }
+
+  /**
+   * When a notification is due: for example {@code new.created_at + interval '6 hours'}. Null and
+   * the past are now; infinity, which never comes, cannot be stored, see {@link #unstorable}.
+   */
+  public TriggerChannelBuilder<T> dueAt(String expression) {
+    keys = keys.withDue(SqlText.requireExpression("due time", expression), 0);
+    return this;
+  }
+
+  /**
+   * How long after it is stored a notification is due, by the database's clock.
+   *
+   * @param delay not negative, to the microsecond; what is longer than some 292,000 years is as
+   *     long
+   */
+  public TriggerChannelBuilder<T> dueAfter(Duration delay) {
+    if (delay.isNegative()) {
+      throw new IllegalArgumentException("a delay cannot be negative: " + delay);
+    }
+    keys = keys.withDue(null, TimeUnit.MICROSECONDS.convert(delay));
     return this;
   }
 
@@ -97,39 +276,78 @@ public final class TriggerChannelBuilder<T> {
       throw new IllegalArgumentException(what + " needs at least one column");
     }
     return Stream.of(columns)
-        .map(column -> RecordFit.column(rowType, Objects.requireNonNull(column, "a column")))
+        .map(column -> column(Objects.requireNonNull(column, "a column")))
+        .distinct()
         .toList();
+  }
+
+  private String column(String given) {
+    return rowType == null ? given : RecordFit.column(rowType, given);
   }
 
   /**
    * The channel.
    *
-   * @throws IllegalArgumentException if the name is not one that a channel can have, or the mode
-   *     has no such option, or there is an order key and no order
+   * @throws IllegalArgumentException if the name is not one that a channel can have, or what is
+   *     asked for does not go together
    * @throws IllegalStateException if nothing says when the trigger fires
    */
   public TriggerChannel<T> build() {
     if (events.isEmpty()) {
       throw new IllegalStateException(
-          "the channel on table " + table + " has no event: call afterInsert() before build()");
-    }
-    var channel = Channel.of(name == null ? defaultName() : name, rowType, mode, options);
-    if (mode == Mode.BROADCAST && !keys.isEmpty()) {
-      throw new IllegalArgumentException(
-          "a BROADCAST stores nothing, so it has no delivery key or order key: take another mode, or leave them out");
-    }
-    if (!keys.order().isEmpty() && options.order() == KeyOrder.NONE) {
-      throw new IllegalArgumentException(
           "the channel on table "
               + table
-              + " has an order key but keeps no order: give options(…withOrder(…)), or leave the key out");
+              + " has no event: call afterInsert(), afterUpdate(), afterDelete() or afterTruncate() before build()");
     }
-    var capture = new Capture(channel.name(), mode, table, events, rowType, keys);
-    return new TriggerChannel<>(capture, channel);
+    var channel = Channel.of(name == null ? defaultName() : name, payload.type(), mode, options);
+    contradictions().stream()
+        .findFirst()
+        .ifPresent(
+            contradiction -> {
+              throw new IllegalArgumentException(
+                  "the channel on table " + table + " " + contradiction);
+            });
+    var watch = new Watch(events, updateOf, changed, condition, form);
+    var stored = new Capture.Stored(content, keys, unstorable);
+    var capture = new Capture(channel.name(), mode, table, rowType, watch, stored);
+    return new TriggerChannel<>(capture, channel, payload);
+  }
+
+  private List<String> contradictions() {
+    var found = new ArrayList<String>();
+    if (mode == Mode.BROADCAST && !keys.isEmpty()) {
+      found.add(
+          "is a BROADCAST, which stores nothing, so it has no delivery key, order key or due time: take another mode, or leave them out");
+    }
+    if (!keys.order().isEmpty() && options.order() == KeyOrder.NONE) {
+      found.add(
+          "has an order key but keeps no order: give options(…withOrder(…)), or leave the key out");
+    }
+    if (content.kind() == Content.Kind.ROW && events.contains(Event.DELETE) && events.size() > 1) {
+      found.add(
+          "could not tell a deleted row from another one: begin it with TriggerChannel.changesOf, or make a channel of each");
+    }
+    if (content.kind() != Content.Kind.CHANGE && events.contains(Event.TRUNCATE)) {
+      found.add("captures TRUNCATE, which has no row: begin it with TriggerChannel.changesOf");
+    }
+    if (changed != null && !events.contains(Event.UPDATE)) {
+      found.add("asks onlyIfChanged, but captures no update: call afterUpdate()");
+    }
+    if (form == TriggerForm.STATEMENT && !updateOf.isEmpty()) {
+      found.add(
+          "asks afterUpdateOf with a trigger per statement, which PostgreSQL does not have with its rows: take TriggerForm.ROW, or onlyIfChanged");
+    }
+    return found;
   }
 
   private String defaultName() {
     var schema = table.schema();
-    return (schema == null ? "" : schema + ".") + table.table() + "_inserted";
+    var event = events.size() > 1 ? "changed" : past(events.iterator().next());
+    return (schema == null ? "" : schema + ".") + table.table() + "_" + event;
+  }
+
+  private static String past(Event event) {
+    var word = event.name().toLowerCase(Locale.ROOT);
+    return word + (word.endsWith("e") ? "d" : "ed");
   }
 }

@@ -43,15 +43,16 @@
  * <h2>What makes no notification</h2>
  *
  * <ul>
- *   <li>rows of a partition or an inheriting table that are inserted by its own name, not its
- *       parent's;
+ *   <li>what is done to a table that inherits from the watched one: it has a channel of its own;
+ *   <li>what is done to a partition by its own name, where {@link
+ *       org.pgonce.triggers.TriggerForm#STATEMENT} was asked for;
  *   <li>rows that arrive by logical replication, or while {@code session_replication_role} is
  *       {@code replica}, or the trigger is disabled;
  *   <li>rows of a transaction at REPEATABLE READ or SERIALIZABLE that began before the channel was
  *       installed.
  * </ul>
  *
- * <p>A transaction that inserts into a watched table cannot be prepared for two-phase commit:
+ * <p>A transaction that writes to a watched table cannot be prepared for two-phase commit:
  * PostgreSQL refuses PREPARE TRANSACTION after a NOTIFY.
  */
 @NullMarked

@@ -32,7 +32,7 @@ class PlanTest {
           .startsWith(
               """
               channel author_inserted: create channel
-                + SELECT pgonce.install_channel('author_inserted', 'EXACTLY_ONCE', 'trigger after insert on author', '{"default":null}');
+                + SELECT pgonce.install_channel('author_inserted', 'EXACTLY_ONCE', 'trigger on author', '{"default":null}');
               channel author_inserted: create function pgonce."capture_author_inserted"
                 + CREATE OR REPLACE FUNCTION pgonce."capture_author_inserted"() RETURNS trigger
                 + LANGUAGE plpgsql SECURITY DEFINER

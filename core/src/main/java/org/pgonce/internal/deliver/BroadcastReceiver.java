@@ -135,7 +135,7 @@ public final class BroadcastReceiver<T> {
   /** Runs the handler and commits. */
   private Outcome outcome(Message message, OwnTransaction transaction) {
     try {
-      var payload = context.codec().decode(message.payload(), subscribed.channel().payloadType());
+      var payload = subscribed.channel().decode(context.codec(), message.payload());
       var notification = subscribed.notification(message.id(), 1, null, Origin.PLAIN, payload);
       var handled =
           subscribed.handle(

@@ -55,7 +55,7 @@ public final class Delivery<T> {
 
   private Notification<T> notification(Claim claim)
       throws SQLException, UnreadablePayloadException {
-    var payload = codec.decode(claim.payload().text(), subscribed.channel().payloadType());
+    var payload = subscribed.channel().decode(codec, claim.payload().text());
     return subscribed.notification(
         claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
   }

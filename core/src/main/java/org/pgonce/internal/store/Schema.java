@@ -22,7 +22,8 @@ public final class Schema {
           "V005__install_and_operate.sql",
           "V006__grants.sql",
           "V007__order.sql",
-          "V008__guards.sql");
+          "V008__guards.sql",
+          "V009__capture.sql");
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";

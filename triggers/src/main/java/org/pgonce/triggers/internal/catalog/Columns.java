@@ -16,6 +16,13 @@ public final class Columns {
        ORDER BY a.attnum
       """;
 
+  private static final String PRIMARY_KEY =
+      """
+      SELECT a.attname FROM pg_catalog.pg_index i
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+       WHERE i.indrelid = CAST(CAST(? AS bigint) AS oid) AND i.indisprimary
+      """;
+
   private static final String LABELS =
       "SELECT e.enumlabel FROM pg_catalog.pg_enum e WHERE e.enumtypid = CAST(CAST(? AS bigint) AS oid) ORDER BY e.enumsortorder";
 
@@ -28,6 +35,21 @@ public final class Columns {
   /** Takes no lock on the table. */
   public static List<Column> of(Connection connection, WatchedTable table) throws SQLException {
     return new Columns(connection).read(table.oid());
+  }
+
+  /** The names of those of the primary key; empty if there is none. */
+  public static List<String> primaryKey(Connection connection, WatchedTable table)
+      throws SQLException {
+    try (var statement = connection.prepareStatement(PRIMARY_KEY)) {
+      statement.setLong(1, table.oid());
+      var names = new ArrayList<String>();
+      try (var row = statement.executeQuery()) {
+        while (row.next()) {
+          names.add(row.getString(1));
+        }
+      }
+      return names;
+    }
   }
 
   private List<Column> read(long relation) throws SQLException {

@@ -12,9 +12,15 @@ import org.pgonce.triggers.TableName;
  * @param persistence relpersistence of pg_class
  * @param partition whether it is a partition of another
  * @param hasChildren whether it has partitions, or tables that inherit from it
+ * @param inherits whether it inherits from another, or is a partition of it
  */
 public record TableForm(
-    String kind, String persistence, boolean partition, boolean rowSecurity, boolean hasChildren) {
+    String kind,
+    String persistence,
+    boolean partition,
+    boolean rowSecurity,
+    boolean hasChildren,
+    boolean inherits) {
 
   /** Why no trigger channel can be on it; null if it can. */
   public @Nullable String obstacle(TableName name) {
@@ -45,16 +51,35 @@ public record TableForm(
     };
   }
 
-  /** What a channel on it does that one may not expect. */
-  public List<String> warnings(TableName name) {
+  private boolean isPartitioned() {
+    return kind.equals("p");
+  }
+
+  /**
+   * Whether its rows are not only those that statements on itself change: a trigger per statement
+   * fires for the table that the statement names, and for none above or below it.
+   */
+  public boolean isOfSeveral() {
+    return isPartitioned() || hasChildren || inherits;
+  }
+
+  /**
+   * What a channel on it does that one may not expect.
+   *
+   * @param perStatement whether one of its triggers fires per statement
+   */
+  public List<String> warnings(TableName name, boolean perStatement) {
     var warnings = new ArrayList<String>();
-    if (kind.equals("p")) {
+    if (isPartitioned()) {
       warnings.add(
-          "table %s is partitioned: rows that are inserted into a partition by its own name make no notification"
-              .formatted(name));
+          perStatement
+              ? "table %s is partitioned: what is done to a partition by its own name makes no notification"
+                  .formatted(name)
+              : "table %s is partitioned: a row that an UPDATE moves to another partition is deleted there and inserted here, and not updated"
+                  .formatted(name));
     } else if (hasChildren) {
       warnings.add(
-          "other tables inherit from table %s: rows that are inserted into them make no notification"
+          "other tables inherit from table %s: their rows make no notification of this channel"
               .formatted(name));
     }
     if (persistence.equals("u")) {

@@ -17,7 +17,7 @@ public record WatchedTable(long oid, TableName name, TableForm form) {
   private static final String FIND =
       """
       SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, c.relispartition, c.relrowsecurity,
-             EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid)
+             EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid)
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
        WHERE c.relname = ?
          AND (n.nspname = ? OR ?::text IS NULL AND n.nspname = ANY (pg_catalog.current_schemas(false)))
@@ -50,7 +50,8 @@ public record WatchedTable(long oid, TableName name, TableForm form) {
                     row.getString(5),
                     row.getBoolean(6),
                     row.getBoolean(7),
-                    row.getBoolean(8)))
+                    row.getBoolean(8),
+                    row.getBoolean(9)))
             : null;
       }
     }

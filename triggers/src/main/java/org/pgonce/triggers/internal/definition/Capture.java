@@ -1,38 +1,101 @@
 package org.pgonce.triggers.internal.definition;
 
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
-import java.util.Set;
+import java.util.Map;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.triggers.TableName;
+import org.pgonce.triggers.TriggerForm;
+import org.pgonce.triggers.Unstorable;
 
 /**
  * What is captured, and for which channel: the definition that all DDL is made from.
  *
- * @param events not empty
- * @param rowType what a row is decoded to
- * @param keys what makes its delivery key and its order key
+ * @param rowType what a row is decoded to; null where the payload is computed
  */
 public record Capture(
     String channel,
     Mode mode,
     TableName table,
-    Set<Event> events,
-    Class<?> rowType,
-    KeyColumns keys) {
+    @Nullable Class<?> rowType,
+    Watch watch,
+    Stored stored) {
 
-  public Capture {
-    events = Set.copyOf(events);
+  /** What is stored of each change. */
+  public record Stored(Content content, Keys keys, Unstorable unstorable) {}
+
+  /** What feeds the channel: for example {@code trigger on author}. */
+  public String feed() {
+    return "trigger on " + table;
   }
 
-  /** For example {@code trigger after insert on author}. */
+  /** For example {@code trigger after insert or delete on author}. */
   public String description() {
     return "trigger after "
-        + events.stream()
-            .sorted()
+        + events().stream()
             .map(event -> event.name().toLowerCase(Locale.ROOT))
             .collect(Collectors.joining(" or "))
         + " on "
         + table;
+  }
+
+  /** In one order. */
+  public List<Event> events() {
+    return watch.events().stream().sorted(Comparator.naturalOrder()).toList();
+  }
+
+  /**
+   * The triggers that it takes, one per event, so that each function is about one.
+   *
+   * @param ofSeveral whether the table has partitions, or inherits, or is inherited from
+   */
+  public List<CaptureTrigger> triggers(boolean ofSeveral) {
+    return events().stream()
+        .map(event -> new CaptureTrigger(this, event, form(event, ofSeveral)))
+        .toList();
+  }
+
+  private TriggerForm form(Event event, boolean ofSeveral) {
+    var asked = watch.form();
+    if (event == Event.TRUNCATE) {
+      return TriggerForm.STATEMENT;
+    }
+    if (asked != null) {
+      return asked;
+    }
+    var listed = event == Event.UPDATE && !watch.updateOf().isEmpty();
+    return ofSeveral || listed ? TriggerForm.ROW : TriggerForm.STATEMENT;
+  }
+
+  /** Each column that the definition names, with what for; a record's are not among them. */
+  public Map<String, String> columnUses() {
+    var uses = new LinkedHashMap<>(stored.keys().uses());
+    watch.updateOf().forEach(column -> uses.merge(column, "event", Capture::and));
+    if (watch.changed() != null) {
+      watch.changed().forEach(column -> uses.merge(column, "comparison", Capture::and));
+    }
+    stored.content().columns().forEach(column -> uses.merge(column, "payload", Capture::and));
+    return uses;
+  }
+
+  private static String and(String one, String other) {
+    return one + " and " + other;
+  }
+
+  /** Each SQL expression of the definition, by what it is for. */
+  public Map<String, String> expressions() {
+    var expressions = new LinkedHashMap<String, String>();
+    if (watch.condition() != null) {
+      expressions.put("condition", watch.condition());
+    }
+    if (stored.content().expression() != null) {
+      expressions.put("payload", stored.content().expression());
+    }
+    expressions.putAll(stored.keys().expressions());
+    return expressions;
   }
 }

@@ -1,29 +1,117 @@
 package org.pgonce.triggers.internal.definition;
 
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.pgonce.triggers.TableName;
+import org.pgonce.triggers.TriggerForm;
 
-/** The trigger on the watched table. */
-public final class CaptureTrigger {
+/** One trigger of a channel, after one event; it runs a function of its own. */
+public record CaptureTrigger(Capture capture, Event event, TriggerForm form) {
 
-  // Per statement, with a transition table: a thousand rows of one statement cost one call and one
-  // wake-up.
   private static final String CREATE =
       """
-      CREATE OR REPLACE TRIGGER %s AFTER INSERT ON %s
-      REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+      CREATE OR REPLACE TRIGGER %s AFTER %s%s ON %s
+      %sFOR EACH %s
       EXECUTE FUNCTION %s();
       """;
 
-  private CaptureTrigger() {}
+  // There is no OR REPLACE for these.
+  private static final String CREATE_DEFERRED =
+      """
+      CREATE CONSTRAINT TRIGGER %s AFTER %s%s ON %s
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+      EXECUTE FUNCTION %s();
+      """;
 
-  /** Unquoted. At most 55 bytes. */
-  public static String bareName(Capture capture) {
-    return "pgonce_" + capture.channel();
+  /**
+   * How PostgreSQL keeps it.
+   *
+   * @param type tgtype of pg_trigger
+   * @param oldTable whether it has the old rows as old_rows
+   * @param newTable whether it has the new rows as new_rows
+   * @param columns of its UPDATE OF
+   */
+  public record Shape(
+      int type, boolean oldTable, boolean newTable, boolean deferred, Set<String> columns) {}
+
+  public Shape shape() {
+    var row = form != TriggerForm.STATEMENT;
+    return new Shape(
+        event.triggerType() + (row ? 1 : 0),
+        !row && readsOldTable(),
+        !row && event.hasNew(),
+        form == TriggerForm.DEFERRED,
+        event == Event.UPDATE ? Set.copyOf(capture.watch().updateOf()) : Set.of());
+  }
+
+  /** Unquoted. At most 62 bytes. */
+  public String bareName() {
+    return "pgonce_" + capture.channel() + suffix();
+  }
+
+  /** Of its function: unquoted, without the schema, which is always pgonce. At most 63 bytes. */
+  public String bareFunctionName() {
+    return bareFunctionName(capture.channel()) + suffix();
+  }
+
+  /** How the names of all functions of a channel begin; after that comes nothing, or a colon. */
+  public static String bareFunctionName(String channel) {
+    return "capture_" + channel;
+  }
+
+  // A colon, which no channel's name has: so no two channels can come to the same name.
+  private String suffix() {
+    if (capture.events().size() == 1) {
+      return "";
+    }
+    return event == Event.TRUNCATE ? ":trunc" : ":" + event.name().toLowerCase(Locale.ROOT);
   }
 
   /** To be run as who may create triggers on the table. */
-  public static String create(Capture capture, TableName table) {
-    return CREATE.formatted(
-        Quoted.identifier(bareName(capture)), Quoted.table(table), CaptureFunction.name(capture));
+  public String create(TableName table) {
+    var name = Quoted.identifier(bareName());
+    var function = new CaptureFunction(this).name();
+    return form == TriggerForm.DEFERRED
+        ? drop(table)
+            + CREATE_DEFERRED.formatted(name, event, columns(), Quoted.table(table), function)
+        : CREATE.formatted(
+            name, event, columns(), Quoted.table(table), transitionTables(), form, function);
+  }
+
+  /** To be run by the table's owner. */
+  public String drop(TableName table) {
+    return "DROP TRIGGER IF EXISTS %s ON %s;\n"
+        .formatted(Quoted.identifier(bareName()), Quoted.table(table));
+  }
+
+  private String columns() {
+    var columns = shape().columns();
+    return columns.isEmpty()
+        ? ""
+        : columns.stream()
+            .sorted()
+            .map(Quoted::identifier)
+            .collect(Collectors.joining(", ", " OF ", ""));
+  }
+
+  private String transitionTables() {
+    var shape = shape();
+    var tables = shape.oldTable() ? "OLD TABLE AS old_rows " : "";
+    tables += shape.newTable() ? "NEW TABLE AS new_rows " : "";
+    return tables.isEmpty() ? "" : "REFERENCING " + tables;
+  }
+
+  /** Whether it has to know the row before: always of a deletion, now and then of an update. */
+  boolean readsOldTable() {
+    return event == Event.DELETE || pairs();
+  }
+
+  /** Whether it looks at an update's rows before and after together. */
+  boolean pairs() {
+    return event == Event.UPDATE
+        && (capture.stored().content().kind() == Content.Kind.CHANGE
+            || capture.watch().comparesRows()
+            || !capture.expressions().isEmpty());
   }
 }

@@ -6,41 +6,46 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;
-import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.CaptureTrigger;
 
-/** In what a channel's function differs from its definition. */
+/** In what one of a channel's functions differs from its definition. */
 final class FunctionDrift {
 
   static final String OWNER = "pgonce_owner";
 
-  private final Capture capture;
+  private final CaptureFunction wanted;
   private final @Nullable InstalledFunction installed;
 
-  FunctionDrift(Capture capture, @Nullable InstalledFunction installed) {
-    this.capture = capture;
-    this.installed = installed;
+  FunctionDrift(CaptureTrigger trigger, State state) {
+    this.wanted = new CaptureFunction(trigger);
+    this.installed = state.function(trigger);
+  }
+
+  /** Why it cannot be replaced; empty if it can. */
+  List<String> obstacles() {
+    return installed == null || installed.owner().equals(OWNER) ? List.of() : problems();
   }
 
   /** Whether creating it again makes it as defined, or at least comes closer. */
   boolean isToBeReplaced() {
     return installed == null
-        || !installed.comment().equals(CaptureFunction.comment(capture))
+        || !installed.comment().equals(wanted.comment())
         || isChangedByHand(installed)
         || installed.grantees().contains("PUBLIC");
   }
 
   /** One line per difference. */
   List<String> problems() {
-    var name = "function " + CaptureFunction.name(capture);
+    var name = "function " + wanted.name();
     if (installed == null) {
       return List.of(name + " is missing: install the channel again");
     }
     var problems = new ArrayList<String>();
-    if (!installed.comment().equals(CaptureFunction.comment(capture))) {
+    if (!installed.comment().equals(wanted.comment())) {
       problems.add(
           "%s was made from another definition («%s», not «%s»): install the channel again"
-              .formatted(name, installed.comment(), CaptureFunction.comment(capture)));
+              .formatted(name, installed.comment(), wanted.comment()));
     } else if (isChangedByHand(installed)) {
       problems.add(
           name + " was changed after it was installed: install the channel again to mend it");
@@ -48,12 +53,12 @@ final class FunctionDrift {
     if (!installed.owner().equals(OWNER)) {
       problems.add(
           "%s belongs to %s, with whose rights it runs: ALTER FUNCTION %s() OWNER TO %s"
-              .formatted(name, installed.owner(), CaptureFunction.name(capture), OWNER));
+              .formatted(name, installed.owner(), wanted.name(), OWNER));
     }
     for (var grantee : installed.grantees()) {
       problems.add(
           "%s may be executed by %s, who can forge notifications by it: REVOKE ALL ON FUNCTION %s() FROM %s"
-              .formatted(name, grantee, CaptureFunction.name(capture), grantee));
+              .formatted(name, grantee, wanted.name(), grantee));
     }
     return problems;
   }
@@ -61,14 +66,14 @@ final class FunctionDrift {
   /** What would change, as lines of a diff. */
   List<String> diff() {
     return installed == null
-        ? LineDiff.between(List.of(), CaptureFunction.create(capture).lines().toList())
+        ? LineDiff.between(List.of(), wanted.create().lines().toList())
         : LineDiff.between(
             lines(installed.settings(), installed.body(), installed.comment()),
-            lines(settings(), CaptureFunction.body(capture), CaptureFunction.comment(capture)));
+            lines(settings(), wanted.body(), wanted.comment()));
   }
 
   private boolean isChangedByHand(InstalledFunction installed) {
-    return !installed.body().equals(CaptureFunction.body(capture))
+    return !installed.body().equals(wanted.body())
         || !installed.definer()
         || !installed.settings().equals(settings());
   }

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.PgOnceException;
+import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
@@ -12,7 +13,7 @@ import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes function and trigger as defined, in the caller's transaction. */
+/** Makes functions and triggers as defined, in the caller's transaction. */
 public final class Installer {
 
   private static final Logger LOG = LoggerFactory.getLogger(Installer.class);
@@ -52,33 +53,56 @@ public final class Installer {
       throw new PgOnceException(WatchedTable.missing(transaction, capture.table()));
     }
     refuse(obstacles(state, table));
-    if (new FunctionDrift(capture, state.function()).isToBeReplaced()) {
-      OwnerRole.during(transaction, this::createFunction);
+    for (var outdated : state.outdated()) {
+      drop(outdated.name(), state);
     }
-    if (new TriggerDrift(capture, state).isToBeReplaced()) {
-      new BoundedLock(transaction)
-          .run(
-              CaptureTrigger.create(capture, table.name()),
-              "create the trigger of channel " + capture.channel(),
-              new BoundedLock.Target(table.oid(), table.name().toString()),
-              false);
+    for (var trigger : state.wanted()) {
+      install(trigger, state, table);
     }
-    for (var warning : Suitability.warnings(table)) {
+    for (var warning : Suitability.warnings(state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
   }
 
+  private void install(CaptureTrigger trigger, State state, WatchedTable table)
+      throws SQLException {
+    if (new FunctionDrift(trigger, state).isToBeReplaced()) {
+      OwnerRole.during(transaction, () -> createFunction(trigger));
+    }
+    var drift = new TriggerDrift(trigger, state);
+    if (drift.isToBeReplaced()) {
+      var dropsFirst = drift.isToBeDroppedFirst();
+      var create = trigger.create(table.name());
+      if (dropsFirst && trigger.form() != TriggerForm.DEFERRED) {
+        create = trigger.drop(table.name()) + create;
+      }
+      new BoundedLock(transaction)
+          .run(
+              create,
+              "create the trigger of channel " + capture.channel(),
+              new BoundedLock.Target(table.oid(), table.name().toString()),
+              dropsFirst);
+    }
+  }
+
   /**
-   * Drops the function, and with it every trigger that runs it. Does nothing if it is not there.
+   * Drops the functions, and with them every trigger that runs one. Does nothing if there is none.
    */
   public void drop() throws SQLException {
     var state = State.of(transaction, capture);
-    if (state.function() == null) {
-      return;
+    if (!state.installed().isEmpty()) {
+      lock();
     }
-    lock();
+    for (var function : state.installed().keySet()) {
+      drop(function.name(), state);
+    }
+  }
+
+  private void drop(String function, State state) throws SQLException {
     var target =
-        state.triggers().stream()
+        state.installed().entrySet().stream()
+            .filter(entry -> entry.getKey().name().equals(function))
+            .flatMap(entry -> entry.getValue().stream())
             .findFirst()
             .map(BoundedLock.Target::of)
             .orElse(new BoundedLock.Target(0, capture.table().toString()));
@@ -87,19 +111,18 @@ public final class Installer {
         () ->
             new BoundedLock(transaction)
                 .run(
-                    CaptureFunction.drop(capture),
-                    "drop the trigger of channel " + capture.channel(),
+                    CaptureFunction.drop(function),
+                    "drop a trigger of channel " + capture.channel(),
                     target,
                     true));
   }
 
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
     var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, table));
-    var function = state.function();
-    if (function != null && !function.owner().equals(FunctionDrift.OWNER)) {
-      obstacles.addAll(new FunctionDrift(capture, function).problems());
+    for (var trigger : state.wanted()) {
+      obstacles.addAll(new FunctionDrift(trigger, state).obstacles());
     }
-    var elsewhere = new TriggerDrift(capture, state).obstacle();
+    var elsewhere = TriggerDrift.obstacle(capture.channel(), state);
     if (elsewhere != null) {
       obstacles.add(elsewhere);
     }
@@ -120,14 +143,18 @@ public final class Installer {
     }
   }
 
-  private boolean isDone(State state) {
-    return !new FunctionDrift(capture, state.function()).isToBeReplaced()
-        && !new TriggerDrift(capture, state).isToBeReplaced();
+  private static boolean isDone(State state) {
+    return state.outdated().isEmpty()
+        && state.wanted().stream()
+            .noneMatch(
+                trigger ->
+                    new FunctionDrift(trigger, state).isToBeReplaced()
+                        || new TriggerDrift(trigger, state).isToBeReplaced());
   }
 
-  private void createFunction() throws SQLException {
+  private void createFunction(CaptureTrigger trigger) throws SQLException {
     try (var statement = transaction.createStatement()) {
-      statement.execute(CaptureFunction.create(capture));
+      statement.execute(new CaptureFunction(trigger).create());
     }
   }
 

@@ -40,14 +40,24 @@ public final class Planner {
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
     var table = state.table();
     planChannel(subscriptions);
-    planFunction(state);
+    for (var outdated : state.outdated()) {
+      add(
+          "drop function %s and its trigger, which locks the table for a moment"
+              .formatted(CaptureFunction.name(outdated.name())),
+          List.of());
+    }
+    for (var trigger : state.wanted()) {
+      planFunction(trigger, state);
+    }
     if (table != null) {
       if (installed.schema() && !changes.isEmpty()) {
         obstacles.addAll(new Installer(connection, capture).obstacles(state, table));
       }
-      planTrigger(state, table.name());
+      for (var trigger : state.wanted()) {
+        planTrigger(trigger, state, table.name());
+      }
     }
-    return new Plan(changes, obstacles, Suitability.warnings(table));
+    return new Plan(changes, obstacles, Suitability.warnings(state));
   }
 
   private void planChannel(List<Installed> subscriptions) {
@@ -64,22 +74,21 @@ public final class Planner {
     }
   }
 
-  private void planFunction(State state) {
-    var drift = new FunctionDrift(capture, state.function());
+  private void planFunction(CaptureTrigger trigger, State state) {
+    var drift = new FunctionDrift(trigger, state);
     if (drift.isToBeReplaced()) {
-      var verb = state.function() == null ? "create" : "replace";
-      add(verb + " function " + CaptureFunction.name(capture), drift.diff());
+      var verb = state.function(trigger) == null ? "create" : "replace";
+      add(verb + " function " + new CaptureFunction(trigger).name(), drift.diff());
     }
   }
 
-  private void planTrigger(State state, TableName table) {
-    if (new TriggerDrift(capture, state).isToBeReplaced()) {
-      var verb = state.triggersOnTable().isEmpty() ? "create" : "replace";
-      var name = Quoted.identifier(CaptureTrigger.bareName(capture));
+  private void planTrigger(CaptureTrigger trigger, State state, TableName table) {
+    if (new TriggerDrift(trigger, state).isToBeReplaced()) {
+      var verb = state.triggersOnTable(trigger).isEmpty() ? "create" : "replace";
       add(
           "%s trigger %s on %s, which locks the table against writers for a moment"
-              .formatted(verb, name, table),
-          LineDiff.between(List.of(), CaptureTrigger.create(capture, table).lines().toList()));
+              .formatted(verb, Quoted.identifier(trigger.bareName()), table),
+          LineDiff.between(List.of(), trigger.create(table).lines().toList()));
     }
   }
 

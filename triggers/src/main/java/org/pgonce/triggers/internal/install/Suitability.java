@@ -4,11 +4,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import org.pgonce.triggers.TriggerForm;
+import org.pgonce.triggers.internal.catalog.Column;
 import org.pgonce.triggers.internal.catalog.Columns;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.Content.Selection;
 import org.pgonce.triggers.internal.fit.KeyFit;
 import org.pgonce.triggers.internal.fit.RecordFit;
 
@@ -30,22 +32,45 @@ final class Suitability {
       obstacles.add(form);
     } else {
       var columns = Columns.of(connection, table);
-      obstacles.addAll(RecordFit.misfits(capture.rowType(), table.name(), columns));
-      obstacles.addAll(KeyFit.misfits(capture.keys().uses(), table.name(), columns));
+      var rowType = capture.rowType();
+      if (rowType != null) {
+        obstacles.addAll(
+            RecordFit.misfits(rowType, table.name(), shown(connection, capture, table, columns)));
+      }
+      obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), columns));
       obstacles.addAll(CastRisk.problems(table.name(), columns));
+      obstacles.addAll(ExpressionFit.problems(connection, capture, table.name()));
     }
     return obstacles;
   }
 
+  /** The columns that a payload has. */
+  private static List<Column> shown(
+      Connection connection, Capture capture, WatchedTable table, List<Column> columns)
+      throws SQLException {
+    var content = capture.stored().content();
+    var keyed = content.selection() == Selection.PRIMARY_KEY;
+    var key = keyed ? Columns.primaryKey(connection, table) : List.<String>of();
+    return columns.stream()
+        .filter(column -> keyed ? key.contains(column.name()) : content.shows(column.name()))
+        .toList();
+  }
+
   /** What works otherwise than one may expect. */
-  static List<String> warnings(@Nullable WatchedTable table) {
-    return table == null ? List.of() : table.form().warnings(table.name());
+  static List<String> warnings(State state) {
+    var table = state.table();
+    if (table == null) {
+      return List.of();
+    }
+    var perStatement =
+        state.wanted().stream().anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
+    return table.form().warnings(table.name(), perStatement);
   }
 
   private static String missing(Connection connection, Capture capture, State state)
       throws SQLException {
     var missing = WatchedTable.missing(connection, capture.table());
-    var elsewhere = state.triggers().stream().map(InstalledTrigger::table).toList();
+    var elsewhere = state.triggersElsewhere().stream().map(InstalledTrigger::table).toList();
     return elsewhere.isEmpty()
         ? missing
         : missing

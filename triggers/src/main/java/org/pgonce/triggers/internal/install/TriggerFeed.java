@@ -4,11 +4,11 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.pgonce.Channel;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,7 +37,7 @@ public final class TriggerFeed implements ChannelFeed {
 
   @Override
   public String description() {
-    return capture.description();
+    return capture.feed();
   }
 
   @Override
@@ -51,12 +51,20 @@ public final class TriggerFeed implements ChannelFeed {
     var problems = new ArrayList<>(Suitability.obstacles(connection, capture, state));
     var table = state.table();
     if (table != null && table.form().obstacle(table.name()) == null) {
-      problems.addAll(new FunctionDrift(capture, state.function()).problems());
-      if (state.function() != null) {
-        problems.addAll(new TriggerDrift(capture, state).problems(table.name()));
+      for (var outdated : state.outdated()) {
+        problems.add(
+            "function %s was made from an earlier definition: install the channel again"
+                .formatted(CaptureFunction.name(outdated.name())));
       }
+      for (var trigger : state.wanted()) {
+        problems.addAll(new FunctionDrift(trigger, state).problems());
+        if (state.function(trigger) != null) {
+          problems.addAll(new TriggerDrift(trigger, state).problems(table.name()));
+        }
+      }
+      problems.addAll(TriggerDrift.elsewhere(state, table.name()));
     }
-    for (var warning : Suitability.warnings(table)) {
+    for (var warning : Suitability.warnings(state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
     return problems.stream()
@@ -66,14 +74,21 @@ public final class TriggerFeed implements ChannelFeed {
 
   @Override
   public String migration(Channel<?> channel) {
+    var triggers = capture.triggers(false);
     return MIGRATION.formatted(
         Installer.lockKey(),
-        CaptureFunction.create(capture),
-        CaptureTrigger.create(capture, capture.table()));
+        triggers.stream()
+            .map(trigger -> new CaptureFunction(trigger).create())
+            .collect(Collectors.joining()),
+        triggers.stream()
+            .map(trigger -> trigger.create(capture.table()))
+            .collect(Collectors.joining()));
   }
 
-  /** The SQL that removes function and trigger. */
+  /** The SQL that removes functions and triggers. */
   public String downMigration() {
-    return "SET ROLE pgonce_owner;\n" + CaptureFunction.drop(capture) + "RESET ROLE;\n";
+    return capture.triggers(false).stream()
+        .map(trigger -> CaptureFunction.drop(trigger.bareFunctionName()))
+        .collect(Collectors.joining("", "SET ROLE pgonce_owner;\n", "RESET ROLE;\n"));
   }
 }

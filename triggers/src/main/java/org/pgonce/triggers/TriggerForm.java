@@ -1,0 +1,23 @@
+package org.pgonce.triggers;
+
+/**
+ * How a channel's triggers fire. The library chooses: per statement wherever that is right; per row
+ * on partitioned tables and those that inherit or are inherited from, where a trigger per statement
+ * does not see what is written by another name than its table's, and where columns are listed
+ * ({@link TriggerChannelBuilder#afterUpdateOf}).
+ */
+public enum TriggerForm {
+  /**
+   * Once per statement, with all of its rows in a transition table: many rows cost one call and one
+   * wake-up.
+   */
+  STATEMENT,
+  /** Once per row. A partition has a copy of the trigger, whichever way its rows come. */
+  ROW,
+  /**
+   * Once per row, at the end of the writer's transaction (a constraint trigger, DEFERRABLE
+   * INITIALLY DEFERRED), with the row as its statement left it. {@code SET CONSTRAINTS ALL
+   * IMMEDIATE} brings it forward. Not for TRUNCATE.
+   */
+  DEFERRED
+}

@@ -1,0 +1,133 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * A table changes under its channels: no write ever fails, whatever its session has done before.
+ */
+@PgTest
+class SchemaChangeTest {
+
+  private static final List<String> CHANGES =
+      List.of(
+          "alter table thing add column extra int default 7",
+          "alter table thing alter column amount type text",
+          "alter table thing alter column id type bigint",
+          "alter table thing rename column note to remark",
+          "alter table thing drop column amount",
+          "alter table thing add column amount int",
+          "alter table thing drop column secret",
+          "alter table thing drop constraint thing_pkey",
+          "alter table thing rename to things; alter table things rename to thing");
+
+  private static final Map<String, TriggerChannelBuilder<?>> KINDS =
+      Map.of(
+          "whole", channel(),
+          "keyed", channel().deliveryKey("id", "note"),
+          "changed", channel().onlyIfChanged("amount", "note"),
+          "some", channel().columns("id", "amount", "note").deliveryKey("note"),
+          "without", channel().withoutColumns("secret"),
+          "key", channel().primaryKeyOnly(),
+          "when", channel().when("coalesce(new.amount, old.amount) > 0 and tg_op <> 'none'"),
+          "due", channel().dueAt("now() + coalesce(new.amount, old.amount) * interval '1 second'"),
+          "sqlkey", channel().deliveryKeySql("coalesce(new.note, old.note) || random()"),
+          "computed",
+              TriggerChannel.computed(
+                      "thing", Object.class, "json_build_object('a', new.amount, 'o', old)")
+                  .afterInsert()
+                  .afterUpdate()
+                  .afterDelete());
+
+  private static TriggerChannelBuilder<?> channel() {
+    return TriggerChannel.changesOf("thing", Object.class)
+        .afterInsert()
+        .afterUpdate()
+        .afterDelete();
+  }
+
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h10_noWriteFailsWhateverBecomesOfTheTable(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute("create table thing (id int primary key, amount int, note text, secret text)");
+    for (var kind : KINDS.entrySet()) {
+      PgOnce.using(database.dataSource())
+          .install(kind.getValue().form(form).named(kind.getKey()).build());
+    }
+    try (var writer = database.dataSource().getConnection()) {
+      write(writer, 0); // its session has plans of all functions now
+      var stored = captured(database);
+      assertThat(stored).as("all kinds, three events of two rows").isGreaterThanOrEqualTo(54);
+      for (var change : CHANGES) {
+        database.execute(change);
+        write(writer, CHANGES.indexOf(change) + 1);
+        var now = captured(database);
+        // What cannot be stored as it is defined is a dead letter, and nothing is without a trace.
+        assertThat(now - stored).as(change).isGreaterThanOrEqualTo(48);
+        stored = now;
+      }
+    }
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.dead_letter d join pgonce.subscription s on s.id = d.subscription_id join pgonce.channel c on c.id = s.channel_id where c.name in ('whole', 'keyed', 'changed', 'some', 'key')"))
+        .isZero();
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.dead_letter where reason <> 'NOT_STORABLE' or payload::text like '%hush%'"))
+        .isZero();
+  }
+
+  private static void write(Connection writer, int round) throws SQLException {
+    try (var statement = writer.createStatement()) {
+      statement.execute(
+          "insert into thing (id) values (%1$d), (%1$d + 1)".formatted(10 * round + 1));
+      for (var column : List.of("amount", "note", "remark", "secret")) {
+        if (has(writer, column)) {
+          var value = column.equals("amount") ? "1" : "hush";
+          statement.execute("update thing set %s = '%s'".formatted(column, value));
+        }
+      }
+      statement.execute("delete from thing");
+    }
+  }
+
+  private static boolean has(Connection writer, String column) throws SQLException {
+    try (var statement = writer.createStatement();
+        var row =
+            statement.executeQuery(
+                "select from pg_attribute where attrelid = 'thing'::regclass and not attisdropped and attname = '"
+                    + column
+                    + "'")) {
+      return row.next();
+    }
+  }
+
+  private static long captured(TestDatabase database) throws SQLException {
+    return database.queryLong(
+        "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0) + (select count(*) from pgonce.dead_letter)");
+  }
+
+  /**
+   * PostgreSQL keeps such a column from being dropped: that is told beforehand, and no surprise.
+   */
+  @Test
+  void h10_aColumnOfAnUpdateOfCannotBeDropped(TestDatabase database) throws Exception {
+    database.execute("create table thing (id int primary key, amount int)");
+    PgOnce.using(database.dataSource())
+        .install(TriggerChannel.on("thing", Object.class).afterUpdateOf("amount").build());
+    assertThatThrownBy(() -> database.execute("alter table thing drop column amount"))
+        .hasMessageContaining("trigger pgonce_thing_updated");
+  }
+}
