@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.util.List;
 import java.util.Optional;
@@ -30,7 +32,9 @@ class FitTest {
     database.execute(
         "create table account (id bigint not null, owner text, balance numeric(12,2))");
     try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.fit(connection, "account", Account.class))
+      var fit = Triggers.fit(connection, "account", Account.class);
+      assertThat(Files.readString(Path.of("../docs/records.md"))).contains(fit.toString());
+      assertThat(fit)
           .hasToString(
               """
               misfit: Account.id is int, but column id of table public.account is bigint: use long, which holds all of its values

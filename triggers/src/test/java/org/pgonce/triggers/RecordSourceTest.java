@@ -3,6 +3,8 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -33,7 +35,9 @@ class RecordSourceTest {
           scores int[] not null)
         """);
     try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.printRecord(connection, "app.author"))
+      var printed = Triggers.printRecord(connection, "app.author");
+      assertThat(Files.readString(Path.of("../docs/records.md"))).contains(printed);
+      assertThat(printed)
           .isEqualTo(
               """
               // A row of table "app.author", as it was when this was printed.

@@ -3,8 +3,13 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
@@ -14,6 +19,7 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.assertj.core.api.SoftAssertions;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.DeadLetters.DeadLetter;
 import org.pgonce.testkit.PgTest;
@@ -105,6 +111,119 @@ class TypeRoundTripTest {
     // Which is equal to it, though not in all of its bits: it is written as -0, which is an integer
     // in JSON.
     assertThat(row).hasToString("Sample[a=0.0, b=0.0]");
+  }
+
+  enum Mood {
+    HAPPY
+  }
+
+  record Ratio(double value) {}
+
+  record Others(
+      double narrow,
+      BigInteger big,
+      BigInteger whole,
+      long count,
+      BigDecimal exact,
+      BigDecimal ratio,
+      String raw,
+      Mood mood,
+      char letter,
+      char filled,
+      Duration day,
+      Duration back,
+      OffsetDateTime at,
+      ZonedDateTime too,
+      Map<String, Object> document,
+      List<Object> list,
+      Ratio nearest,
+      int[] numbers,
+      Map<String, Object> city) {}
+
+  @Test
+  void h20_h23_otherJavaTypesThanThosePrintedAreReadAsDocumented(TestDatabase database)
+      throws Exception {
+    database.execute(
+        """
+        create type city as (name text, since date);
+        create table sample (narrow real not null, big bigint not null, whole numeric(30,0) not null, count numeric(18,0) not null,
+          exact bigint not null, ratio float8 not null, raw bytea not null, mood char(10) not null, letter varchar(1) not null,
+          filled char(1) not null, day interval not null, back interval not null, at timestamptz not null, too timestamptz not null,
+          document json not null, list jsonb not null, nearest json not null, numbers int[] not null, city city not null)
+        """);
+    var row =
+        PrintedRecord.arrived(
+                database,
+                TriggerChannel.on("sample", Others.class).afterInsert().build(),
+                1,
+                """
+                insert into sample values (0.1, -9223372036854775808, 999999999999999999999999999999, 999999999999999999, 9223372036854775807,
+                  0.1, '\\x00ff', 'HAPPY', 'ä', '', '1 day', '1 day -25:00:00.000001', '2024-02-29 12:00+14', '2024-02-29 12:00+14',
+                  '{"a": [1.10, 12345678901234567890, -0]}', '[1.10, null, {"a": true}]', '{"value": 0.12345678901234567890}', '{1,2}', ('x', 'infinity'))
+                """)
+            .handled()
+            .get(0);
+
+    assertThat(row.toString().replaceAll("\\[I@\\w+", "ints"))
+        .isEqualTo(
+            "Others[narrow=0.1, big=-9223372036854775808, whole=999999999999999999999999999999, count=999999999999999999, exact=9223372036854775807,"
+                + " ratio=0.1, raw=\\x00ff, mood=HAPPY, letter=ä, filled= , day=PT24H, back=PT-1H-0.000001S, at=2024-02-28T22:00Z, too=2024-02-28T22:00Z,"
+                + " document={a=[1.10, 12345678901234567890, 0]}, list=[1.10, null, {a=true}], nearest=Ratio[value=0.12345678901234568], numbers=ints,"
+                + " city={name=x, since=infinity}]");
+  }
+
+  record Narrow(
+      @Nullable Character letter,
+      @Nullable Duration took,
+      int @Nullable [] numbers,
+      @Nullable Long count,
+      @Nullable Mood mood,
+      @Nullable Ratio ratio) {}
+
+  @Test
+  void h20_h23_whatAnotherJavaTypeHasNoPlaceForIsADeadLetterToo(TestDatabase database)
+      throws Exception {
+    database.execute(
+        "create table sample (letter varchar(1), took interval, numbers int[], count numeric(18,0), mood text, ratio json)");
+    var channel = TriggerChannel.on("sample", Narrow.class).afterInsert().build();
+    var nested = "[".repeat(499) + "]".repeat(499);
+
+    var outcome =
+        PrintedRecord.arrived(
+            database,
+            channel,
+            9,
+            "insert into sample (letter) values (''), ('😀')",
+            "insert into sample (took) values ('1 month')",
+            "insert into sample (numbers) values ('{1,null}'), ('{{1}}')",
+            "insert into sample (count) values ('NaN')",
+            "insert into sample (mood) values ('0')",
+            "insert into sample (ratio) values ('{\"value\": 0.5, \"a\": %s}')".formatted(nested),
+            "insert into sample (ratio) values ('{\"value\": 0.5, \"a\": 1}')");
+
+    assertThat(outcome.handled()).singleElement().asString().endsWith("ratio=Ratio[value=0.5]]");
+    assertThat(outcome.dead())
+        .extracting(letter -> letter.error().replaceAll("(?s).* at \\.(\\w+).*", "$1"))
+        .containsExactlyInAnyOrder(
+            "letter", "letter", "took", "numbers", "numbers", "count", "mood", "ratio");
+  }
+
+  record Bytes(String c) {}
+
+  @Test
+  void h23_aCharAbove127IsExactSincePostgreSQL16(TestDatabase database) throws Exception {
+    database.execute("create table sample (c \"char\" not null)");
+
+    var row =
+        PrintedRecord.arrived(
+                database,
+                TriggerChannel.on("sample", Bytes.class).afterInsert().build(),
+                1,
+                "insert into sample values ((-56)::\"char\")")
+            .handled()
+            .get(0);
+
+    assertThat(row).isEqualTo(new Bytes(version(database) >= 160_000 ? "\\310" : "\ufffd"));
   }
 
   @Test
