@@ -119,6 +119,7 @@ class TypeRoundTripTest {
 
   record Ratio(double value) {}
 
+  @SuppressWarnings("ArrayRecordComponent") // what is tested
   record Others(
       double narrow,
       BigInteger big,
@@ -172,6 +173,7 @@ class TypeRoundTripTest {
                 + " city={name=x, since=infinity}]");
   }
 
+  @SuppressWarnings("ArrayRecordComponent") // what is tested
   record Narrow(
       @Nullable Character letter,
       @Nullable Duration took,
