@@ -5,13 +5,17 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.triggers.internal.fit.Comparison;
+import org.pgonce.triggers.internal.fit.RowType;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
+import org.pgonce.triggers.internal.source.RecordSource;
 
 /**
  * The life of trigger channels in a database, step by step and on a connection of the caller's.
@@ -91,6 +95,55 @@ public final class Triggers {
       new Installer(transaction, feed(channel).capture()).drop();
       Installation.drop(transaction, channel);
     }
+  }
+
+  /**
+   * A record for a table, as Java source that compiles: a component per column, of the type that
+   * {@linkplain org.pgonce.triggers the package} documents and named as Java names are, records for
+   * composite types, enums for enums, and at its end the channel of its new rows. It can be a file
+   * of its own, or a member of a class (with the imports above that). Columns that no trigger sees,
+   * and those that a record has no room for, are left out, which a comment says. Read-only; takes
+   * no lock on the table, and needs no right on it, nor pgonce's schema.
+   *
+   * @param table as SQL writes it, as for {@link TriggerChannel#on(String, Class)}
+   * @return lines that end with \n
+   * @throws IllegalArgumentException if the name is none
+   * @throws PgOnceException if there is no such table, or it cannot feed a channel
+   */
+  public static String printRecord(Connection connection, String table) throws SQLException {
+    return printRecord(connection, TableName.parse(Objects.requireNonNull(table, "table")));
+  }
+
+  /** As {@link #printRecord(Connection, String)}, with the name as PostgreSQL stores it. */
+  public static String printRecord(Connection connection, TableName table) throws SQLException {
+    Objects.requireNonNull(connection, "connection");
+    var comparison = Comparison.with(connection, Objects.requireNonNull(table, "table"));
+    if (comparison.obstacle() != null) {
+      throw new PgOnceException("pgonce cannot print a record: " + comparison.obstacle());
+    }
+    return RecordSource.of(table, comparison.columns());
+  }
+
+  /**
+   * Where a record and a table disagree, whether or not there is a channel: all that {@link #plan}
+   * would refuse the record for, and beside that what differs without harm. Read-only; takes no
+   * lock on the table, and needs no right on it, nor pgonce's schema.
+   *
+   * @param table as SQL writes it, as for {@link TriggerChannel#on(String, Class)}
+   * @param rowType what a row is to be decoded to
+   * @throws IllegalArgumentException if the name is none, or the type cannot hold a row
+   */
+  public static Fit fit(Connection connection, String table, Class<?> rowType) throws SQLException {
+    return fit(connection, TableName.parse(Objects.requireNonNull(table, "table")), rowType);
+  }
+
+  /** As {@link #fit(Connection, String, Class)}, with the name as PostgreSQL stores it. */
+  public static Fit fit(Connection connection, TableName table, Class<?> rowType)
+      throws SQLException {
+    Objects.requireNonNull(connection, "connection");
+    Objects.requireNonNull(table, "table");
+    RowType.requireRow(Objects.requireNonNull(rowType, "rowType"));
+    return Comparison.with(connection, table).fit(rowType);
   }
 
   /** Two that work on the same channels must not wait for each other. */

@@ -16,12 +16,15 @@ public record ColumnType(String name, Shape shape, int modifier, Parts parts) {
    * What a type is made of.
    *
    * @param element of an array, else null
+   * @param dimensions that an array was declared with; PostgreSQL takes values of others too. 0 if
+   *     it is no array
    * @param attributes of a composite type
    * @param labels of an enum, in their order
    * @param castBy whose function casts it to json; null if none does, or a superuser's
    */
   public record Parts(
       @Nullable ColumnType element,
+      int dimensions,
       List<Column> attributes,
       List<String> labels,
       @Nullable String castBy) {}

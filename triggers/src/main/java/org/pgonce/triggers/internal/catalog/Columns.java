@@ -10,7 +10,7 @@ public final class Columns {
 
   private static final String COLUMNS =
       """
-      SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attgenerated = 'v'
+      SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attgenerated = 'v', a.attndims
         FROM pg_catalog.pg_attribute a
        WHERE a.attrelid = CAST(CAST(? AS bigint) AS oid) AND a.attnum > 0 AND NOT a.attisdropped
        ORDER BY a.attnum
@@ -53,7 +53,8 @@ public final class Columns {
   }
 
   private List<Column> read(long relation) throws SQLException {
-    record Attribute(String name, long type, int modifier, boolean notNull, boolean virtual) {}
+    record Attribute(
+        String name, long type, int modifier, boolean notNull, boolean virtual, int dimensions) {}
     var attributes = new ArrayList<Attribute>();
     try (var statement = connection.prepareStatement(COLUMNS)) {
       statement.setLong(1, relation);
@@ -65,13 +66,14 @@ public final class Columns {
                   row.getLong(2),
                   row.getInt(3),
                   row.getBoolean(4),
-                  row.getBoolean(5)));
+                  row.getBoolean(5),
+                  row.getInt(6)));
         }
       }
     }
     var columns = new ArrayList<Column>();
     for (var attribute : attributes) {
-      var type = type(attribute.type(), attribute.modifier());
+      var type = type(attribute.type(), attribute.modifier(), attribute.dimensions());
       columns.add(
           new Column(
               attribute.name(),
@@ -85,25 +87,26 @@ public final class Columns {
   /** A type, and whether it is a domain that takes no null. */
   private record Typed(ColumnType type, boolean notNull) {}
 
-  private Typed type(long oid, int modifier) throws SQLException {
+  private Typed type(long oid, int modifier, int dimensions) throws SQLException {
     var row = PgType.read(connection, oid, modifier);
     if (row.kind().equals("d")) {
-      var base = type(row.base(), row.baseModifier());
+      var base = type(row.base(), row.baseModifier(), row.baseDimensions());
       var domain =
           new ColumnType(
               row.name(), base.type().shape(), base.type().modifier(), base.type().parts());
       return new Typed(domain, row.notNull() || base.notNull());
     }
     if (row.element() != 0) {
-      var element = type(row.element(), modifier).type();
-      var parts = new ColumnType.Parts(element, List.of(), List.of(), null);
+      var element = type(row.element(), modifier, 0).type();
+      var parts =
+          new ColumnType.Parts(element, Math.max(1, dimensions), List.of(), List.of(), null);
       return new Typed(new ColumnType(row.name(), Shape.ARRAY, -1, parts), false);
     }
     var parts =
         switch (row.kind()) {
-          case "c" -> new ColumnType.Parts(null, attributes(row.relation()), List.of(), null);
-          case "e" -> new ColumnType.Parts(null, List.of(), labels(oid), row.castBy());
-          default -> new ColumnType.Parts(null, List.of(), List.of(), row.castBy());
+          case "c" -> new ColumnType.Parts(null, 0, attributes(row.relation()), List.of(), null);
+          case "e" -> new ColumnType.Parts(null, 0, List.of(), labels(oid), row.castBy());
+          default -> new ColumnType.Parts(null, 0, List.of(), List.of(), row.castBy());
         };
     return new Typed(new ColumnType(row.name(), row.shape(), modifier, parts), false);
   }

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param name as format_type writes it
  * @param kind typtype: b, c, d, e, p, r, m
  * @param base of a domain, else 0
- * @param element of a true array, else 0
+ * @param baseDimensions of a domain over an array, as it was declared
+ * @param element of what PostgreSQL takes for an array, else 0
  * @param relation of a composite type, else 0
  * @param castBy whose function casts it to json; null if none does, or a superuser's
  */
@@ -20,18 +21,20 @@ record PgType(
     String kind,
     long base,
     int baseModifier,
+    int baseDimensions,
     boolean notNull,
     long element,
     long relation,
     @Nullable String castBy) {
 
-  // A true array type is the typarray of its element; int2vector and its like are not.
+  // What row_to_json writes as an array is what has the subscripts of one: int2vector and oidvector
+  // too, though they are nobody's typarray; point and name not, though they have elements.
   private static final String READ =
       """
       SELECT t.typname, n.nspname = 'pg_catalog', t.typtype::text, t.typbasetype::bigint, t.typtypmod, t.typnotnull,
-             (SELECT e.oid::bigint FROM pg_catalog.pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid),
+             CASE WHEN t.typsubscript = 'pg_catalog.array_subscript_handler'::pg_catalog.regproc THEN t.typelem::bigint END,
              t.typrelid::bigint, pg_catalog.format_type(t.oid, CAST(? AS integer)),
-             x.castfunc IS NOT NULL, CASE WHEN NOT o.rolsuper THEN o.rolname END
+             x.castfunc IS NOT NULL, CASE WHEN NOT o.rolsuper THEN o.rolname END, t.typndims
         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
         LEFT JOIN pg_catalog.pg_cast x
           ON x.castsource = t.oid AND x.casttarget = 'pg_catalog.json'::pg_catalog.regtype AND x.castmethod = 'f'
@@ -56,6 +59,7 @@ record PgType(
             kind,
             row.getLong(4),
             row.getInt(5),
+            row.getInt(12),
             row.getBoolean(6),
             element,
             row.getLong(8),

@@ -14,7 +14,7 @@ import tools.jackson.databind.PropertyNamingStrategies;
  *
  * @param aliases other names that are read too
  */
-record ColumnName(String name, List<String> aliases) {
+public record ColumnName(String name, List<String> aliases) {
 
   private static final SnakeCase SNAKE_CASE = new SnakeCase();
 
@@ -23,9 +23,14 @@ record ColumnName(String name, List<String> aliases) {
     var alias = component.getAccessor().getAnnotation(JsonAlias.class);
     return new ColumnName(
         property == null || property.value().isEmpty()
-            ? SNAKE_CASE.of(component.getName())
+            ? byDefault(component.getName())
             : property.value(),
         alias == null ? List.of() : List.of(alias.value()));
+  }
+
+  /** The column that a component of this name reads if no annotation says otherwise. */
+  public static String byDefault(String component) {
+    return SNAKE_CASE.of(component);
   }
 
   /** Null if there is none. */

@@ -3,7 +3,9 @@ package org.pgonce.triggers.internal.fit;
 import com.fasterxml.jackson.annotation.JsonAlias;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonValue;
+import java.lang.reflect.Field;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -26,17 +28,35 @@ final class EnumFit {
             .formatted(type.getSimpleName(), String.join(", ", unknown), unknown.get(0));
   }
 
+  /** Constants that no label is read as. */
+  static List<String> idle(Class<?> type, List<String> labels) {
+    if (writesItself(type)) {
+      return List.of();
+    }
+    return Arrays.stream(type.getDeclaredFields())
+        .filter(Field::isEnumConstant)
+        .filter(constant -> Collections.disjoint(names(constant), labels))
+        .map(Field::getName)
+        .toList();
+  }
+
   private static Set<String> names(Class<?> type) {
     var names = new HashSet<String>();
     for (var field : type.getDeclaredFields()) {
       if (field.isEnumConstant()) {
-        var property = field.getAnnotation(JsonProperty.class);
-        names.add(
-            property == null || property.value().isEmpty() ? field.getName() : property.value());
-        var alias = field.getAnnotation(JsonAlias.class);
-        names.addAll(alias == null ? List.of() : List.of(alias.value()));
+        names.addAll(names(field));
       }
     }
+    return names;
+  }
+
+  private static Set<String> names(Field constant) {
+    var names = new HashSet<String>();
+    var property = constant.getAnnotation(JsonProperty.class);
+    names.add(
+        property == null || property.value().isEmpty() ? constant.getName() : property.value());
+    var alias = constant.getAnnotation(JsonAlias.class);
+    names.addAll(alias == null ? List.of() : List.of(alias.value()));
     return names;
   }
 

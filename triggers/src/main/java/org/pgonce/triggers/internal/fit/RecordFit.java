@@ -14,7 +14,8 @@ public final class RecordFit {
 
   /**
    * One line per component that does not fit; empty if all do, or the type is no record, or one
-   * that says itself how it is read. Columns that no component reads are nobody's concern.
+   * that says itself how it is read. Columns that no component reads are nobody's concern here, see
+   * {@link RecordRemarks}.
    */
   public static List<String> misfits(Class<?> rowType, TableName table, List<Column> columns) {
     var misfits = new ArrayList<String>();
@@ -44,15 +45,16 @@ public final class RecordFit {
     return name;
   }
 
-  /** The first misfit of a record that reads a composite type; null if there is none. */
-  static @Nullable String misfit(Class<?> record, List<Column> attributes) {
+  /** What does not fit in a record that reads a composite type; null if all does. */
+  static @Nullable String misfitsOfAttributes(Class<?> record, List<Column> attributes) {
+    var misfits = new ArrayList<String>();
     for (var component : record.getRecordComponents()) {
       var misfit = misfit(component, "the composite type", attributes);
       if (misfit != null) {
-        return record.getSimpleName() + "." + component.getName() + misfit;
+        misfits.add(record.getSimpleName() + "." + component.getName() + misfit);
       }
     }
-    return null;
+    return misfits.isEmpty() ? null : String.join("; ", misfits);
   }
 
   private static @Nullable String misfit(

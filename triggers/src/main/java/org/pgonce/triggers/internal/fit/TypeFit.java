@@ -125,17 +125,26 @@ final class TypeFit {
     var element = column.parts().element();
     var javaElement = JavaType.element(type);
     if (element != null && javaElement != null) {
-      // PostgreSQL does not fix the number of dimensions.
-      var isNested = JavaType.element(javaElement) != null && element.shape() != Shape.JSON;
-      var misfit = isNested ? misfit(javaElement, column) : misfit(javaElement, element);
-      return misfit == null || isNested ? misfit : "for its elements, " + misfit;
+      if (isDimension(javaElement, element)) {
+        return misfit(javaElement, column);
+      }
+      var misfit = misfit(javaElement, element);
+      return misfit == null ? null : "for its elements, " + misfit;
     }
     if (column.shape() == Shape.ENUM && raw.isEnum()) {
       return EnumFit.misfit(raw, column.parts().labels());
     }
     return column.shape() == Shape.COMPOSITE && raw.isRecord()
-        ? RecordFit.misfit(raw, column.parts().attributes())
+        ? RecordFit.misfitsOfAttributes(raw, column.parts().attributes())
         : null;
+  }
+
+  /**
+   * Whether it reads a further dimension of an array and not an element: PostgreSQL does not fix
+   * their number. An element of a domain over an array is a list itself.
+   */
+  static boolean isDimension(Type javaElement, ColumnType element) {
+    return JavaType.element(javaElement) != null && misfit(javaElement, element) != null;
   }
 
   /** A whole number type that holds every value of a numeric without digits behind the point. */

@@ -1,0 +1,194 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import tools.jackson.databind.JsonNode;
+
+/** Where a record and a table disagree, in one call. */
+@PgTest
+class FitTest {
+
+  record Account(int id, String owner, Optional<String> nickname) {}
+
+  @Test
+  void example_whereARecordAndATableDisagree(TestDatabase database) throws Exception {
+    database.execute(
+        "create table account (id bigint not null, owner text, balance numeric(12,2))");
+    try (var connection = database.dataSource().getConnection()) {
+      var fit = Triggers.fit(connection, "account", Account.class);
+      assertThat(Files.readString(Path.of("../docs/records.md"))).contains(fit.toString());
+      assertThat(fit)
+          .hasToString(
+              """
+              misfit: Account.id is int, but column id of table public.account is bigint: use long, which holds all of its values
+              remark: Account.owner is not declared as @Nullable or Optional, but column owner of table public.account may be null
+              remark: Account.nickname has no column nickname in table public.account, and stays empty
+              remark: column balance of table public.account, numeric(12,2), is read by no component of Account
+              """);
+    }
+  }
+
+  enum Mood {
+    HAPPY,
+    @JsonProperty("so-so")
+    SO_SO,
+    SAD
+  }
+
+  record City(String name, int inhabitants, boolean capital) {}
+
+  record Trip(List<List<City>> cities, Optional<Mood> mood, City home) {}
+
+  @Test
+  void typesInsideOfTypesAreCompared(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create type mood as enum ('HAPPY', 'so-so');
+        create type city as (name int, inhabitants bigint, capital boolean, country text);
+        create table trip (cities city[][] not null, mood mood, home city not null)
+        """);
+    try (var connection = database.dataSource().getConnection()) {
+      var fit = Triggers.fit(connection, new TableName("public", "trip"), Trip.class);
+
+      assertThat(fit.fits()).isFalse();
+      assertThat(fit.misfits())
+          .hasSize(2)
+          .last()
+          .isEqualTo(
+              "Trip.home is City, but column home of table public.trip is city: City.name is String, but column name of the composite type is integer: use int or long;"
+                  + " City.inhabitants is int, but column inhabitants of the composite type is bigint: use long, which holds all of its values");
+      assertThat(fit.remarks())
+          .containsExactly(
+              "column country of composite type city, text, is read by no component of City",
+              "Mood.SAD is read from no label of enum mood");
+    }
+  }
+
+  record Nested(List<List<Integer>> many, List<List<Short>> vectors) {}
+
+  record Flat(List<Integer> many, List<String> vectors) {}
+
+  @Test
+  void anElementThatIsAnArrayItselfIsAList(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create domain numbers as int[];
+        create table t (many numbers[] not null, vectors int2vector[] not null)
+        """);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.fit(connection, "t", Nested.class)).hasToString("no difference\n");
+      assertThat(Triggers.fit(connection, "t", Flat.class).misfits())
+          .containsExactly(
+              "Flat.many is List<Integer>, but column many of table public.t is numbers[]: for its elements, use a List or an array",
+              "Flat.vectors is List<String>, but column vectors of table public.t is int2vector[]: for its elements, use a List or an array");
+    }
+  }
+
+  record Virtual(int base) {}
+
+  @Test
+  void aColumnThatNoTriggerSeesIsRemarkedOn(TestDatabase database) throws Exception {
+    assumeThat(database.queryLong("select current_setting('server_version_num')::int"))
+        .describedAs("virtual generated columns came with PostgreSQL 18")
+        .isGreaterThanOrEqualTo(180_000);
+    database.execute(
+        "create table t (base int not null, twice int generated always as (base * 2) virtual)");
+    try (var connection = database.dataSource().getConnection()) {
+      var unseen =
+          "column twice of table public.t is generated when it is read: no trigger sees it, and the payload has null in its place";
+      assertThat(Triggers.fit(connection, "t", Virtual.class))
+          .isEqualTo(new Fit(List.of(), List.of(unseen)));
+      assertThat(Triggers.fit(connection, "t", JsonNode.class).remarks())
+          .containsExactly(
+              "JsonNode is not compared with the columns of table public.t: it reads whatever it reads",
+              unseen);
+    }
+    var row =
+        PrintedRecord.arrived(
+            database,
+            TriggerChannel.on("t", JsonNode.class).afterInsert().build(),
+            1,
+            "insert into t values (1)");
+    assertThat(row.handled()).singleElement().hasToString("{\"base\":1,\"twice\":null}");
+  }
+
+  @Test
+  void whatCanFeedNoChannelFitsNothing(TestDatabase database) throws Exception {
+    database.execute("create view seen as select 1 as id");
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.fit(connection, "seen", Account.class).misfits())
+          .singleElement()
+          .asString()
+          .startsWith("public.seen is a view");
+      assertThat(Triggers.fit(connection, "absent", Account.class).misfits())
+          .singleElement()
+          .asString()
+          .startsWith("table absent does not exist");
+      assertThatThrownBy(() -> Triggers.fit(connection, "seen", String.class))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("a row cannot be a java.lang.String");
+    }
+  }
+
+  @SuppressWarnings({
+    "TypeParameterUnusedInFormals",
+    "NullAway"
+  }) // for callers that no checker checks
+  private static <T> T none() {
+    return null;
+  }
+
+  private static Arguments that(String message, ThrowingCallable call) {
+    return Arguments.of(message, call);
+  }
+
+  static Stream<Arguments> entries() {
+    var connection = unasked();
+    var name = new TableName(null, "t");
+    return Stream.of(
+        that("connection", () -> Triggers.printRecord(none(), "t")),
+        that("connection", () -> Triggers.printRecord(none(), name)),
+        that("table", () -> Triggers.printRecord(connection, FitTest.<String>none())),
+        that("table", () -> Triggers.printRecord(connection, FitTest.<TableName>none())),
+        that("connection", () -> Triggers.fit(none(), "t", Account.class)),
+        that("connection", () -> Triggers.fit(none(), name, Account.class)),
+        that("table", () -> Triggers.fit(connection, FitTest.<String>none(), Account.class)),
+        that("table", () -> Triggers.fit(connection, FitTest.<TableName>none(), Account.class)),
+        that("rowType", () -> Triggers.fit(connection, "t", none())),
+        that("rowType", () -> Triggers.fit(connection, name, none())));
+  }
+
+  /** Whatever is asked of it fails: arguments are checked before. */
+  private static Connection unasked() {
+    return (Connection)
+        Proxy.newProxyInstance(
+            FitTest.class.getClassLoader(),
+            new Class<?>[] {Connection.class},
+            (proxy, method, arguments) -> {
+              throw new AssertionError(method + " was called");
+            });
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("entries")
+  void api_nullIsRefusedByName(String what, ThrowingCallable call) {
+    assertThatThrownBy(call).isInstanceOf(NullPointerException.class).hasMessage(what);
+  }
+}
