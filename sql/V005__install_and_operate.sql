@@ -53,11 +53,15 @@ DECLARE
 BEGIN
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
-  INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate)
-  VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate)
-  ON CONFLICT (name) DO NOTHING;
-  changed := FOUND;
-  SELECT c.* INTO STRICT channel FROM pgonce.channel c WHERE c.name = channel_name;
+  LOOP
+    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate)
+    VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate)
+    ON CONFLICT (name) DO NOTHING;
+    changed := FOUND;
+    -- Nobody drops it before this transaction ends; who has just dropped it leaves nothing to be found.
+    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR KEY SHARE;
+    EXIT WHEN FOUND;
+  END LOOP;
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
       channel_name, channel.feed, install_channel.feed, quote_literal(channel_name) USING ERRCODE = 'PO003';
@@ -83,19 +87,6 @@ BEGIN
         coalesce(install_channel.max_rate::text, 'none')));
   END IF;
   RETURN channel.id;
-END
-$$;
-
--- Keeps everyone from storing until the caller's transaction ends, for what must not pass over a row that is about to be committed. Waits 2 s
--- for transactions that have stored; who comes meanwhile waits behind it.
-CREATE OR REPLACE FUNCTION pgonce.hold_writers(purpose text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
-AS $$
-BEGIN
-  LOCK TABLE pgonce.notification, pgonce.scheduled IN SHARE ROW EXCLUSIVE MODE;
-EXCEPTION WHEN lock_not_available THEN
-  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: a transaction that has published or settled something is still open after 2 s (the oldest in pg_stat_activity by xact_start); try again when it has ended',
-    purpose USING ERRCODE = 'lock_not_available';
 END
 $$;
 
@@ -167,45 +158,6 @@ BEGIN
     PERFORM pgonce.keys_done(channel, ids, keys);
   END IF;
   RETURN emptied;
-END
-$$;
-
--- Removes a subscription with everything that waits in it.
-CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text, reason text DEFAULT NULL) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-  doomed integer;
-  channel integer;
-BEGIN
-  PERFORM pgonce.hold_writers('drop subscription "' || subscription_name || '" of channel "' || channel_name || '"');
-  DELETE FROM pgonce.subscription s USING pgonce.channel c WHERE s.channel_id = c.id AND c.name = channel_name AND s.name = subscription_name
-  RETURNING s.id, c.id INTO doomed, channel;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-  PERFORM pgonce.record_operation('DROP', channel_name, subscription_name, reason, pgonce.empty_subscriptions(channel, ARRAY[doomed]));
-  RETURN true;
-END
-$$;
-
--- Removes a channel with everything that waits in it; a trigger that feeds it is dropped first, by the module that made it.
-CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DEFAULT NULL) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-  doomed integer[];
-  channel integer;
-BEGIN
-  PERFORM pgonce.hold_writers('drop channel "' || channel_name || '"');
-  SELECT array_agg(s.id) INTO doomed FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name;
-  DELETE FROM pgonce.channel c WHERE c.name = channel_name RETURNING c.id INTO channel;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-  PERFORM pgonce.record_operation('DROP', channel_name, NULL, reason, pgonce.empty_subscriptions(channel, doomed));
-  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
-  RETURN true;
 END
 $$;
 

@@ -39,7 +39,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce.pause(text, text, text), pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text),
   pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text, text), pgonce.discard(text, bigint[], text, text),
   pgonce.forget_keys(integer),
-  pgonce.change_mode(text, text, text), pgonce.drop_channel(text, text), pgonce.drop_subscription(text, text, text),
+  pgonce.change_mode(text, text, text),
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer), pgonce.installed(text, text)
 TO pgonce_admin;
 

@@ -10,11 +10,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Listener;
-import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.operate.OperatorTransactions;
-import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Migration;
 import org.pgonce.internal.store.Schema;
 
@@ -65,35 +61,24 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Brings schema and channels into the database, in one transaction: all of it or nothing.
-   * Idempotent; safe when several processes do it at once. Waits at most 10 s for each lock that it
-   * needs.
+   * Brings schema and channels into the database. Idempotent; safe when several processes do it at
+   * once. Each channel is a transaction of its own, in the order of their names, and the schema
+   * comes with the first: so no table stays locked while another is waited for. If it fails, the
+   * channels before that one are installed, that one is not at all, and installing again goes on
+   * from there.
+   *
+   * <p>No writer waits for longer than 2 s at a time: a table's lock is tried for 1.5 s at most,
+   * then the writers pass, and after some 6 s it gives up and says who uses the table. Other locks,
+   * which writers do not need, are waited for 10 s. An installing process that freezes is cut off
+   * after 5 s.
    *
    * @throws PgOnceException if a channel is installed with another definition, or the role may not
-   *     install: nothing was changed then. Also if the connection ends: then it may have been
+   *     install, or a table is in use. Also if the connection ends: then that channel may have been
    *     installed, and installing again is safe
    */
   public PgOnce install(Channel<?>... channels) {
-    var wanted = named(channels);
-    try {
-      return settings
-          .transactions()
-          .runBounded(
-              transaction -> {
-                OperatorTransactions.nameOperator(transaction, settings.listening().instance());
-                Installation.run(transaction, wanted);
-                return this;
-              });
-    } catch (SQLException e) {
-      var names = wanted.stream().map(Channel::name).toList();
-      // If it ended in the COMMIT, only the answer may have been lost.
-      var outcome =
-          LostConnection.isLikely(e)
-              ? ", the connection ended and what became of it is not known (install again, it does no harm): "
-              : ", nothing was changed: ";
-      throw new PgOnceException(
-          "pgonce cannot install " + names + outcome + Failures.withHint(e), e);
-    }
+    new Installing(settings).install(named(channels));
+    return this;
   }
 
   /** What {@link #install} amounts to, as SQL for a reviewer and a migration tool. */

@@ -7,12 +7,15 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
 import org.pgonce.triggers.internal.install.Installer;
+import org.pgonce.triggers.internal.install.OwnTransactions;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 import org.pgonce.triggers.internal.source.RecordSource;
@@ -25,6 +28,9 @@ import org.pgonce.triggers.internal.source.RecordSource;
  * <p>Safe for use by several threads, as far as their connections are different ones.
  */
 public final class Triggers {
+
+  // The moment that nobody can store is short, however many there are to drop.
+  private static final int DROPPED_TOGETHER = 50;
 
   private Triggers() {}
 
@@ -48,20 +54,28 @@ public final class Triggers {
 
   /**
    * Makes the database as the channels are defined, within the caller's transaction, and neither
-   * commits nor rolls it back. The schema must be there. Idempotent: no lock on a table is taken if
-   * its channel is there. Otherwise a table's lock is tried for some 6 s, and makes its writers
-   * wait for 1.5 s at most; other locks are waited for as lock_timeout says.
+   * commits nor rolls it back: all channels or none. The schema must be there. Idempotent: no lock
+   * on a table is taken if its channel is there. Otherwise the tables are tried for some 6 s, and
+   * no writer of theirs waits for longer than 2 s in a try (0.8 s where several channels are
+   * applied: their tables are locked together, or not at all), and then until the caller commits,
+   * which should be at once. Other locks are waited for as lock_timeout says.
    *
-   * @throws PgOnceException if table and definition do not go together, rights are missing, or the
-   *     table is in use; roll back then
+   * <p>Many channels at once, on tables whose writers' transactions stay open for seconds, may not
+   * find a moment when all are free. Apply them one by one then, each in a transaction of its own,
+   * as {@link org.pgonce.PgOnce#install} does.
+   *
+   * @throws PgOnceException if table and definition do not go together, rights are missing, or a
+   *     table is in use, and by whom; roll back then
    * @throws IllegalStateException if the connection is in autocommit
    */
   public static void apply(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "apply");
-    for (var channel : inOneOrder(channels)) {
-      Installation.install(transaction, channel);
+    var ordered = inOneOrder(channels);
+    for (var channel : ordered) {
+      Installation.define(transaction, channel);
     }
+    Installer.installAll(transaction, captures(ordered));
   }
 
   /**
@@ -82,18 +96,46 @@ public final class Triggers {
 
   /**
    * Removes triggers, functions and channels, with all notifications that wait in them, within the
-   * caller's transaction. Waits for whoever uses the tables, readers too, as {@link #apply} does.
-   * What is not there is no error.
+   * caller's transaction: all channels or none. What is not there is no error. Waits for handlers
+   * that are at work on what waits there, as lock_timeout says and while everybody else goes on;
+   * then for whoever uses the tables, readers too, and for whoever has published or settled
+   * something in any channel: for some 6 s in all, and no other waits for longer than 0.8 s in a
+   * try, and then until the caller commits, which should be at once.
    *
-   * @throws PgOnceException if a table is in use; roll back then
+   * <p>Where transactions that write stay open for seconds, {@link #drop(DataSource,
+   * TriggerChannel[])} comes through and this may not.
+   *
+   * @throws PgOnceException if a table is in use, and by whom; roll back then
    * @throws IllegalStateException if the connection is in autocommit
    */
   public static void drop(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "drop");
-    for (var channel : inOneOrder(channels)) {
-      new Installer(transaction, feed(channel).capture()).drop();
-      Installation.drop(transaction, channel);
+    Installer.dropAll(transaction, captures(inOneOrder(channels)));
+  }
+
+  /**
+   * Removes the same, in short transactions of its own: first the triggers, one by one, then the
+   * channels, fifty at a time. No writer or reader of a table waits for longer than 2 s in a try
+   * for a trigger, and no one who stores something longer than 2.5 s in one for channels; then come
+   * the commit and, between two tries, a pause in which they pass. If it fails half-way, what was
+   * dropped stays dropped, a channel whose trigger is gone stores nothing new, and dropping again
+   * goes on where it stopped.
+   *
+   * @throws PgOnceException if a table is in use for some 6 s, and by whom, or the channels for 16
+   */
+  public static void drop(DataSource dataSource, TriggerChannel<?>... channels)
+      throws SQLException {
+    var ordered = inOneOrder(channels);
+    try (var transactions = new OwnTransactions(dataSource)) {
+      for (var capture : captures(ordered)) {
+        transactions.run(transaction -> new Installer(transaction, capture).drop());
+      }
+      var names = ordered.stream().map(TriggerChannel::name).toList();
+      for (var from = 0; from < names.size(); from += DROPPED_TOGETHER) {
+        var some = names.subList(from, Math.min(names.size(), from + DROPPED_TOGETHER));
+        transactions.run(transaction -> Installer.dropChannels(transaction, some));
+      }
     }
   }
 
@@ -149,6 +191,10 @@ public final class Triggers {
   /** Two that work on the same channels must not wait for each other. */
   private static List<TriggerChannel<?>> inOneOrder(TriggerChannel<?>... channels) {
     return Stream.of(channels).sorted(Comparator.comparing(TriggerChannel::name)).toList();
+  }
+
+  private static List<Capture> captures(List<TriggerChannel<?>> channels) {
+    return channels.stream().map(channel -> feed(channel).capture()).toList();
   }
 
   private static TriggerFeed feed(TriggerChannel<?> channel) {

@@ -2,44 +2,37 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
+import java.sql.Savepoint;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 
 /**
- * DDL on a table that others use. Who waits for its lock makes all later writers wait behind it. So
- * it waits only shortly, steps back, lets the writers pass, and tries again; in the end it gives up
- * and says who was in the way. The last try is longer than PostgreSQL's deadlock_timeout of 1 s,
- * after which an autovacuum gives way.
+ * DDL on tables that others use. Who waits for a table's lock makes all later writers wait behind
+ * it. So it waits only shortly, steps back, lets the writers pass, and tries again; in the end it
+ * gives up and says who was in the way.
+ *
+ * <p>Changes of one table hold nothing while they wait. Their last try is longer than PostgreSQL's
+ * deadlock_timeout of 1 s, after which an autovacuum gives way. Changes of several tables in one
+ * transaction hold the first tables while they wait for the next: a writer that has written one of
+ * those, and wants one of these, waits in a circle, and if it waits for deadlock_timeout PostgreSQL
+ * may fail the writer. So they are tried together, for less than that, and given back together.
  */
 final class BoundedLock {
 
-  /** How long one try makes writers wait at most. */
+  /** How long one try makes writers wait for the lock at most. */
   static final int LONGEST_WAIT_MS = 1500;
 
-  private static final List<Integer> WAITS_MS = List.of(50, 100, 200, 400, 800, LONGEST_WAIT_MS);
-  static final String LOCK_NOT_AVAILABLE = "55P03";
-  private static final String LOCK_TIMEOUT = "SELECT pg_catalog.current_setting('lock_timeout')";
-  private static final String SET_LOCK_TIMEOUT =
-      "SELECT pg_catalog.set_config('lock_timeout', ?, true)";
+  /** What the change itself may take when it has the lock, and any further locks of it. */
+  static final int LONGEST_WORK_MS = 500;
 
-  // The modes that SHARE ROW EXCLUSIVE conflicts with; ACCESS EXCLUSIVE conflicts with all.
-  private static final String BLOCKERS =
-      """
-      SELECT coalesce(
-               pg_catalog.concat_ws(', ', 'backend ' || b.pid, 'role ' || a.usename, 'application ' || nullif(a.application_name, ''), a.state,
-                 'in a transaction for ' || pg_catalog.round(extract(epoch FROM pg_catalog.clock_timestamp() - a.xact_start)) || ' s'),
-               'a prepared transaction')
-        FROM (SELECT DISTINCT l.pid FROM pg_catalog.pg_locks l
-               WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
-                 AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
-                 AND l.relation = CAST(CAST(? AS bigint) AS oid)
-                 AND (CAST(? AS boolean) OR l.mode NOT IN ('AccessShareLock', 'RowShareLock'))) b
-        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = b.pid
-       ORDER BY a.xact_start LIMIT 10
-      """;
+  /** How long one try for several tables may take from its first lock to its last, at most. */
+  static final int LONGEST_TOGETHER_MS = 800;
+
+  private static final List<Integer> WAITS_MS = List.of(50, 100, 200, 400, 800, LONGEST_WAIT_MS);
+  private static final List<Integer> WAITS_TOGETHER_MS = List.of(100, 200, 400, 800, 800, 800);
 
   private final Connection transaction;
 
@@ -48,53 +41,83 @@ final class BoundedLock {
   }
 
   /**
-   * Runs the statement within about 6 s.
+   * Runs all changes, or none, within about 6 s.
    *
-   * @param what for the message, as in: cannot …
-   * @param exclusive whether it also waits for those who only read
-   * @throws PgOnceException if the lock was not to be had
+   * @throws PgOnceException if a lock was not to be had: none of them was made
    */
-  void run(String sql, String what, Target target, boolean exclusive) throws SQLException {
-    var lockTimeout = lockTimeout();
-    for (int wait : WAITS_MS) {
-      if (tryOnce(sql, wait)) {
-        setLockTimeout(lockTimeout);
+  void run(List<TableChange> changes) throws SQLException {
+    if (changes.isEmpty()) {
+      return;
+    }
+    var settings = LockSettings.of(transaction);
+    // Of a table, the strongest lock first: a stronger one later would be waited for as well.
+    var ordered =
+        changes.stream().sorted(Comparator.comparing(change -> !change.exclusive())).toList();
+    var together = isOfSeveralTables(changes);
+    var inTheWay = ordered.get(0);
+    var waits = together ? WAITS_TOGETHER_MS : WAITS_MS;
+    for (var i = 0; i < waits.size(); i++) {
+      if (i > 0) {
+        pause(waits.get(i - 1));
+      }
+      var before = transaction.setSavepoint();
+      var refused =
+          together
+              ? firstRefused(ordered, settings.clamped(waits.get(i)), 0, before)
+              : firstRefused(ordered, waits.get(i), LONGEST_WORK_MS, before);
+      if (refused == null) {
+        settings.restore(transaction);
+        transaction.releaseSavepoint(before);
         return;
       }
-      if (wait != LONGEST_WAIT_MS) {
-        pause(wait);
-      }
+      inTheWay = refused;
     }
-    throw new PgOnceException(
-        "pgonce cannot %s: table %s is in use by others, and writers must not queue up behind the wait. Nothing was changed. In the way: %s. Wait for the end of these transactions or end them, then try again"
-            .formatted(what, target.table(), blockers(target, exclusive)));
+    throw new PgOnceException(inTheWay.givenUp(transaction, together));
+  }
+
+  private static boolean isOfSeveralTables(List<TableChange> changes) {
+    return changes.stream().anyMatch(TableChange::severalTables)
+        || changes.stream().map(change -> change.target().oid()).distinct().count() > 1;
   }
 
   /**
-   * The table whose lock is wanted.
+   * Null if all were made.
    *
-   * @param table as shown
+   * @param waitMs for all locks
+   * @param workMs for all work beyond that
    */
-  record Target(long oid, String table) {
-
-    static Target of(InstalledTrigger trigger) {
-      return new Target(trigger.tableOid(), trigger.table().toString());
+  private @Nullable TableChange firstRefused(
+      List<TableChange> changes, int waitMs, int workMs, Savepoint before) throws SQLException {
+    var begun = System.nanoTime();
+    for (var change : changes) {
+      var left = waitMs + workMs - (int) TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+      if (left <= 0) {
+        transaction.rollback(before);
+        return change;
+      }
+      var refused = refused(change, Math.min(waitMs, left), left, before);
+      if (refused != null) {
+        return refused;
+      }
     }
+    return null;
   }
 
-  private boolean tryOnce(String sql, int waitMs) throws SQLException {
-    var before = transaction.setSavepoint();
-    try (var statement = transaction.createStatement()) {
-      setLockTimeout(waitMs + "ms");
-      statement.execute(sql);
-      transaction.releaseSavepoint(before);
-      return true;
+  /** Null if it was made; else everything since the savepoint is undone, and its locks are free. */
+  private @Nullable TableChange refused(
+      TableChange change, int waitMs, int statementMs, Savepoint before) throws SQLException {
+    LockSettings.bound(transaction, waitMs, statementMs);
+    var begun = System.nanoTime();
+    try {
+      change.run(transaction);
+      return null;
     } catch (SQLException e) {
-      if (!LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+      var tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+      if (!LockSettings.isRefusal(e, tookMs >= statementMs)) {
         throw e;
       }
       transaction.rollback(before);
-      return false;
+      return change;
     }
   }
 
@@ -104,35 +127,6 @@ final class BoundedLock {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new PgOnceException("pgonce was interrupted while it waited for a table's lock", e);
-    }
-  }
-
-  private String lockTimeout() throws SQLException {
-    try (var statement = transaction.createStatement();
-        var row = statement.executeQuery(LOCK_TIMEOUT)) {
-      row.next();
-      return row.getString(1);
-    }
-  }
-
-  private void setLockTimeout(String value) throws SQLException {
-    try (var statement = transaction.prepareStatement(SET_LOCK_TIMEOUT)) {
-      statement.setString(1, value);
-      statement.execute();
-    }
-  }
-
-  private String blockers(Target target, boolean exclusive) throws SQLException {
-    try (var statement = transaction.prepareStatement(BLOCKERS)) {
-      statement.setLong(1, target.oid());
-      statement.setBoolean(2, exclusive);
-      var blockers = new ArrayList<String>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          blockers.add(row.getString(1));
-        }
-      }
-      return blockers.isEmpty() ? "nobody any more" : String.join("; ", blockers);
     }
   }
 }

@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.PgOnceException;
 import org.pgonce.triggers.TriggerForm;
+import org.pgonce.triggers.internal.catalog.InstalledFunction;
+import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
@@ -41,10 +43,28 @@ public final class Installer {
    *     the table is locked by others
    */
   public void install() throws SQLException {
+    new BoundedLock(transaction).run(prepare());
+  }
+
+  /**
+   * The same for several channels, as a whole: what needs no lock of a table first, then all their
+   * triggers together.
+   */
+  public static void installAll(Connection transaction, List<Capture> captures)
+      throws SQLException {
+    var changes = new ArrayList<TableChange>();
+    for (var capture : captures) {
+      changes.addAll(new Installer(transaction, capture).prepare());
+    }
+    new BoundedLock(transaction).run(changes);
+  }
+
+  /** All but the triggers. What is left to do needs the table's lock. */
+  private List<TableChange> prepare() throws SQLException {
     var state = State.of(transaction, capture);
     refuse(Suitability.obstacles(transaction, capture, state));
     if (isDone(state)) {
-      return;
+      return List.of();
     }
     lock();
     state = State.of(transaction, capture);
@@ -53,68 +73,89 @@ public final class Installer {
       throw new PgOnceException(WatchedTable.missing(transaction, capture.table()));
     }
     refuse(obstacles(state, table));
-    for (var outdated : state.outdated()) {
-      drop(outdated.name(), state);
-    }
-    for (var trigger : state.wanted()) {
-      install(trigger, state, table);
-    }
     for (var warning : Suitability.warnings(state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
+    var changes = new ArrayList<TableChange>();
+    for (var outdated : state.outdated()) {
+      changes.add(dropping(outdated, state));
+    }
+    for (var trigger : state.wanted()) {
+      if (new FunctionDrift(trigger, state).isToBeReplaced()) {
+        OwnerRole.during(transaction, () -> createFunction(trigger));
+      }
+      if (new TriggerDrift(trigger, state).isToBeReplaced()) {
+        changes.add(creating(trigger, state, table));
+      }
+    }
+    return changes;
   }
 
-  private void install(CaptureTrigger trigger, State state, WatchedTable table)
-      throws SQLException {
-    if (new FunctionDrift(trigger, state).isToBeReplaced()) {
-      OwnerRole.during(transaction, () -> createFunction(trigger));
+  private TableChange creating(CaptureTrigger trigger, State state, WatchedTable table) {
+    var dropsFirst = new TriggerDrift(trigger, state).isToBeDroppedFirst();
+    var create = trigger.create(table.name());
+    if (dropsFirst && trigger.form() != TriggerForm.DEFERRED) {
+      create = trigger.drop(table.name()) + create;
     }
-    var drift = new TriggerDrift(trigger, state);
-    if (drift.isToBeReplaced()) {
-      var dropsFirst = drift.isToBeDroppedFirst();
-      var create = trigger.create(table.name());
-      if (dropsFirst && trigger.form() != TriggerForm.DEFERRED) {
-        create = trigger.drop(table.name()) + create;
-      }
-      new BoundedLock(transaction)
-          .run(
-              create,
-              "create the trigger of channel " + capture.channel(),
-              new BoundedLock.Target(table.oid(), table.name().toString()),
-              dropsFirst);
-    }
+    return new TableChange(
+        create,
+        "create the trigger of channel " + capture.channel(),
+        new TableChange.Target(table.oid(), table.name().toString()),
+        false,
+        dropsFirst,
+        table.form().hasChildren());
   }
 
   /**
    * Drops the functions, and with them every trigger that runs one. Does nothing if there is none.
    */
   public void drop() throws SQLException {
-    var state = State.of(transaction, capture);
-    if (!state.installed().isEmpty()) {
-      lock();
-    }
-    for (var function : state.installed().keySet()) {
-      drop(function.name(), state);
-    }
+    new BoundedLock(transaction).run(dropping());
   }
 
-  private void drop(String function, State state) throws SQLException {
+  /** The same for several channels, and the channels with them, as a whole. */
+  public static void dropAll(Connection transaction, List<Capture> captures) throws SQLException {
+    var channels = captures.stream().map(Capture::channel).toList();
+    var emptied = ChannelDrop.empty(transaction, channels);
+    var changes = new ArrayList<TableChange>();
+    for (var capture : captures) {
+      changes.addAll(new Installer(transaction, capture).dropping());
+    }
+    if (emptied != null) {
+      changes.add(ChannelDrop.of(transaction, channels, emptied));
+    }
+    new BoundedLock(transaction).run(changes);
+  }
+
+  /** Channels whose triggers are gone, with the tries and pauses of the database's function. */
+  public static void dropChannels(Connection transaction, List<String> channels)
+      throws SQLException {
+    ChannelDrop.run(transaction, channels);
+  }
+
+  private List<TableChange> dropping() throws SQLException {
+    if (State.of(transaction, capture).installed().isEmpty()) {
+      return List.of();
+    }
+    lock();
+    var state = State.of(transaction, capture);
+    return state.installed().keySet().stream().map(one -> dropping(one, state)).toList();
+  }
+
+  private TableChange dropping(InstalledFunction function, State state) {
+    var triggers = state.installed().getOrDefault(function, List.of());
     var target =
-        state.installed().entrySet().stream()
-            .filter(entry -> entry.getKey().name().equals(function))
-            .flatMap(entry -> entry.getValue().stream())
+        triggers.stream()
             .findFirst()
-            .map(BoundedLock.Target::of)
-            .orElse(new BoundedLock.Target(0, capture.table().toString()));
-    OwnerRole.during(
-        transaction,
-        () ->
-            new BoundedLock(transaction)
-                .run(
-                    CaptureFunction.drop(function),
-                    "drop a trigger of channel " + capture.channel(),
-                    target,
-                    true));
+            .map(TableChange.Target::of)
+            .orElse(new TableChange.Target(0, capture.table().toString()));
+    return new TableChange(
+        CaptureFunction.drop(function.name()),
+        "drop a trigger of channel " + capture.channel(),
+        target,
+        true,
+        true,
+        triggers.stream().map(InstalledTrigger::tableOid).distinct().count() > 1);
   }
 
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
@@ -133,11 +174,11 @@ public final class Installer {
     try (var statement = transaction.createStatement()) {
       statement.execute(LOCK);
     } catch (SQLException e) {
-      if (!BoundedLock.LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+      if (!LockSettings.isLockTimeout(e)) {
         throw e;
       }
       throw new PgOnceException(
-          "pgonce cannot install channel %s, nothing was changed: another installation in this database has not ended within lock_timeout; try again"
+          "pgonce cannot change the triggers of channel %s, nothing was changed: another installation in this database has not ended within lock_timeout; try again"
               .formatted(capture.channel()),
           e);
     }

@@ -1,0 +1,133 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** H84: dropping channels while others publish and handle; nobody else waits for long. */
+@PgTest
+class DropTest {
+
+  private static final Channel<String> DOOMED = Channel.of("doomed", String.class);
+  private static final Channel<String> OTHER = Channel.of("other", String.class);
+  private static final Duration BOUND = Duration.ofSeconds(30);
+
+  // As a claim does, and as long as a handler may take.
+  private static final String HANDLING =
+      "select id from pgonce.notification where subscription_id > 0 for update";
+
+  @Test
+  void h84_aHandlerThatIsAtWorkIsWaitedForWhileOthersPublish(TestDatabase database)
+      throws Exception {
+    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    database.execute("select pgonce.publish('doomed', '\"one\"')");
+    try (var handler = begin(database, HANDLING)) {
+      var drop =
+          CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "no longer used"));
+      awaitSomebodyWaits(database);
+
+      assertThat(longestOfPublishing(database)).isLessThan(Duration.ofSeconds(1));
+      assertThat(drop).isNotDone();
+      handler.rollback();
+      assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
+    }
+    assertThat(
+            database.queryString(
+                "select concern.concerned || ' ' || concern.reason from pgonce.operation_log concern where what = 'DROP'"))
+        .isEqualTo("1 no longer used");
+    assertThat(database.queryLong("select count(*) from pgonce.channel")).isOne();
+  }
+
+  @Test
+  void h84_aSubscriptionIsDroppedInTheSameWay(TestDatabase database) throws Exception {
+    var two =
+        Channel.of(
+            "doomed",
+            String.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
+    var pgonce = PgOnce.using(database.dataSource()).install(two, OTHER);
+    database.execute("select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
+    try (var handler = begin(database, HANDLING)) {
+      var drop =
+          CompletableFuture.supplyAsync(() -> pgonce.operations().drop(two, "mail", "not used"));
+      awaitSomebodyWaits(database);
+
+      assertThat(longestOfPublishing(database)).isLessThan(Duration.ofSeconds(1));
+      handler.rollback();
+      assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
+    }
+    assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isOne();
+  }
+
+  @Test
+  void h84_aTransactionThatHasPublishedIsWaitedForInShortTriesAndThenNamed(TestDatabase database)
+      throws Exception {
+    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    try (var publisher = begin(database, "select pgonce.publish('other', '\"one\"')")) {
+      var drop = CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "not used"));
+      var longest = Duration.ZERO;
+      while (!drop.isDone()) {
+        var one = longestOfPublishing(database);
+        longest = one.compareTo(longest) > 0 ? one : longest;
+      }
+      // 1.5 s behind the one lock, and a quarter of a second behind the other; and the machine.
+      assertThat(longest).isLessThan(Duration.ofMillis(1750).plusSeconds(1));
+      assertThatThrownBy(drop::join)
+          .hasMessageContaining("cannot drop channel \"doomed\" now, nothing was changed")
+          .hasMessageContaining("transactions that have published or settled something were open");
+      publisher.commit();
+    }
+    assertThat(pgonce.operations().drop(DOOMED, "not used")).isTrue();
+  }
+
+  @Test
+  void h83_installingAndDroppingAtOnceEndsWell(TestDatabase database) throws Exception {
+    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED);
+    try (var dropping = begin(database, "select pgonce.drop_channel('doomed')")) {
+      var install =
+          CompletableFuture.supplyAsync(() -> PgOnce.using(database.dataSource()).install(DOOMED));
+      awaitSomebodyWaits(database);
+      dropping.commit();
+      install.get(30, TimeUnit.SECONDS);
+    }
+    assertThat(pgonce.operations().drop(DOOMED, "not used")).isTrue();
+  }
+
+  private static Duration longestOfPublishing(TestDatabase database) throws SQLException {
+    var longest = 0L;
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      for (var i = 0; i < 20; i++) {
+        var begun = System.nanoTime();
+        statement.execute("select pgonce.publish('other', '\"one\"')");
+        longest = Math.max(longest, System.nanoTime() - begun);
+      }
+    }
+    return Duration.ofNanos(longest);
+  }
+
+  private static void awaitSomebodyWaits(TestDatabase database) {
+    await()
+        .atMost(BOUND)
+        .until(() -> database.queryLong("select count(*) from pg_locks where not granted") > 0);
+  }
+
+  private static Connection begin(TestDatabase database, String sql) throws SQLException {
+    var connection = database.dataSource().getConnection();
+    connection.setAutoCommit(false);
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+    return connection;
+  }
+}

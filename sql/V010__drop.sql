@@ -1,0 +1,166 @@
+-- Dropping channels and subscriptions while others write, publish and handle.
+
+SET ROLE pgonce_owner;
+
+-- Keeps everyone from storing until the caller's transaction ends, for what must not pass over a row that is about to be committed. Who comes
+-- meanwhile waits behind it: so each try is short, lets the others pass when it was in vain, and is over after 1.75 s at the latest. After 16 s in
+-- all it gives up. A caller with a shorter lock_timeout has one try of that length.
+CREATE OR REPLACE FUNCTION pgonce.hold_writers(purpose text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  set_before constant text := current_setting('lock_timeout');
+  allowed constant integer := 1000 * extract(epoch FROM set_before::interval);
+  waits constant integer[] := CASE WHEN allowed BETWEEN 1 AND 1500 THEN ARRAY[allowed]
+                                   ELSE ARRAY[50, 100, 200, 400, 800, 1500, 1500, 1500, 1500, 1500] END;
+BEGIN
+  FOR try IN 1 .. cardinality(waits) LOOP
+    IF try > 1 THEN
+      PERFORM pg_sleep(waits[try - 1] / 1000.0);
+    END IF;
+    BEGIN
+      PERFORM set_config('lock_timeout', waits[try] || 'ms', true);
+      LOCK TABLE pgonce.notification IN SHARE ROW EXCLUSIVE MODE;
+      PERFORM set_config('lock_timeout', least(waits[try], 250) || 'ms', true);
+      LOCK TABLE pgonce.scheduled IN SHARE ROW EXCLUSIVE MODE;
+      PERFORM set_config('lock_timeout', set_before, true);
+      RETURN;
+    EXCEPTION WHEN lock_not_available THEN NULL; -- what it had locked is free again
+    END;
+  END LOOP;
+  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: transactions that have published or settled something were open all the time (the oldest in pg_stat_activity by xact_start); try again when they have ended',
+    purpose USING ERRCODE = 'lock_not_available';
+END
+$$;
+
+-- What to say when a row that is to be dropped is locked.
+CREATE OR REPLACE FUNCTION pgonce.in_a_handlers_hands(purpose text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: a handler is at work on something that waits there, or somebody else changes it; pause it (pgonce.pause) or stop its listeners, and try again',
+    purpose USING ERRCODE = 'lock_not_available';
+END
+$$;
+
+-- Removes a subscription with everything that waits in it. Handlers that are at work on some of it are waited for first, while everybody else goes on.
+CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text, reason text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  purpose constant text := 'drop subscription "' || subscription_name || '" of channel "' || channel_name || '"';
+  set_before constant text := current_setting('lock_timeout');
+  doomed integer;
+  channel integer;
+  emptied bigint;
+BEGIN
+  BEGIN
+    SELECT s.id, s.channel_id INTO doomed, channel FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+     WHERE c.name = channel_name AND s.name = subscription_name FOR UPDATE OF s;
+    IF NOT FOUND THEN
+      RETURN false;
+    END IF;
+    PERFORM FROM pgonce.notification n WHERE n.subscription_id = doomed FOR UPDATE;
+    PERFORM FROM pgonce.scheduled d WHERE d.subscription_id = doomed FOR UPDATE;
+    PERFORM pgonce.hold_writers(purpose);
+    PERFORM set_config('lock_timeout', '250ms', true);
+    DELETE FROM pgonce.subscription s WHERE s.id = doomed;
+    emptied := pgonce.empty_subscriptions(channel, ARRAY[doomed]);
+    PERFORM set_config('lock_timeout', set_before, true);
+  EXCEPTION WHEN lock_not_available THEN
+    IF SQLERRM LIKE 'pgonce: %' THEN
+      RAISE;
+    END IF;
+    PERFORM pgonce.in_a_handlers_hands(purpose);
+  END;
+  PERFORM pgonce.record_operation('DROP', channel_name, subscription_name, reason, emptied);
+  RETURN true;
+END
+$$;
+
+-- The long part of dropping channels, in the same transaction but before anybody has to wait: deletes what waits in them, and waits for handlers
+-- that are at work on some of it. Returns how many rows it deleted of each. Their delivery keys stay: a publisher may wait for one.
+CREATE OR REPLACE FUNCTION pgonce.empty_channels(channel_names text[]) RETURNS bigint[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  emptied bigint[] := '{}';
+  doomed integer[];
+  amount bigint;
+BEGIN
+  -- One at a time: who has deleted would keep another one from holding the writers, and the other way round.
+  PERFORM pg_advisory_xact_lock(123589553447783);
+  PERFORM FROM pgonce.channel c WHERE c.name = ANY (channel_names) ORDER BY c.name COLLATE "C" FOR UPDATE;
+  PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = ANY (channel_names) ORDER BY s.id FOR UPDATE OF s;
+  FOR n IN 1 .. cardinality(channel_names) LOOP
+    doomed := ARRAY(SELECT s.id FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_names[n]);
+    WITH present AS (
+      DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING true
+    ), later AS (
+      DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING true
+    ), dead AS (
+      DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING true
+    )
+    SELECT count(*) INTO amount FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
+    emptied := emptied || amount;
+  END LOOP;
+  RETURN emptied;
+EXCEPTION WHEN lock_not_available THEN
+  PERFORM pgonce.in_a_handlers_hands('drop channel "' || array_to_string(channel_names, '", "') || '"');
+END
+$$;
+
+-- Removes channels with everything that waits in them; a trigger that feeds one is dropped first, by the module that made it. Returns how many there
+-- were. already: what pgonce.empty_channels gave for them in this transaction, if it was called.
+CREATE OR REPLACE FUNCTION pgonce.drop_channels(channel_names text[], reason text DEFAULT NULL, already bigint[] DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  purpose constant text := 'drop channel "' || array_to_string(channel_names, '", "') || '"';
+  set_before constant text := current_setting('lock_timeout');
+  emptied bigint[] := already;
+  dropped bigint := 0;
+  channel integer;
+  doomed integer[];
+BEGIN
+  IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = ANY (channel_names)) THEN
+    RETURN 0;
+  END IF;
+  emptied := coalesce(already, pgonce.empty_channels(channel_names));
+  PERFORM pgonce.hold_writers(purpose);
+  -- From here on writers wait. What has come meanwhile is little, unless a handler has it already.
+  PERFORM set_config('lock_timeout', '250ms', true);
+  FOR n IN 1 .. cardinality(channel_names) LOOP
+    SELECT c.id, ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = c.id) INTO channel, doomed
+      FROM pgonce.channel c WHERE c.name = channel_names[n];
+    CONTINUE WHEN NOT FOUND;
+    DELETE FROM pgonce.channel c WHERE c.id = channel;
+    PERFORM pgonce.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce.empty_subscriptions(channel, doomed));
+    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
+    dropped := dropped + 1;
+  END LOOP;
+  PERFORM set_config('lock_timeout', set_before, true);
+  RETURN dropped;
+EXCEPTION WHEN lock_not_available THEN
+  IF SQLERRM LIKE 'pgonce: %' THEN
+    RAISE;
+  END IF;
+  PERFORM pgonce.in_a_handlers_hands(purpose);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DEFAULT NULL) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
+
+REVOKE ALL ON FUNCTION
+  pgonce.hold_writers(text), pgonce.in_a_handlers_hands(text), pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]),
+  pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text)
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+  pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text)
+TO pgonce_admin;
+
+INSERT INTO pgonce.schema_version (version) VALUES (10) ON CONFLICT DO NOTHING;
+
+RESET ROLE;

@@ -1,0 +1,62 @@
+package org.pgonce.triggers.internal.install;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.store.Schema;
+import org.pgonce.triggers.internal.definition.Quoted;
+
+/** The channels' own rows, with what waits in them. */
+final class ChannelDrop {
+
+  private static final String EMPTY = "SELECT pgonce.empty_channels(%s)::text";
+  private static final String DROP = "SELECT pgonce.drop_channels(%s, NULL, '%s'::bigint[])";
+  private static final String STORE =
+      "SELECT CAST(CAST('pgonce.notification' AS pg_catalog.regclass) AS bigint)";
+
+  private ChannelDrop() {}
+
+  /**
+   * The long part, which keeps nobody waiting. How many rows it deleted of each channel, as an
+   * array of PostgreSQL's; null if the schema is not there.
+   */
+  static @Nullable String empty(Connection transaction, List<String> channels) throws SQLException {
+    return Schema.exists(transaction) ? text(transaction, EMPTY.formatted(array(channels))) : null;
+  }
+
+  /** The short part: no one stores anything meanwhile, in whichever channel. */
+  static TableChange of(Connection transaction, List<String> channels, String emptied)
+      throws SQLException {
+    return new TableChange(
+        DROP.formatted(array(channels), emptied),
+        "drop " + (channels.size() == 1 ? "channel " : "channels ") + String.join(", ", channels),
+        new TableChange.Target(Long.parseLong(text(transaction, STORE)), "pgonce.notification"),
+        false,
+        false,
+        true);
+  }
+
+  /** Both, with the tries and pauses of the database's own function. */
+  static void run(Connection transaction, List<String> channels) throws SQLException {
+    var emptied = empty(transaction, channels);
+    if (emptied != null) {
+      text(transaction, DROP.formatted(array(channels), emptied));
+    }
+  }
+
+  private static String array(List<String> channels) {
+    return channels.stream()
+        .map(Quoted::literal)
+        .collect(Collectors.joining(", ", "ARRAY[", "]::text[]"));
+  }
+
+  private static String text(Connection transaction, String sql) throws SQLException {
+    try (var statement = transaction.createStatement();
+        var row = statement.executeQuery(sql)) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package org.pgonce.triggers;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * Threads that insert into random tables until they are closed, and time each statement. Some
+ * commit at once; the others insert into three tables and keep the transaction open for up to a
+ * second.
+ */
+final class BusyWriters implements AutoCloseable {
+
+  private final TestDatabase database;
+  private final List<String> tables;
+  private final List<Thread> threads = new ArrayList<>();
+  private final AtomicLong longestNanos = new AtomicLong();
+  private final AtomicLong written = new AtomicLong();
+  private final Queue<SQLException> failures = new ConcurrentLinkedQueue<>();
+  private volatile boolean stopped;
+
+  BusyWriters(TestDatabase database, List<String> tables, int quick, int slow, long seed) {
+    this.database = database;
+    this.tables = tables;
+    for (var n = 0; n < quick + slow; n++) {
+      var random = new Random(seed + n);
+      var isSlow = n >= quick;
+      var thread = new Thread(() -> write(random, isSlow), "writer-" + n);
+      thread.start();
+      threads.add(thread);
+    }
+  }
+
+  private void write(Random random, boolean slow) {
+    try (var connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(!slow);
+      while (!stopped) {
+        insert(connection, random);
+        if (slow) {
+          insert(connection, random);
+          insert(connection, random);
+          try (var statement = connection.createStatement()) {
+            statement.execute("select pg_sleep(%s)".formatted(random.nextDouble()));
+          }
+          connection.commit();
+        }
+      }
+    } catch (SQLException e) {
+      failures.add(e);
+    }
+  }
+
+  private void insert(Connection connection, Random random) throws SQLException {
+    var table = tables.get(random.nextInt(tables.size()));
+    try (var statement =
+        connection.prepareStatement("insert into " + table + " values (1, 'Ann')")) {
+      var begun = System.nanoTime();
+      statement.execute();
+      longestNanos.accumulateAndGet(System.nanoTime() - begun, Math::max);
+    }
+    written.incrementAndGet();
+  }
+
+  /** Of a single statement, since the last call. */
+  Duration longestWait() {
+    return Duration.ofNanos(longestNanos.getAndSet(0));
+  }
+
+  long written() {
+    return written.get();
+  }
+
+  /** That a writer was given instead of its row. */
+  List<SQLException> failures() {
+    return List.copyOf(failures);
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    stopped = true;
+    for (var thread : threads) {
+      thread.join();
+    }
+  }
+}
