@@ -41,7 +41,9 @@ CREATE TABLE IF NOT EXISTS pgonce.schema_version (
 -- What tells this installation from an earlier one of the same database, whose sequence began at 1 as well: a part of each delivery key.
 CREATE TABLE IF NOT EXISTS pgonce.installation (
   one   boolean PRIMARY KEY DEFAULT true CHECK (one),
-  epoch text    NOT NULL DEFAULT left(gen_random_uuid()::text, 8)
+  epoch text    NOT NULL DEFAULT left(gen_random_uuid()::text, 8),
+  -- Of the database that it was installed in, or adopted: see pgonce.copy_of_another.
+  home  text
 );
 INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
 
@@ -180,7 +182,8 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
 CREATE TABLE IF NOT EXISTS pgonce.operation (
   id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at           timestamptz NOT NULL DEFAULT clock_timestamp(),
-  what         text        NOT NULL CHECK (what IN ('INSTALL', 'CHANGE_MODE', 'DROP', 'PAUSE', 'RESUME', 'CANCEL', 'REDRIVE', 'DISCARD')),
+  what         text        NOT NULL CHECK (what IN ('INSTALL', 'CHANGE_MODE', 'DROP', 'PAUSE', 'RESUME', 'CANCEL', 'REDRIVE', 'DISCARD', 'ADOPT')),
+  -- '*' for all that the database has.
   channel      text        NOT NULL,
   -- Null: the channel as a whole.
   subscription text,

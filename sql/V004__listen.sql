@@ -7,7 +7,12 @@ CREATE OR REPLACE FUNCTION pgonce.listener_starts(listener uuid, instance text, 
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  copied constant text := pgonce.copy_of_another();
 BEGIN
+  IF copied IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce: %', copied USING ERRCODE = 'PO003';
+  END IF;
   PERFORM pgonce.bound_idle(30000);
   -- A silent one may be frozen in its scan, and hold its row: nobody's start waits for that.
   DELETE FROM pgonce.listener l

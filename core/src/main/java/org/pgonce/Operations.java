@@ -13,7 +13,7 @@ import org.pgonce.spi.ChannelFeed;
 /**
  * What the person on call does to channels; dead letters have {@link DeadLetters} for themselves.
  * The same functions are there in SQL: {@code pgonce.pause}, {@code resume}, {@code cancel}, {@code
- * peek}, {@code drop_channel}, {@code drop_subscription}.
+ * peek}, {@code drop_channel}, {@code drop_subscription}, {@code adopt}.
  *
  * <p>Each method takes a connection from the data source, is one transaction there, and has
  * committed it when it returns. What changes something is remembered for a year in the view {@code
@@ -178,9 +178,11 @@ public final class Operations {
   }
 
   /**
-   * Removes a channel with everything that waits in it, dead letters included, for good. Waits 2 s
-   * for transactions that have published or settled something, and gives up then. A listener that
-   * runs gets nothing more of it and says so.
+   * Removes a channel with everything that waits in it, dead letters included, for good. Waits for
+   * handlers that are at work on some of it, while everybody else goes on; then some 16 s for
+   * transactions that have published or settled something in any channel, in tries that make others
+   * wait for 1.75 s at most, and gives up. A listener that runs gets nothing more of it and says
+   * so.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is
@@ -209,6 +211,24 @@ public final class Operations {
         "drop a subscription of",
         channel,
         transaction -> OperateStatements.dropSubscription(transaction, channel.name(), name, why));
+  }
+
+  /**
+   * Has listeners start in this database though it is a copy: restored from a dump, or made from
+   * another as its template. What waits in it is handled from then on, under the delivery keys that
+   * it has in the original too; what is published from then on gets ids, and so keys, that the
+   * original has not given. Also after a restore to a point in time, and after a failover that lost
+   * commits, which pgonce does not notice. Stop the listeners of this database before.
+   */
+  public void adopt(String reason) {
+    var why = OperatorTransactions.requireReason(reason);
+    var unused =
+        transactions.run(
+            "adopt the database",
+            transaction -> {
+              OperateStatements.adopt(transaction, why);
+              return true;
+            });
   }
 
   // Not only those of the definition: what is to be dropped is often no longer in it.

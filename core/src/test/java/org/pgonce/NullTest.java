@@ -54,6 +54,7 @@ class NullTest {
         that("channel", () -> pgonce.listen(NullTest.<Channel<Stage.Order>>none(), handler)),
         that("options", () -> pgonce.listen(ORDERS, none(), handler)),
         that("the handler of channel orders is null", () -> pgonce.listen(ORDERS, none())),
+        that("reason", () -> pgonce.operations().adopt(none())),
         that("deadline", () -> pgonce.stop(none())),
         that("channel", () -> pgonce.deadLetters().of(none(), 1)),
         that("channel", () -> pgonce.deadLetters().redrive(none())),

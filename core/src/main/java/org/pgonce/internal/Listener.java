@@ -24,6 +24,7 @@ import org.pgonce.internal.deliver.BroadcastReceiver;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.wakeup.Deafness;
@@ -142,6 +143,7 @@ public final class Listener {
                 var problems = new ArrayList<>(Rights.problems(connection));
                 var subscriptions = new HashMap<String, Installed>();
                 if (problems.isEmpty()) {
+                  problems.addAll(Installation.problems(connection));
                   for (var one : subscribed) {
                     var installed = Installed.lookUp(connection, one.channel(), one.subscription());
                     subscriptions.put(one.label(), installed);

@@ -29,6 +29,7 @@ public final class OperateStatements {
         FROM pgonce.peek(?, ?, NULL, ?) AS p
       """;
   private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?, ?)";
+  private static final String ADOPT = "SELECT pgonce.adopt(?)";
   private static final String DROP_SUBSCRIPTION = "SELECT pgonce.drop_subscription(?, ?, ?)";
 
   // Somebody may be pausing or resuming it in a transaction that he has left open.
@@ -142,6 +143,14 @@ public final class OperateStatements {
       statement.setString(2, subscription);
       statement.setString(3, reason);
       return isTrue(statement.executeQuery());
+    }
+  }
+
+  /** Adopts the database. */
+  public static void adopt(Connection transaction, String reason) throws SQLException {
+    try (var statement = transaction.prepareStatement(ADOPT)) {
+      statement.setString(1, reason);
+      statement.execute();
     }
   }
 

@@ -68,6 +68,15 @@ public final class OperatorTransactions {
    * @throws PgOnceException if the database refuses or cannot be reached
    */
   public <R> R run(String what, Channel<?> channel, Transactions.Work<R> work) {
+    return run(what + " channel " + channel.name(), work);
+  }
+
+  /**
+   * The same for what is not about a channel.
+   *
+   * @param what for the message if that fails, as in «cannot adopt the database»
+   */
+  public <R> R run(String what, Transactions.Work<R> work) {
     try {
       return transactions.runBounded(
           transaction -> {
@@ -75,8 +84,7 @@ public final class OperatorTransactions {
             return work.on(transaction);
           });
     } catch (SQLException e) {
-      throw new PgOnceException(
-          "pgonce cannot " + what + " channel " + channel.name() + ": " + Failures.withHint(e), e);
+      throw new PgOnceException("pgonce cannot " + what + ": " + Failures.withHint(e), e);
     }
   }
 }

@@ -2,41 +2,70 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
 
 /** Installs schema and channels within the caller's transaction: all of it or nothing. */
 public final class Installation {
 
-  // Installing must never make writers queue behind it: it gives up instead, and says so.
-  private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '10s'";
+  // Installing must never make writers queue behind it: it gives up instead, and says so. A process
+  // that freezes with a table's lock in its hands loses it after 5 s.
+  private static final String BOUND_THE_WAIT =
+      """
+      SELECT pg_catalog.set_config('lock_timeout', '10s', true),
+             CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval
+                       NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '5 seconds'
+                  THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true) END
+      """;
   private static final String ROLE = "SELECT current_setting('role')";
   private static final String RESTORE_ROLE = "SELECT set_config('role', ?, false)";
   private static final String INSTALL_CHANNEL =
       "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?, nullif(?, 0))";
 
-  private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?)";
+  private static final String COPY = "SELECT pgonce.copy_of_another()";
 
   private Installation() {}
 
-  public static void run(Connection transaction, List<Channel<?>> channels) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(BOUND_THE_WAIT);
-    }
+  /**
+   * Brings the schema, if it is not there, and makes the channels as defined. Each statement waits
+   * 10 s at most for a lock.
+   *
+   * @return false if it has only brought the schema up to date, whose tables others use: to be
+   *     committed before a channel waits for its table
+   */
+  public static boolean run(Connection transaction, List<Channel<?>> channels) throws SQLException {
+    bound(transaction);
     var role = role(transaction);
+    var version = Schema.version(transaction);
     Schema.install(transaction);
     restoreRole(transaction, role);
-    // In one order everywhere: two installations of the same channels must not wait for each other.
-    for (var channel : channels.stream().sorted(Comparator.comparing(Channel::name)).toList()) {
+    if (version > 0 && version < Schema.latest() && !channels.isEmpty()) {
+      return false;
+    }
+    for (var channel : channels) {
       install(transaction, channel);
       restoreRole(transaction, role);
+    }
+    return true;
+  }
+
+  /** For a transaction of pgonce's own that installs or drops. */
+  public static void bound(Connection transaction) throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(BOUND_THE_WAIT);
     }
   }
 
   /** Makes one channel, and what feeds it, as defined; the schema must be there. */
   public static void install(Connection transaction, Channel<?> channel) throws SQLException {
+    define(transaction, channel);
+    channel.feed().install(transaction, channel);
+  }
+
+  /** The channel without what feeds it; the schema must be there. */
+  public static void define(Connection transaction, Channel<?> channel) throws SQLException {
     if (!Schema.exists(transaction)) {
       throw new PgOnceException(
           "pgonce cannot install channel %s: schema pgonce is missing; call PgOnce.install, or run the files of sql/"
@@ -54,16 +83,14 @@ public final class Installation {
       statement.setInt(8, options.maxRate());
       statement.execute();
     }
-    channel.feed().install(transaction, channel);
   }
 
-  /** Removes a channel that nothing feeds any more; what is not there is no error. */
-  public static void drop(Connection transaction, Channel<?> channel) throws SQLException {
-    if (Schema.exists(transaction)) {
-      try (var statement = transaction.prepareStatement(DROP_CHANNEL)) {
-        statement.setString(1, channel.name());
-        statement.execute();
-      }
+  /** Whether nothing may be delivered in this database, being a copy: one line, or none. */
+  public static List<String> problems(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(COPY)) {
+      row.next();
+      return Stream.ofNullable(row.getString(1)).toList();
     }
   }
 

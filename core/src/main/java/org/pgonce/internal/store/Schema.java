@@ -23,7 +23,9 @@ public final class Schema {
           "V006__grants.sql",
           "V007__order.sql",
           "V008__guards.sql",
-          "V009__capture.sql");
+          "V009__capture.sql",
+          "V010__drop.sql",
+          "V011__copies.sql");
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";

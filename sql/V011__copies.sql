@@ -1,0 +1,88 @@
+-- Copies of a database: a dump that is restored elsewhere, or a database made from another as its template. What waits in the copy waits in the
+-- original too, and would be handled twice: the mails of a production database sent again from a developer's machine. So no listener starts in
+-- a copy until somebody adopts it.
+--
+-- How a copy is known, without any right but on pgonce's own tables: three things are the same only where pgonce was installed or adopted, each of
+-- them for one way to copy.
+--   installation.home begins with the oid of its database: another one is a copy by CREATE DATABASE … TEMPLATE.
+--   The comment on the table is the same as installation.home: pg_dump --data-only takes the row and not the comment.
+--   The table has once had a column more: the catalog remembers a dropped column, and a dump does not create it.
+-- All three stay as they are through pg_upgrade, on a promoted standby, and in whatever else is the same server byte by byte: a base backup, a
+-- restore to a point in time, a snapshot of its disk. Such a copy is not known as one.
+
+SET ROLE pgonce_owner;
+
+-- Has the database be the one where pgonce was installed.
+CREATE OR REPLACE FUNCTION pgonce.settle_here() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  new_home constant text := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) || ' ' || gen_random_uuid();
+BEGIN
+  UPDATE pgonce.installation i SET home = new_home;
+  EXECUTE format('COMMENT ON TABLE pgonce.installation IS %L', new_home);
+  IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = 'pgonce.installation'::regclass AND a.attisdropped) THEN
+    ALTER TABLE pgonce.installation ADD COLUMN here boolean;
+    ALTER TABLE pgonce.installation DROP COLUMN here;
+  END IF;
+END
+$$;
+
+-- Why nothing is delivered in this database, and what to do; null where it is. Every listener asks before it starts.
+CREATE OR REPLACE FUNCTION pgonce.copy_of_another() RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  own_oid constant oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+  home constant text := (SELECT i.home FROM pgonce.installation i);
+  origin text;
+BEGIN
+  origin := CASE
+    WHEN NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = 'pgonce.installation'::regclass AND a.attisdropped)
+      THEN 'its schema pgonce was restored from a dump'
+    WHEN home IS NULL OR obj_description('pgonce.installation'::regclass, 'pg_class') IS DISTINCT FROM home
+      THEN 'what its tables of schema pgonce hold was restored from a dump'
+    WHEN split_part(home, ' ', 1) <> own_oid::text
+      THEN 'it was made from another database as its template'
+  END;
+  RETURN CASE WHEN origin IS NOT NULL THEN format('database "%s" is a copy: %s. What waits in it may have been handled in the original, or will be there, and is not handled here as well, until somebody decides so. If it takes the place of the original, or is to work on its own: SELECT pgonce.adopt(''why''); to have it begin with nothing, before that: SELECT pgonce.drop_channel(name) FROM pgonce.channel, and install again',
+                current_database(), origin) END;
+END
+$$;
+
+-- From its commit on listeners may start in this database, whatever it was copied from. What waits keeps its ids, and with them its delivery keys: what
+-- was handled already, in the original or before a restore, is dropped by whoever has seen the key. New notifications get ids that are far ahead of
+-- those that the original may have given since: so their keys are new to everybody. Also for a restore to a point in time, and for a failover that lost
+-- commits. Its listeners must be stopped.
+CREATE OR REPLACE FUNCTION pgonce.adopt(reason text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF coalesce(btrim(reason), '') = '' THEN
+    RAISE EXCEPTION 'pgonce: database "%" is not adopted without a reason, which whoever finds its mails sent will look for: say why', current_database()
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING; -- a dump without it
+  PERFORM pgonce.settle_here();
+  PERFORM setval('pgonce.notification_id', nextval('pgonce.notification_id') + 1000000000000);
+  DELETE FROM pgonce.listener; -- those of the original
+  PERFORM pgonce.keep_ballast();
+  PERFORM pgonce.record_operation('ADOPT', '*', NULL, reason, 0);
+END
+$$;
+
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pgonce.installation i WHERE i.home IS NULL) THEN
+    PERFORM pgonce.settle_here();
+  END IF;
+END
+$$;
+
+REVOKE ALL ON FUNCTION pgonce.settle_here(), pgonce.copy_of_another(), pgonce.adopt(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pgonce.copy_of_another() TO pgonce_listener, pgonce_admin;
+GRANT EXECUTE ON FUNCTION pgonce.adopt(text) TO pgonce_admin;
+
+INSERT INTO pgonce.schema_version (version) VALUES (11) ON CONFLICT DO NOTHING;
+
+RESET ROLE;
