@@ -74,7 +74,9 @@ class CopyTest {
   @Test
   void h72_adoptingLeavesWhatWaitsItsKeysAndGivesNewOnesIdsFarAhead() throws Exception {
     stage.publish(1);
-    var before = stage.database.queryLong("select max(id) from pgonce.notification");
+    var before =
+        stage.database.queryLong(
+            "select max(id) from pgonce.notification where subscription_id > 0");
     var epoch = stage.database.queryString("select epoch from pgonce.installation");
 
     stage.database.execute("select pgonce.adopt('once'); select pgonce.adopt('and again')");
@@ -86,7 +88,9 @@ class CopyTest {
                 "select id from pgonce.notification where subscription_id > 0"))
         .isEqualTo(before);
     stage.publish(1);
-    assertThat(stage.database.queryLong("select max(id) from pgonce.notification"))
+    assertThat(
+            stage.database.queryLong(
+                "select max(id) from pgonce.notification where subscription_id > 0"))
         .isBetween(before + 2_000_000_000_000L, before + 2_000_000_001_000L);
     assertThat(
             stage.database.queryLong(

@@ -33,7 +33,7 @@ class DropTest {
     try (var handler = begin(database, HANDLING)) {
       var drop =
           CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "no longer used"));
-      awaitSomebodyWaits(database);
+      awaitWaiting(database, 1);
 
       assertThat(longestOfPublishing(database)).isLessThan(Duration.ofSeconds(1));
       assertThat(drop).isNotDone();
@@ -60,7 +60,7 @@ class DropTest {
     try (var handler = begin(database, HANDLING)) {
       var drop =
           CompletableFuture.supplyAsync(() -> pgonce.operations().drop(two, "mail", "not used"));
-      awaitSomebodyWaits(database);
+      awaitWaiting(database, 1);
 
       assertThat(longestOfPublishing(database)).isLessThan(Duration.ofSeconds(1));
       handler.rollback();
@@ -91,16 +91,23 @@ class DropTest {
   }
 
   @Test
-  void h83_installingAndDroppingAtOnceEndsWell(TestDatabase database) throws Exception {
+  void h83_whoInstallsAChannelThatIsBeingDroppedInstallsItAnew(TestDatabase database)
+      throws Exception {
     var pgonce = PgOnce.using(database.dataSource()).install(DOOMED);
-    try (var dropping = begin(database, "select pgonce.drop_channel('doomed')")) {
+    database.execute("select pgonce.publish('doomed', '\"one\"')");
+    var before = database.queryLong("select id from pgonce.channel");
+    try (var handler = begin(database, HANDLING)) {
+      var drop = CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "renewed"));
+      awaitWaiting(database, 1);
       var install =
           CompletableFuture.supplyAsync(() -> PgOnce.using(database.dataSource()).install(DOOMED));
-      awaitSomebodyWaits(database);
-      dropping.commit();
+      awaitWaiting(database, 2);
+      handler.rollback();
+      assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
       install.get(30, TimeUnit.SECONDS);
     }
-    assertThat(pgonce.operations().drop(DOOMED, "not used")).isTrue();
+    assertThat(database.queryLong("select id from pgonce.channel")).isGreaterThan(before);
+    assertThat(database.queryLong("select count(*) from pgonce.subscription")).isOne();
   }
 
   private static Duration longestOfPublishing(TestDatabase database) throws SQLException {
@@ -116,10 +123,13 @@ class DropTest {
     return Duration.ofNanos(longest);
   }
 
-  private static void awaitSomebodyWaits(TestDatabase database) {
+  private static void awaitWaiting(TestDatabase database, int sessions) {
     await()
         .atMost(BOUND)
-        .until(() -> database.queryLong("select count(*) from pg_locks where not granted") > 0);
+        .until(
+            () ->
+                database.queryLong("select count(distinct pid) from pg_locks where not granted")
+                    == sessions);
   }
 
   private static Connection begin(TestDatabase database, String sql) throws SQLException {

@@ -58,7 +58,8 @@ public final class Triggers {
    * on a table is taken if its channel is there. Otherwise the tables are tried for some 6 s, and
    * no writer of theirs waits for longer than 2 s in a try (0.8 s where several channels are
    * applied: their tables are locked together, or not at all), and then until the caller commits,
-   * which should be at once. Other locks are waited for as lock_timeout says.
+   * which should be at once. So call it once in a transaction, for all its channels. Other locks
+   * are waited for as lock_timeout says.
    *
    * <p>Many channels at once, on tables whose writers' transactions stay open for seconds, may not
    * find a moment when all are free. Apply them one by one then, each in a transaction of its own,
@@ -122,10 +123,13 @@ public final class Triggers {
    * dropped stays dropped, a channel whose trigger is gone stores nothing new, and dropping again
    * goes on where it stopped.
    *
-   * @throws PgOnceException if a table is in use for some 6 s, and by whom, or the channels for 16
+   * @throws PgOnceException if a table is in use for some 6 s, and by whom
+   * @throws SQLException also if transactions that store something leave no moment free for some 16
+   *     s (SQLState 55P03)
    */
   public static void drop(DataSource dataSource, TriggerChannel<?>... channels)
       throws SQLException {
+    Objects.requireNonNull(dataSource, "dataSource");
     var ordered = inOneOrder(channels);
     try (var transactions = new OwnTransactions(dataSource)) {
       for (var capture : captures(ordered)) {
@@ -190,6 +194,9 @@ public final class Triggers {
 
   /** Two that work on the same channels must not wait for each other. */
   private static List<TriggerChannel<?>> inOneOrder(TriggerChannel<?>... channels) {
+    for (var channel : channels) {
+      Objects.requireNonNull(channel, "a channel");
+    }
     return Stream.of(channels).sorted(Comparator.comparing(TriggerChannel::name)).toList();
   }
 

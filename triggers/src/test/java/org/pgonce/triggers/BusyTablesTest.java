@@ -142,13 +142,12 @@ class BusyTablesTest {
     PgOnce.using(database.dataSource()).install();
     try (var writer = begin(database, "insert into two values (1, 'Ann')");
         var transaction = begin(database, "select 1")) {
-      var begun = System.nanoTime();
       var applying =
           CompletableFuture.runAsync(
               () -> apply(transaction, channel("one", "a"), channel("two", "b")));
-      // Until it makes its longest tries, each of which takes table one and then waits for two.
-      await().until(() -> System.nanoTime() - begun > Duration.ofMillis(1300).toNanos());
-      awaitWaitsFor(database, "two");
+      // One of its longest tries, which has table one, and has waited for two for a while: were it
+      // to wait for a second, PostgreSQL would look for a circle, and end one of the two.
+      awaitWaitsFor(database, "two", "450 ms");
       var asked = System.nanoTime();
       execute(writer, "insert into one values (1, 'Ann')");
       assertThat(Duration.ofNanos(System.nanoTime() - asked))
@@ -281,15 +280,15 @@ class BusyTablesTest {
     }
   }
 
-  private static void awaitWaitsFor(TestDatabase database, String table) {
+  private static void awaitWaitsFor(TestDatabase database, String table, String howLong) {
     await()
         .atMost(Duration.ofSeconds(30))
         .pollInterval(Duration.ofMillis(5))
         .until(
             () ->
                 database.queryLong(
-                        "select count(*) from pg_locks where not granted and mode = 'ShareRowExclusiveLock' and relation = '%s'::regclass"
-                            .formatted(table))
+                        "select count(*) from pg_locks where not granted and mode = 'ShareRowExclusiveLock' and relation = '%s'::regclass and clock_timestamp() - waitstart > interval '%s'"
+                            .formatted(table, howLong))
                     > 0);
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
@@ -104,6 +105,19 @@ class PlanTest {
       assertThatThrownBy(() -> Triggers.drop(connection, ADDED))
           .isInstanceOf(IllegalStateException.class);
     }
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // for callers that no checker checks
+  void aNullIsRefusedByName(TestDatabase database) throws Exception {
+    TriggerChannel<?> none = null;
+    try (var connection = transaction(database)) {
+      assertThatThrownBy(() -> Triggers.apply(connection, ADDED, none)).hasMessage("a channel");
+      assertThatThrownBy(() -> Triggers.drop(connection, none)).hasMessage("a channel");
+    }
+    assertThatThrownBy(() -> Triggers.drop(database.dataSource(), ADDED, none))
+        .hasMessage("a channel");
+    assertThatThrownBy(() -> Triggers.drop((DataSource) null, ADDED)).hasMessage("dataSource");
   }
 
   @Test
