@@ -4,14 +4,20 @@ SET ROLE pgonce_owner;
 
 -- Keeps everyone from storing until the caller's transaction ends, for what must not pass over a row that is about to be committed. Who comes
 -- meanwhile waits behind it: so each try is short, lets the others pass when it was in vain, and is over after 1.75 s at the latest. After 16 s in
--- all it gives up. A caller with a shorter lock_timeout has one try of that length.
+-- all it gives up. A caller with a shorter lock_timeout, or one that keeps a table of the user's locked, has one try.
 CREATE OR REPLACE FUNCTION pgonce.hold_writers(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   set_before constant text := current_setting('lock_timeout');
   allowed constant integer := 1000 * extract(epoch FROM set_before::interval);
+  -- A migration that has dropped a trigger in the same transaction keeps its table's writers waiting: they may hold what is waited for here.
+  holds_a_table constant boolean := EXISTS (
+    SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+     WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid() AND l.granted AND l.mode IN ('AccessExclusiveLock', 'ShareRowExclusiveLock')
+       AND c.relkind IN ('r', 'p') AND c.relnamespace <> 'pgonce'::regnamespace);
   waits constant integer[] := CASE WHEN allowed BETWEEN 1 AND 1500 THEN ARRAY[allowed]
+                                   WHEN holds_a_table THEN ARRAY[800]
                                    ELSE ARRAY[50, 100, 200, 400, 800, 1500, 1500, 1500, 1500, 1500] END;
 BEGIN
   FOR try IN 1 .. cardinality(waits) LOOP

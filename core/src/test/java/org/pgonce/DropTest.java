@@ -91,6 +91,27 @@ class DropTest {
   }
 
   @Test
+  void h84_aMigrationThatHasLockedATableGivesUpAfterOneShortTry(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    database.execute("create table watched (id bigint)");
+    try (var publisher = begin(database, "select pgonce.publish('other', '\"one\"')");
+        var migration = begin(database, "lock table watched in access exclusive mode")) {
+      var begun = System.nanoTime();
+      assertThatThrownBy(
+              () -> {
+                try (var statement = migration.createStatement()) {
+                  statement.execute("select pgonce.drop_channel('doomed')");
+                }
+              })
+          .hasMessageContaining("nothing was changed");
+      assertThat(Duration.ofNanos(System.nanoTime() - begun))
+          .isLessThan(Duration.ofMillis(800).plusSeconds(2));
+      publisher.rollback();
+    }
+  }
+
+  @Test
   void h83_whoInstallsAChannelThatIsBeingDroppedInstallsItAnew(TestDatabase database)
       throws Exception {
     var pgonce = PgOnce.using(database.dataSource()).install(DOOMED);

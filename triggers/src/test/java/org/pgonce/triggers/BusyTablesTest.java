@@ -121,7 +121,7 @@ class BusyTablesTest {
 
       assertThatThrownBy(() -> drop(database, channel))
           .isInstanceOf(PgOnceException.class)
-          .hasMessageContaining("cannot drop the trigger of channel read")
+          .hasMessageContaining("cannot drop a trigger of channel read")
           .hasMessageContaining("table public.report is in use")
           .hasMessageContaining("backend " + pid)
           .hasMessageContaining("application long report, idle in transaction, in a transaction");
