@@ -4,7 +4,7 @@
 --
 -- How a copy is known, without any right but on pgonce's own tables: three things are the same only where pgonce was installed or adopted, each of
 -- them for one way to copy.
---   installation.home begins with the oid of its database: another one is a copy by CREATE DATABASE … TEMPLATE.
+--   installation.home begins with the oid of its database: another one is a copy by CREATE DATABASE with TEMPLATE.
 --   The comment on the table is the same as installation.home: pg_dump --data-only takes the row and not the comment.
 --   The table has once had a column more: the catalog remembers a dropped column, and a dump does not create it.
 -- All three stay as they are through pg_upgrade, on a promoted standby, and in whatever else is the same server byte by byte: a base backup, a
