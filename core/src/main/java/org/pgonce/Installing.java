@@ -34,13 +34,14 @@ final class Installing {
       run(ordered);
     }
     for (var channel : ordered) {
-      if (!run(List.of(channel))) {
+      if (!run(List.of(channel))) { // only the schema was brought up to date
         run(List.of(channel));
       }
       installed.add(channel.name());
     }
   }
 
+  /** False if it has to be run once more. */
   private boolean run(List<Channel<?>> channels) {
     try {
       return transactions.run(

@@ -3,13 +3,14 @@ package org.pgonce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.Stage.ORDERS;
+import static org.pgonce.testkit.Nulls.none;
+import static org.pgonce.testkit.Nulls.that;
 
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+import org.pgonce.testkit.Nulls;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -25,18 +27,6 @@ import tools.jackson.databind.json.JsonMapper;
 /** What must not be null is refused where it is given, by name, and not where it would hurt. */
 @PgTest
 class NullTest {
-
-  @SuppressWarnings({
-    "TypeParameterUnusedInFormals",
-    "NullAway"
-  }) // for callers that no checker checks
-  private static <T> T none() {
-    return null;
-  }
-
-  private static Arguments that(String message, ThrowingCallable call) {
-    return Arguments.of(message, call);
-  }
 
   static Stream<Arguments> entries() {
     var source = new PGSimpleDataSource();
@@ -51,7 +41,7 @@ class NullTest {
         that("dataSource", () -> PgOnce.using(none())),
         that("a channel", () -> pgonce.install(ORDERS, none())),
         that("a channel", () -> PgOnce.migration(ORDERS, none())),
-        that("channel", () -> pgonce.listen(NullTest.<Channel<Stage.Order>>none(), handler)),
+        that("channel", () -> pgonce.listen(Nulls.<Channel<Stage.Order>>none(), handler)),
         that("options", () -> pgonce.listen(ORDERS, none(), handler)),
         that("the handler of channel orders is null", () -> pgonce.listen(ORDERS, none())),
         that("reason", () -> pgonce.operations().adopt(none())),
@@ -61,12 +51,12 @@ class NullTest {
         that("channel", () -> pgonce.deadLetters().discard(none())),
         that("channel", () -> pgonce.deadLetters().redrive(none(), "audit")),
         that("channel", () -> pgonce.deadLetters().discard(none(), "audit")),
-        that("subscription", () -> pgonce.deadLetters().redrive(ORDERS, NullTest.<String>none())),
-        that("subscription", () -> pgonce.deadLetters().discard(ORDERS, NullTest.<String>none())),
+        that("subscription", () -> pgonce.deadLetters().redrive(ORDERS, Nulls.<String>none())),
+        that("subscription", () -> pgonce.deadLetters().discard(ORDERS, Nulls.<String>none())),
         that("subscription", () -> pgonce.deadLetters().redrive(ORDERS, none(), List.of())),
         that("subscription", () -> pgonce.deadLetters().discard(ORDERS, none(), List.of())),
-        that("ids", () -> pgonce.deadLetters().redrive(ORDERS, NullTest.<List<Long>>none())),
-        that("ids", () -> pgonce.deadLetters().discard(ORDERS, NullTest.<List<Long>>none())),
+        that("ids", () -> pgonce.deadLetters().redrive(ORDERS, Nulls.<List<Long>>none())),
+        that("ids", () -> pgonce.deadLetters().discard(ORDERS, Nulls.<List<Long>>none())),
         that("ids", () -> pgonce.deadLetters().redrive(ORDERS, "audit", none())),
         that("ids", () -> pgonce.deadLetters().discard(ORDERS, "audit", none())),
         that("an id", () -> pgonce.deadLetters().redrive(ORDERS, Arrays.asList(1L, none()))),
@@ -112,7 +102,7 @@ class NullTest {
         that("timeout", () -> builder.stopTimeout(none())),
         that("name", () -> builder.instance(none())),
         that("name", () -> Channel.of(none(), String.class)),
-        that("payloadType", () -> Channel.of("a", NullTest.<Class<String>>none())),
+        that("payloadType", () -> Channel.of("a", Nulls.<Class<String>>none())),
         that("mode", () -> Channel.of("a", String.class, none())),
         that("backoff", () -> ListenOptions.DEFAULT.withBackoff(none())),
         that("handlerTimeout", () -> ListenOptions.DEFAULT.withHandlerTimeout(none())),
@@ -123,7 +113,7 @@ class NullTest {
         that("host", () -> new ListenAddress(none(), 1, "d", null, null, Map.of())),
         that("database", () -> new ListenAddress("h", 1, none(), null, null, Map.of())),
         that("properties", () -> new ListenAddress("h", 1, "d", null, null, none())),
-        that("mapper", () -> new JacksonCodec(NullTest.<JsonMapper>none())),
+        that("mapper", () -> new JacksonCodec(Nulls.<JsonMapper>none())),
         that("payload", () -> new JacksonCodec().encode(none(), String.class)),
         that("message", () -> new UnreadablePayloadException(none())),
         that("transaction", () -> Publisher.standard().publish(none(), ORDERS, none())),
@@ -142,8 +132,7 @@ class NullTest {
         that("transaction", () -> WriterContext.set(none(), Map.of())),
         that("connection", () -> WriterContext.setForSession(none(), Map.of())),
         that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())),
-        that(
-            "guard", () -> guards.once(NullTest.<Guard<String, String>>none(), "k", "r", () -> "")),
+        that("guard", () -> guards.once(Nulls.<Guard<String, String>>none(), "k", "r", () -> "")),
         that("key", () -> guards.once(guard, none(), "r", () -> "")),
         that("request", () -> guards.once(guard, "k", none(), () -> "")),
         that("call", () -> guards.once(guard, "k", "r", none())),
@@ -162,7 +151,7 @@ class NullTest {
         that("reason", () -> GuardAnswer.mayBeRepeated(none())),
         that("scope", () -> Guard.of(none(), String.class, String.class)),
         that("requestType", () -> Guard.of("g", none(), String.class)),
-        that("responseType", () -> Guard.of("g", String.class, NullTest.<Class<String>>none())),
+        that("responseType", () -> Guard.of("g", String.class, Nulls.<Class<String>>none())),
         that("options", () -> guard.withOptions(none())),
         that("scope", () -> new GuardKey(none(), "k", "")),
         that("step", () -> new GuardKey("g", "k", none())),
@@ -178,15 +167,15 @@ class NullTest {
             () ->
                 pgonce
                     .recoveryPoints()
-                    .run(NullTest.<Sequence<String, String>>none(), "k", "r", steps -> "")),
+                    .run(Nulls.<Sequence<String, String>>none(), "k", "r", steps -> "")),
         that("request", () -> pgonce.recoveryPoints().run(sequence, "k", none(), steps -> "")),
         that("body", () -> pgonce.recoveryPoints().run(sequence, "k", "r", none())));
   }
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("entries")
-  void api_nullIsRefusedByName(String what, ThrowingCallable call) {
-    assertThatThrownBy(call).isInstanceOf(NullPointerException.class).hasMessage(what);
+  void api_nullIsRefusedByName(String what, Nulls.Call call) {
+    assertThatThrownBy(call::run).isInstanceOf(NullPointerException.class).hasMessage(what);
   }
 
   @Test
@@ -196,7 +185,7 @@ class NullTest {
       var publisher = Publisher.standard();
       assertThatThrownBy(() -> publisher.publish(connection, ORDERS, none()))
           .hasMessageContaining("a payload for channel orders is null");
-      var second = Arrays.asList(new Stage.Order(1, "x"), NullTest.<Stage.Order>none());
+      var second = Arrays.asList(new Stage.Order(1, "x"), Nulls.<Stage.Order>none());
       assertThatThrownBy(() -> publisher.publishAll(connection, ORDERS, second))
           .hasMessageContaining("a payload for channel orders is null");
       assertThat(stage.waiting()).isZero();

@@ -100,8 +100,12 @@ class RateTest {
     }
     stage.awaitNothingWaits();
     assertThat(stage.database.queryLong("select count(distinct id) from began")).isEqualTo(400);
-    assertThat(stage.database.queryLong("select count(distinct transaction) from began"))
-        .isLessThan(200);
+    // How many share a transaction is the rate's to say: on an idle machine a turn or two is there
+    // each time a worker looks; what was saved up at the beginning is taken at once.
+    assertThat(
+            stage.database.queryLong(
+                "select max(n) from (select count(*) n from began group by transaction) t"))
+        .isBetween(2L, 10L);
     var took =
         stage.database.queryLong(
             "select (1000 * extract(epoch from max(at) - min(at)))::bigint from began");

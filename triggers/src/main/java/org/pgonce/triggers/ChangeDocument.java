@@ -14,6 +14,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 record ChangeDocument(Map<String, String> parts) {
 
+  private static final String OP = "op";
   private static final JsonMapper MAPPER = JacksonCodec.strict().build();
 
   static ChangeDocument read(String json) throws UnreadablePayloadException {
@@ -24,14 +25,17 @@ record ChangeDocument(Map<String, String> parts) {
       }
       while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
         var name = parser.currentName();
-        var token = parser.nextToken();
+        var isRow = parser.nextToken() == JsonToken.START_OBJECT;
         var begin = (int) parser.currentTokenLocation().getCharOffset();
-        if (token == JsonToken.VALUE_STRING) {
-          parts.put(name, parser.getString());
-        } else {
-          parser.skipChildren();
+        parser.skipChildren();
+        if (isRow) {
           parts.put(name, json.substring(begin, (int) parser.currentLocation().getCharOffset()));
+        } else if (name.equals(OP)) {
+          parts.put(name, parser.getString());
         }
+      }
+      if (parser.nextToken() != null) {
+        throw new UnreadablePayloadException("not readable as a change: something follows it");
       }
     } catch (JacksonException e) {
       throw new UnreadablePayloadException(
@@ -41,7 +45,7 @@ record ChangeDocument(Map<String, String> parts) {
   }
 
   String op() throws UnreadablePayloadException {
-    return part("op");
+    return part(OP);
   }
 
   String before() throws UnreadablePayloadException {
@@ -55,7 +59,8 @@ record ChangeDocument(Map<String, String> parts) {
   private String part(String name) throws UnreadablePayloadException {
     var part = parts.get(name);
     if (part == null) {
-      throw new UnreadablePayloadException("not readable as a change: it has no " + name);
+      throw new UnreadablePayloadException(
+          "not readable as a change: it has no %s, or one of another kind".formatted(name));
     }
     return part;
   }

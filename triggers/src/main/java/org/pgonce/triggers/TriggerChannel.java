@@ -1,5 +1,6 @@
 package org.pgonce.triggers;
 
+import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
@@ -55,13 +56,16 @@ public final class TriggerChannel<T> implements Channel<T> {
    * @throws IllegalArgumentException if the name is none, or the type cannot hold a row
    */
   public static <T> TriggerChannelBuilder<T> on(String table, Class<T> rowType) {
-    return on(TableName.parse(table), rowType);
+    return on(TableName.parse(Objects.requireNonNull(table, "table")), rowType);
   }
 
   /** As {@link #on(String, Class)}, with the name as PostgreSQL stores it. */
   public static <T> TriggerChannelBuilder<T> on(TableName table, Class<T> rowType) {
     return new TriggerChannelBuilder<>(
-        table, new PayloadForm.Plain<>(RowType.requireRow(rowType)), rowType, Content.ROW);
+        table,
+        new PayloadForm.Plain<>(RowType.requireRow(Objects.requireNonNull(rowType, "rowType"))),
+        rowType,
+        Content.ROW);
   }
 
   /**
@@ -72,7 +76,7 @@ public final class TriggerChannel<T> implements Channel<T> {
    * @throws IllegalArgumentException if the name is none, or the type cannot hold a row
    */
   public static <R> TriggerChannelBuilder<RowChange<R>> changesOf(String table, Class<R> rowType) {
-    return changesOf(TableName.parse(table), rowType);
+    return changesOf(TableName.parse(Objects.requireNonNull(table, "table")), rowType);
   }
 
   /** As {@link #changesOf(String, Class)}, with the name as PostgreSQL stores it. */
@@ -80,7 +84,7 @@ public final class TriggerChannel<T> implements Channel<T> {
       TableName table, Class<R> rowType) {
     return new TriggerChannelBuilder<>(
         table,
-        new PayloadForm.Change<>(RowType.requireRow(rowType)),
+        new PayloadForm.Change<>(RowType.requireRow(Objects.requireNonNull(rowType, "rowType"))),
         rowType,
         Content.ROW.withKind(Content.Kind.CHANGE));
   }
@@ -97,7 +101,7 @@ public final class TriggerChannel<T> implements Channel<T> {
    */
   public static <T> TriggerChannelBuilder<T> computed(
       String table, Class<T> type, String expression) {
-    return computed(TableName.parse(table), type, expression);
+    return computed(TableName.parse(Objects.requireNonNull(table, "table")), type, expression);
   }
 
   /** As {@link #computed(String, Class, String)}, with the name as PostgreSQL stores it. */
@@ -105,7 +109,7 @@ public final class TriggerChannel<T> implements Channel<T> {
       TableName table, Class<T> type, String expression) {
     return new TriggerChannelBuilder<>(
         table,
-        new PayloadForm.Plain<>(type),
+        new PayloadForm.Plain<>(Objects.requireNonNull(type, "type")),
         null,
         Content.ROW.computed(SqlText.requireExpression("payload", expression)));
   }

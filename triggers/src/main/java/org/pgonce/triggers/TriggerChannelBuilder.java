@@ -115,7 +115,10 @@ public final class TriggerChannelBuilder<T> {
    * @param columns as for {@link #afterUpdateOf}
    */
   public TriggerChannelBuilder<T> onlyIfChanged(String... columns) {
-    changed = columns.length == 0 ? List.of() : columns("onlyIfChanged", columns);
+    changed =
+        Objects.requireNonNull(columns, "columns").length == 0
+            ? List.of()
+            : columns("onlyIfChanged", columns);
     return this;
   }
 
@@ -264,7 +267,7 @@ public final class TriggerChannelBuilder<T> {
    *     long
    */
   public TriggerChannelBuilder<T> dueAfter(Duration delay) {
-    if (delay.isNegative()) {
+    if (Objects.requireNonNull(delay, "delay").isNegative()) {
       throw new IllegalArgumentException("a delay cannot be negative: " + delay);
     }
     keys = keys.withDue(null, TimeUnit.MICROSECONDS.convert(delay));
@@ -272,7 +275,7 @@ public final class TriggerChannelBuilder<T> {
   }
 
   private List<String> columns(String what, String... columns) {
-    if (columns.length == 0) {
+    if (Objects.requireNonNull(columns, what).length == 0) {
       throw new IllegalArgumentException(what + " needs at least one column");
     }
     return Stream.of(columns)

@@ -11,11 +11,11 @@ import javax.sql.DataSource;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.OwnTransactions;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
 import org.pgonce.triggers.internal.install.Installer;
-import org.pgonce.triggers.internal.install.OwnTransactions;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 import org.pgonce.triggers.internal.source.RecordSource;
@@ -131,15 +131,14 @@ public final class Triggers {
       throws SQLException {
     Objects.requireNonNull(dataSource, "dataSource");
     var ordered = inOneOrder(channels);
-    try (var transactions = new OwnTransactions(dataSource)) {
-      for (var capture : captures(ordered)) {
-        transactions.run(transaction -> new Installer(transaction, capture).drop());
-      }
-      var names = ordered.stream().map(TriggerChannel::name).toList();
-      for (var from = 0; from < names.size(); from += DROPPED_TOGETHER) {
-        var some = names.subList(from, Math.min(names.size(), from + DROPPED_TOGETHER));
-        transactions.run(transaction -> Installer.dropChannels(transaction, some));
-      }
+    var transactions = new OwnTransactions(dataSource);
+    for (var capture : captures(ordered)) {
+      transactions.run(transaction -> new Installer(transaction, capture).drop());
+    }
+    var names = ordered.stream().map(TriggerChannel::name).toList();
+    for (var from = 0; from < names.size(); from += DROPPED_TOGETHER) {
+      var some = names.subList(from, Math.min(names.size(), from + DROPPED_TOGETHER));
+      transactions.run(transaction -> Installer.dropChannels(transaction, some));
     }
   }
 

@@ -7,9 +7,10 @@ package org.pgonce.triggers;
  */
 public enum Unstorable {
   /**
-   * The writer goes on. All rows of its statement become dead letters with reason NOT_STORABLE, the
-   * primary key as their payload, and what was wrong as their error. In {@link
-   * org.pgonce.Mode#BROADCAST}, which stores nothing, they are not sent, with a WARNING.
+   * The writer goes on. The row, and where the trigger fires per statement all rows of the
+   * statement, become dead letters with reason NOT_STORABLE, the primary key as their payload, and
+   * what was wrong as their error. In {@link org.pgonce.Mode#BROADCAST}, which stores nothing, they
+   * are not sent, with a WARNING.
    */
   DEAD_LETTER,
   /** The writer's statement fails, with an error that says what is wrong with which column. */

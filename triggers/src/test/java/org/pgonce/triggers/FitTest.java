@@ -5,18 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -145,50 +138,5 @@ class FitTest {
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("a row cannot be a java.lang.String");
     }
-  }
-
-  @SuppressWarnings({
-    "TypeParameterUnusedInFormals",
-    "NullAway"
-  }) // for callers that no checker checks
-  private static <T> T none() {
-    return null;
-  }
-
-  private static Arguments that(String message, ThrowingCallable call) {
-    return Arguments.of(message, call);
-  }
-
-  static Stream<Arguments> entries() {
-    var connection = unasked();
-    var name = new TableName(null, "t");
-    return Stream.of(
-        that("connection", () -> Triggers.printRecord(none(), "t")),
-        that("connection", () -> Triggers.printRecord(none(), name)),
-        that("table", () -> Triggers.printRecord(connection, FitTest.<String>none())),
-        that("table", () -> Triggers.printRecord(connection, FitTest.<TableName>none())),
-        that("connection", () -> Triggers.fit(none(), "t", Account.class)),
-        that("connection", () -> Triggers.fit(none(), name, Account.class)),
-        that("table", () -> Triggers.fit(connection, FitTest.<String>none(), Account.class)),
-        that("table", () -> Triggers.fit(connection, FitTest.<TableName>none(), Account.class)),
-        that("rowType", () -> Triggers.fit(connection, "t", none())),
-        that("rowType", () -> Triggers.fit(connection, name, none())));
-  }
-
-  /** Whatever is asked of it fails: arguments are checked before. */
-  private static Connection unasked() {
-    return (Connection)
-        Proxy.newProxyInstance(
-            FitTest.class.getClassLoader(),
-            new Class<?>[] {Connection.class},
-            (proxy, method, arguments) -> {
-              throw new AssertionError(method + " was called");
-            });
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("entries")
-  void api_nullIsRefusedByName(String what, ThrowingCallable call) {
-    assertThatThrownBy(call).isInstanceOf(NullPointerException.class).hasMessage(what);
   }
 }

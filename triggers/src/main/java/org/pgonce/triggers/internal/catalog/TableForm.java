@@ -79,8 +79,11 @@ public record TableForm(
                   .formatted(name));
     } else if (hasChildren) {
       warnings.add(
-          "other tables inherit from table %s: their rows make no notification of this channel"
-              .formatted(name));
+          perStatement
+              ? "other tables inherit from table %s: their rows make a notification where a statement names %s, and none where it names theirs"
+                  .formatted(name, name)
+              : "other tables inherit from table %s: their rows make no notification of this channel"
+                  .formatted(name));
     }
     if (persistence.equals("u")) {
       warnings.add(

@@ -11,6 +11,7 @@ import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Content.Selection;
+import org.pgonce.triggers.internal.definition.Event;
 import org.pgonce.triggers.internal.fit.KeyFit;
 import org.pgonce.triggers.internal.fit.RecordFit;
 
@@ -63,7 +64,9 @@ final class Suitability {
       return List.of();
     }
     var perStatement =
-        state.wanted().stream().anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
+        state.wanted().stream()
+            .filter(trigger -> trigger.event() != Event.TRUNCATE)
+            .anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
     return table.form().warnings(table.name(), perStatement);
   }
 

@@ -3,23 +3,14 @@ package org.pgonce.triggers.internal.source;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
 import java.util.stream.Collectors;
+import javax.lang.model.SourceVersion;
 
 /**
  * The words of a name in SQL, put together as names in Java are. What no Java identifier may hold
  * parts two words, as an underscore does.
  */
 final class Words {
-
-  private static final Set<String> RESERVED =
-      Set.of(
-          ("abstract assert boolean break byte case catch char class const continue default do double"
-                  + " else enum extends false final finally float for goto if implements import"
-                  + " instanceof int interface long native new null package private protected public"
-                  + " return short static strictfp super switch synchronized this throw throws"
-                  + " transient true try void volatile while _")
-              .split(" "));
 
   private final List<String> words;
 
@@ -63,7 +54,7 @@ final class Words {
     return !name.isEmpty()
         && Character.isJavaIdentifierStart(name.codePointAt(0))
         && name.codePoints().allMatch(c -> isPart(c) || c == '_')
-        && !RESERVED.contains(name);
+        && !SourceVersion.isKeyword(name);
   }
 
   /** For a record's component: {@code createdAt}. */

@@ -1,0 +1,35 @@
+package org.pgonce.internal.store;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import javax.sql.DataSource;
+import org.pgonce.internal.Transactions;
+import org.pgonce.internal.deliver.PoolSettings;
+
+/** Short transactions that install or drop, on connections of the data source's. */
+public final class OwnTransactions {
+
+  private static final Duration LONGEST_CALL = Duration.ofHours(1);
+
+  private final Transactions transactions;
+
+  public OwnTransactions(DataSource dataSource) {
+    this.transactions = new Transactions(dataSource, new PoolSettings(), LONGEST_CALL);
+  }
+
+  /** Statements of one transaction. */
+  @FunctionalInterface
+  public interface Work {
+    void on(Connection transaction) throws SQLException;
+  }
+
+  /** Runs the work and commits it; rolled back if it throws. Each lock is waited for 10 s. */
+  public void run(Work work) throws SQLException {
+    transactions.make(
+        transaction -> {
+          Installation.bound(transaction);
+          work.on(transaction);
+        });
+  }
+}

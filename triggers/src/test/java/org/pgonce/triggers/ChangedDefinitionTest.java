@@ -1,0 +1,181 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A channel is defined otherwise than it is installed: its triggers become what they should be. */
+@PgTest
+class ChangedDefinitionTest {
+
+  private static final String TRIGGERS =
+      "select coalesce(string_agg(tgname || ' ' || tgtype || case when tgdeferrable then ' deferred' else '' end, ', ' order by tgname), '-')"
+          + " from pg_trigger where not tgisinternal and tgparentid = 0";
+  private static final String FUNCTIONS =
+      "select count(*) from pg_proc where proname like 'capture\\_%'";
+
+  @BeforeEach
+  void table(TestDatabase database) throws SQLException {
+    database.execute("create table thing (id int primary key)");
+  }
+
+  private static TriggerChannelBuilder<RowChange<Object>> thing() {
+    return TriggerChannel.changesOf("thing", Object.class).named("thing");
+  }
+
+  @Test
+  void h83_eventsThatComeAndGoBringAndTakeTheirTriggers(TestDatabase database) throws Exception {
+    assertInstalled(thing().afterInsert(), "pgonce_thing 4", database);
+    assertInstalled(
+        thing().afterInsert().afterDelete().afterTruncate(),
+        "pgonce_thing:delete 8, pgonce_thing:insert 4, pgonce_thing:trunc 32",
+        database);
+    assertThat(database.queryLong(FUNCTIONS)).isEqualTo(3);
+    database.execute("insert into thing values (1); delete from thing; truncate thing");
+    assertThat(stored(database)).isEqualTo(3);
+    assertInstalled(thing().afterUpdate(), "pgonce_thing 16", database);
+    assertThat(database.queryLong(FUNCTIONS)).isOne();
+    database.execute("insert into thing values (1); update thing set id = 2; delete from thing");
+    assertThat(stored(database)).isEqualTo(4);
+  }
+
+  @Test
+  void h83_eachFormBecomesEachOther(TestDatabase database) throws Exception {
+    var shapes =
+        Map.of(
+            TriggerForm.STATEMENT, "pgonce_thing 4",
+            TriggerForm.ROW, "pgonce_thing 5",
+            TriggerForm.DEFERRED, "pgonce_thing 5 deferred");
+    var expected = 0;
+    for (var from : TriggerForm.values()) {
+      for (var to : TriggerForm.values()) {
+        for (var form : List.of(from, to)) {
+          assertInstalled(
+              thing().afterInsert().form(form), Objects.requireNonNull(shapes.get(form)), database);
+          database.execute("insert into thing values (" + expected + ")");
+          assertThat(stored(database)).as(from + " to " + to).isEqualTo(++expected);
+        }
+      }
+    }
+  }
+
+  @Test
+  void example_aPlanShowsWhichTriggersComeAndGo(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(thing().afterInsert().build());
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, thing().afterInsert().afterDelete().build()).changes())
+          .extracting(Plan.Change::summary)
+          .containsExactly(
+              "drop function pgonce.\"capture_thing\" and its trigger, which locks the table for a moment",
+              "create function pgonce.\"capture_thing:insert\"",
+              "create function pgonce.\"capture_thing:delete\"",
+              "create trigger \"pgonce_thing:insert\" on public.thing, which locks the table against writers for a moment",
+              "create trigger \"pgonce_thing:delete\" on public.thing, which locks the table against writers for a moment");
+      assertThat(Triggers.check(connection, thing().afterInsert().afterDelete().build()))
+          .anyMatch(problem -> problem.contains("was made from an earlier definition"));
+    }
+  }
+
+  /** Two channels of such names never come to the same function. */
+  @Test
+  void h30_aChannelIsNotTakenForAnothersEvent(TestDatabase database) throws Exception {
+    assertInstalled(
+        thing().afterInsert().afterDelete(),
+        "pgonce_thing:delete 8, pgonce_thing:insert 4",
+        database);
+    PgOnce.using(database.dataSource())
+        .install(thing().afterInsert().named("thing.insert").build());
+    database.execute("insert into thing values (1)");
+    assertThat(stored(database)).isEqualTo(2);
+    assertInstalled(thing().afterDelete(), "pgonce_thing 8, pgonce_thing.insert 4", database);
+  }
+
+  @Test
+  void h09_aPartitionWhoseTriggerIsDisabledIsFound(TestDatabase database) throws Exception {
+    database.execute("create table whole (id int primary key) partition by range (id)");
+    database.execute(
+        "create table part partition of whole for values from (0) to (9) partition by range (id)");
+    database.execute("create table leaf partition of part default");
+    var channel = TriggerChannel.on("whole", Object.class).afterInsert().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+      database.execute("alter table leaf disable trigger pgonce_whole_inserted");
+      assertThat(Triggers.check(connection, channel))
+          .singleElement()
+          .asString()
+          .endsWith("ALTER TABLE leaf ENABLE TRIGGER \"pgonce_whole_inserted\"");
+      database.execute("alter table leaf enable trigger pgonce_whole_inserted");
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
+  }
+
+  /** A row that is written to a partition by its own name too, and one that is attached later. */
+  @Test
+  void h09_everyPartitionFeedsTheChannel(TestDatabase database) throws Exception {
+    database.execute("create table whole (id int primary key) partition by range (id)");
+    database.execute("create table part partition of whole for values from (0) to (9)");
+    var channel = TriggerChannel.on("whole", Object.class).afterInsert().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("create table later (id int primary key)");
+    database.execute("alter table whole attach partition later for values from (9) to (99)");
+    database.execute(
+        "insert into part values (1); insert into later values (10); insert into whole values (2), (11)");
+    assertThat(stored(database)).isEqualTo(4);
+    database.execute("alter table whole detach partition later");
+    database.execute("insert into later values (12)");
+    assertThat(stored(database)).isEqualTo(4);
+  }
+
+  /** Its notifications come with the commit, and hold what the statement made of the row. */
+  @Test
+  void example_aDeferredTriggerFiresAtTheCommit(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource())
+        .install(thing().afterInsert().form(TriggerForm.DEFERRED).build());
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute("insert into thing values (1)");
+      statement.execute("update thing set id = 2");
+      try (var row =
+          statement.executeQuery(
+              "select count(*) from pgonce.notification where subscription_id > 0")) {
+        row.next();
+        assertThat(row.getLong(1)).isZero();
+      }
+      var before = connection.setSavepoint();
+      assertThatThrownBy(() -> statement.execute("truncate thing"))
+          .hasMessageContaining("pending trigger events");
+      connection.rollback(before);
+      connection.commit();
+    }
+    assertThat(
+            database.queryString(
+                "select payload -> 'new' ->> 'id' from pgonce.notification where subscription_id > 0"))
+        .isEqualTo("1");
+  }
+
+  private static void assertInstalled(
+      TriggerChannelBuilder<?> builder, String triggers, TestDatabase database) throws Exception {
+    var channel = builder.build();
+    PgOnce.using(database.dataSource()).install(channel);
+    assertThat(database.queryString(TRIGGERS)).isEqualTo(triggers);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+      assertThat(Triggers.plan(connection, channel)).hasToString("nothing to do\n");
+    }
+  }
+
+  private static long stored(TestDatabase database) throws SQLException {
+    return database.queryLong("select count(*) from pgonce.notification where subscription_id > 0");
+  }
+}

@@ -1,0 +1,69 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.pgonce.testkit.Nulls.none;
+import static org.pgonce.testkit.Nulls.that;
+
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.pgonce.testkit.Nulls;
+
+/** What must not be null is refused where it is given, by name, and before any SQL. */
+class NullTest {
+
+  static Stream<Arguments> entries() {
+    var connection = unasked();
+    var name = new TableName(null, "t");
+    var builder = TriggerChannel.on("t", Object.class);
+    return Stream.of(
+        that("connection", () -> Triggers.printRecord(none(), "t")),
+        that("connection", () -> Triggers.printRecord(none(), name)),
+        that("table", () -> Triggers.printRecord(connection, Nulls.<String>none())),
+        that("table", () -> Triggers.printRecord(connection, Nulls.<TableName>none())),
+        that("connection", () -> Triggers.fit(none(), "t", Object.class)),
+        that("connection", () -> Triggers.fit(none(), name, Object.class)),
+        that("table", () -> Triggers.fit(connection, Nulls.<String>none(), Object.class)),
+        that("table", () -> Triggers.fit(connection, Nulls.<TableName>none(), Object.class)),
+        that("rowType", () -> Triggers.fit(connection, "t", none())),
+        that("rowType", () -> Triggers.fit(connection, name, none())),
+        that("table", () -> TriggerChannel.on(Nulls.<String>none(), Object.class)),
+        that("table", () -> TriggerChannel.changesOf(Nulls.<String>none(), Object.class)),
+        that("table", () -> TriggerChannel.changesOf(Nulls.<TableName>none(), Object.class)),
+        that("table", () -> TriggerChannel.computed(Nulls.<String>none(), Object.class, "1")),
+        that("rowType", () -> TriggerChannel.on("t", none())),
+        that("rowType", () -> TriggerChannel.changesOf("t", none())),
+        that("type", () -> TriggerChannel.computed("t", none(), "1")),
+        that("payload", () -> TriggerChannel.computed("t", Object.class, none())),
+        that("condition", () -> builder.when(none())),
+        that("due time", () -> builder.dueAt(none())),
+        that("delivery key", () -> builder.deliveryKeySql(none())),
+        that("order key", () -> builder.orderKeySql(none())),
+        that("delay", () -> builder.dueAfter(none())),
+        that("form", () -> builder.form(none())),
+        that("unstorable", () -> builder.unstorable(none())),
+        that("columns", () -> builder.columns(Nulls.<String[]>none())),
+        that("columns", () -> builder.onlyIfChanged(Nulls.<String[]>none())),
+        that("a column", () -> builder.columns("a", none())));
+  }
+
+  /** Whatever is asked of it fails: arguments are checked before. */
+  private static Connection unasked() {
+    return (Connection)
+        Proxy.newProxyInstance(
+            NullTest.class.getClassLoader(),
+            new Class<?>[] {Connection.class},
+            (proxy, method, arguments) -> {
+              throw new AssertionError(method + " was called");
+            });
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("entries")
+  void api_nullIsRefusedByName(String what, Nulls.Call call) {
+    assertThatThrownBy(call::run).isInstanceOf(NullPointerException.class).hasMessage(what);
+  }
+}
