@@ -61,13 +61,16 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   -- So many notifications a second all processes together begin to handle, for each subscription; null: no bound.
   max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  installed_by text        NOT NULL DEFAULT session_user
+  installed_by text        NOT NULL DEFAULT session_user,
+  UNIQUE (id, name)
 );
 
 -- Each subscription of a channel has its own row of a notification, so that they do not wait for one another.
 CREATE TABLE IF NOT EXISTS pgonce.subscription (
   id           integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  channel_id   integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
+  channel_id   integer NOT NULL,
+  -- The channel's, which never changes: triggers look here only, once for each row that is written.
+  of_channel   text    NOT NULL,
   name         text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   -- It gets what was written in a context that holds all of this; null: everything.
   filter       jsonb   CHECK (jsonb_typeof(filter) = 'object'),
@@ -76,6 +79,8 @@ CREATE TABLE IF NOT EXISTS pgonce.subscription (
   paused_by    text,
   pause_reason text,
   UNIQUE (channel_id, name),
+  UNIQUE (of_channel, name),
+  FOREIGN KEY (channel_id, of_channel) REFERENCES pgonce.channel (id, name) ON DELETE CASCADE,
   CHECK (num_nulls(paused_at, paused_by, pause_reason) IN (0, 3))
 );
 

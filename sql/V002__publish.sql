@@ -5,10 +5,11 @@ SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
 -- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones, "later" for those that are not due yet, "pause" and "resume"
--- for a look at whether it is paused.
+-- for a look at whether it is paused. Neither SECURITY DEFINER nor a setting: so PostgreSQL puts it in the place of its call, which a trigger per
+-- row would pay for each time.
 CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pg_notify('pgonce_' || channel_name, kind) $$;
+LANGUAGE sql
+AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;
 
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
 -- order, so the parts need no more than "id/part/parts:". The id also keeps PostgreSQL from folding two equal payloads into one.
@@ -135,18 +136,29 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.take_keys(channel pgonce.channel, waiting integer, keys text[], ids bigint[], fingerprints bytea[])
 RETURNS TABLE (key text, id bigint, fingerprint bytea)
 LANGUAGE plpgsql SECURITY DEFINER
--- A plan that is made while the table is empty must do when it is not: by the index.
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+-- A plan that is made while the table is empty must do when it is not: by the index. And it is made once: for one key that takes longer than the rest.
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
   memory constant interval := channel.key_memory;
-  wanted constant bigint := (SELECT count(DISTINCT g.key) FROM unnest(keys) AS g (key));
+  wanted bigint;
   taken bigint;
   found_keys text[];
   found_ids bigint[];
   found_fingerprints bytea[];
 BEGIN
+  -- Most come alone, and are new.
+  IF cardinality(keys) = 1 AND keys[1] IS NOT NULL THEN
+    INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
+    VALUES (channel.id, keys[1], ids[1], fingerprints[1], take_keys.waiting, CASE WHEN take_keys.waiting = 0 THEN clock_timestamp() END)
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+      RETURN QUERY SELECT keys[1], ids[1], fingerprints[1];
+      RETURN;
+    END IF;
+  END IF;
+  wanted := (SELECT count(DISTINCT g.key) FROM unnest(keys) AS g (key));
   LOOP
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
     SELECT DISTINCT ON (g.key COLLATE "C") channel.id, g.key, g.id, g.fingerprint, take_keys.waiting,

@@ -76,8 +76,8 @@ BEGIN
      AND (c.key_memory, c.key_order, c.max_depth, c.max_rate) IS DISTINCT FROM
          (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate);
   changed := changed OR FOUND;
-  INSERT INTO pgonce.subscription (channel_id, name, filter)
-  SELECT channel.id, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
+  INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
+  SELECT channel.id, channel.name, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
   GET DIAGNOSTICS subscribed = ROW_COUNT;
   IF changed OR subscribed > 0 THEN

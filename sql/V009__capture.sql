@@ -59,7 +59,12 @@ CREATE OR REPLACE FUNCTION pgonce.told(state text, message text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE WHEN state IN ('42703', '42883', '42P01', '42804', '54000', 'PO006') THEN message ELSE 'an error of SQLSTATE ' || state END $$;
 
--- Stores captured rows as dead letters: the writer goes on, and somebody has a look. TOO_DEEP: only if they are.
+-- Whether rows that a handler writes would lead too far from the first one.
+CREATE OR REPLACE FUNCTION pgonce.is_too_deep(channel_name text, writer_depth smallint) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.max_depth < writer_depth) $$;
+
+-- Stores captured rows as dead letters: the writer goes on, and somebody has a look.
 CREATE OR REPLACE FUNCTION pgonce.bury_captured(
   channel_name text, reason text, error text, payloads json[], keys text[], order_keys text[], writer_context jsonb, writer_depth smallint)
 RETURNS void
@@ -72,7 +77,7 @@ DECLARE
 BEGIN
   LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
   SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name;
-  IF NOT FOUND OR reason = 'TOO_DEEP' AND writer_depth <= channel.max_depth THEN
+  IF NOT FOUND THEN
     RETURN;
   END IF;
   addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));

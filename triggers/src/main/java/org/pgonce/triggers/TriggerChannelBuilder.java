@@ -311,7 +311,8 @@ public final class TriggerChannelBuilder<T> {
                   "the channel on table " + table + " " + contradiction);
             });
     var watch = new Watch(events, updateOf, changed, condition, form);
-    var stored = new Capture.Stored(content, keys, unstorable);
+    var ordered = options.order() != KeyOrder.NONE;
+    var stored = new Capture.Stored(content, keys, unstorable, ordered);
     var capture = new Capture(channel.name(), mode, table, rowType, watch, stored);
     return new TriggerChannel<>(capture, channel, payload);
   }

@@ -30,7 +30,11 @@ class SchemaChangeTest {
           "alter table thing add column amount int",
           "alter table thing drop column secret",
           "alter table thing drop constraint thing_pkey",
-          "alter table thing rename to things; alter table things rename to thing");
+          "alter table thing rename to things; alter table things rename to thing",
+          // Nothing of the table's name is to be found where a plan looks for it.
+          "create schema elsewhere; alter table thing set schema elsewhere",
+          "alter table elsewhere.thing alter column amount type numeric",
+          "alter table elsewhere.thing set schema public");
 
   private static final Map<String, TriggerChannelBuilder<?>> KINDS =
       Map.of(
@@ -67,6 +71,7 @@ class SchemaChangeTest {
           .install(kind.getValue().form(form).named(kind.getKey()).build());
     }
     try (var writer = database.dataSource().getConnection()) {
+      writer.createStatement().execute("set search_path = public, elsewhere");
       write(writer, 0); // its session has plans of all functions now
       var stored = captured(database);
       assertThat(stored).as("all kinds, three events of two rows").isGreaterThanOrEqualTo(54);
@@ -117,6 +122,32 @@ class SchemaChangeTest {
   private static long captured(TestDatabase database) throws SQLException {
     return database.queryLong(
         "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0) + (select count(*) from pgonce.dead_letter)");
+  }
+
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h10_aSessionThatWroteBeforeStoresTheColumnsThatHaveTheNamesNow(
+      TriggerForm form, TestDatabase database) throws Exception {
+    database.execute("create table thing (id int, price int, cost int)");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("thing", Object.class)
+                .afterInsert()
+                .columns("id", "price")
+                .when("new.price > 0")
+                .form(form)
+                .build());
+    try (var writer = database.dataSource().getConnection();
+        var statement = writer.createStatement()) {
+      statement.execute("insert into thing (id, price, cost) values (1, 10, 0)");
+      database.execute("alter table thing rename column price to was");
+      database.execute("alter table thing rename column cost to price");
+      statement.execute("insert into thing (id, was, price) values (2, 20, 5), (3, 20, -1)");
+    }
+    assertThat(
+            database.queryString(
+                "select string_agg(payload::text, ' ' order by id) from pgonce.notification where subscription_id > 0"))
+        .isEqualTo("{\"id\":1,\"price\":10} {\"id\":2,\"price\":5}");
   }
 
   /**

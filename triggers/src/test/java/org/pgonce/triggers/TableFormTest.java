@@ -109,4 +109,26 @@ class TableFormTest {
     var channel = TriggerChannel.on(table, Row.class).afterInsert().named("c").build();
     return String.join("\n", Triggers.plan(connection, channel).obstacles());
   }
+
+  @Test
+  void h15_aDefinitionThatKeepsNoPlanIsToldToNameItsSchema(TestDatabase database) throws Exception {
+    database.execute("create schema app; create table app.thing (id int, note text)");
+    try (var connection = database.dataSource().getConnection()) {
+      connection.createStatement().execute("set search_path = app");
+      assertThat(Triggers.plan(connection, some("thing")).warnings())
+          .singleElement()
+          .asString()
+          .contains("makes a plan for each row")
+          .contains("give it with the schema");
+      assertThat(Triggers.plan(connection, some("app.thing")).warnings()).isEmpty();
+    }
+  }
+
+  private static TriggerChannel<?> some(String table) {
+    return TriggerChannel.on(table, Object.class)
+        .afterInsert()
+        .columns("id")
+        .form(TriggerForm.ROW)
+        .build();
+  }
 }

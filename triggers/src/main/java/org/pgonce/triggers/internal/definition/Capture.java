@@ -25,8 +25,12 @@ public record Capture(
     Watch watch,
     Stored stored) {
 
-  /** What is stored of each change. */
-  public record Stored(Content content, Keys keys, Unstorable unstorable) {}
+  /**
+   * What is stored of each change.
+   *
+   * @param ordered whether each notification has an order key: one of its own where none is given
+   */
+  public record Stored(Content content, Keys keys, Unstorable unstorable, boolean ordered) {}
 
   /** What feeds the channel: for example {@code trigger on author}. */
   public String feed() {

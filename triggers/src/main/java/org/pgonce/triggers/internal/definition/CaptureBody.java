@@ -18,25 +18,40 @@ final class CaptureBody {
       END
       """;
 
-  // MATERIALIZED: one id per row, shared by the channel's subscriptions. They are looked up and not
-  // written into the function, which costs a statement some 8 microseconds: so the function is the
-  // same in every database, and a channel that was dropped stores nothing.
   // Where a handler wrote the rows, too deep, they become dead letters instead: the writer goes on.
-  private static final String STORE =
+  private static final String TOO_DEEP =
       """
-        WITH captured AS MATERIALIZED (
-          SELECT nextval('pgonce.notification_id') AS id, c.payload FROM (%2$s) AS c
-        )
-        INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, depth)
-        SELECT s.id, i.id, i.payload, CASE WHEN c.key_order <> 'NONE' THEN chr(1) || i.id END, writer_context, writer_depth
-          FROM captured i CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-         WHERE c.name = %1$s AND (s.filter IS NULL OR writer_context @> s.filter) AND (writer_depth IS NULL OR writer_depth <= c.max_depth);
-        IF FOUND THEN
-          PERFORM pgonce.wake_up(%1$s);
-        ELSIF writer_depth IS NOT NULL THEN
-          PERFORM pgonce.bury_captured(%1$s, 'TOO_DEEP', NULL, (SELECT array_agg(c.payload) FROM (%2$s) AS c), NULL, NULL, writer_context, writer_depth);
+        IF writer_depth IS NOT NULL AND pgonce.is_too_deep(%1$s, writer_depth) THEN
+          PERFORM pgonce.bury_captured(%1$s, 'TOO_DEEP', NULL, array_agg(c.payload), array_agg(c.key), array_agg(c.order_key), writer_context, writer_depth)
+             FROM (%2$s) AS c;
+          RETURN NULL;
         END IF;
       """;
+
+  // The subscriptions are looked up and not written into the function, which costs a call some 3
+  // microseconds: so the function is the same in every database, and a channel that was dropped
+  // stores nothing.
+  private static final String STORE =
+      """
+      %1$s  INSERT INTO pgonce.notification (subscription_id, id, payload, %3$scontext, depth)
+        SELECT s.id, i.id, i.payload, %4$swriter_context, writer_depth
+          FROM %2$s AS i CROSS JOIN pgonce.subscription s
+         WHERE s.of_channel = %5$s AND (s.filter IS NULL OR writer_context @> s.filter);
+        IF FOUND THEN
+          PERFORM pgonce.wake_up(%5$s);
+        END IF;
+      """;
+
+  // MATERIALIZED: one id per row, shared by the channel's subscriptions.
+  private static final String ALL_AT_ONCE =
+      """
+        WITH captured AS MATERIALIZED (
+          SELECT nextval('pgonce.notification_id') AS id, c.* FROM (%s) AS c
+        )
+      """;
+
+  private static final String ONE =
+      "(SELECT row_id AS id, row_payload AS payload, row_order_key AS order_key)";
 
   private static final String KEYED_VARIABLES =
       """
@@ -55,24 +70,18 @@ final class CaptureBody {
         IF NOT FOUND THEN
           RETURN NULL;
         END IF;
-        IF writer_depth > channel.max_depth THEN
-          PERFORM pgonce.bury_captured(%1$s, 'TOO_DEEP', NULL, array_agg(c.payload), array_agg(c.key), array_agg(c.order_key), writer_context, writer_depth)
-             FROM (%2$s) AS c;
-          RETURN NULL;
-        END IF;
-        addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));
+        addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.of_channel = %1$s AND (s.filter IS NULL OR writer_context @> s.filter));
         WITH captured AS MATERIALIZED (
           SELECT nextval('pgonce.notification_id') AS id, c.payload, c.key, c.order_key, c.due_at FROM (%2$s) AS c
       %3$s  ), now AS (
-          INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, depth)
-          SELECT s.id, f.id, f.payload, f.key, CASE WHEN channel.key_order <> 'NONE' THEN coalesce(f.order_key, chr(1) || f.id) END, writer_context, writer_depth
-            FROM fresh f CROSS JOIN unnest(addressed) AS s (id) WHERE (f.due_at > clock_timestamp()) IS NOT TRUE
+          INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, %4$scontext, depth)
+          SELECT s.id, i.id, i.payload, i.key, %5$swriter_context, writer_depth
+            FROM fresh i CROSS JOIN unnest(addressed) AS s (id) WHERE (i.due_at > clock_timestamp()) IS NOT TRUE
           RETURNING true
         ), later AS (
-          INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, depth)
-          SELECT s.id, f.id, f.due_at, 0, clock_timestamp(), f.payload, f.key,
-                 CASE WHEN channel.key_order <> 'NONE' THEN coalesce(f.order_key, chr(1) || f.id) END, writer_context, writer_depth
-            FROM fresh f CROSS JOIN unnest(addressed) AS s (id) WHERE f.due_at > clock_timestamp()
+          INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, %4$scontext, depth)
+          SELECT s.id, i.id, i.due_at, 0, clock_timestamp(), i.payload, i.key, %5$swriter_context, writer_depth
+            FROM fresh i CROSS JOIN unnest(addressed) AS s (id) WHERE i.due_at > clock_timestamp()
           RETURNING true
         )
         SELECT (SELECT count(*) FROM now), (SELECT count(*) FROM later) INTO stored_now, stored_for_later;
@@ -107,30 +116,57 @@ final class CaptureBody {
       """;
 
   private final CaptureTrigger trigger;
-  private final CapturedRows rows;
+  private final CaptureTrial trial;
+  private final Capture.Stored stored;
+  private final String channel;
 
   CaptureBody(CaptureTrigger trigger) {
     this.trigger = trigger;
-    this.rows = new CapturedRows(trigger);
+    this.trial = new CaptureTrial(trigger, new CapturedRows(trigger));
+    this.stored = trigger.capture().stored();
+    this.channel = Quoted.literal(trigger.capture().channel());
   }
 
   String text() {
-    var capture = trigger.capture();
-    var channel = Quoted.literal(capture.channel());
-    var keys = capture.stored().keys();
-    var trial = new CaptureTrial(trigger, rows);
-    var query = trial.query();
-    var variables = trial.variables();
-    String store;
-    if (capture.mode() == Mode.BROADCAST) {
-      store = SEND.formatted(channel, query);
-    } else if (keys.isEmpty() || (trigger.event() == Event.TRUNCATE && !keys.hasDue())) {
-      store = STORE.formatted(channel, query);
-    } else {
-      variables += KEYED_VARIABLES;
-      store =
-          STORE_KEYED.formatted(channel, query, keys.delivery().isEmpty() ? ALL_FRESH : FRESH_KEYS);
+    var mode = trigger.capture().mode();
+    var hasKeys = mode != Mode.BROADCAST && !arePlain();
+    return BODY.formatted(
+        trial.variables() + (hasKeys ? KEYED_VARIABLES : ""),
+        trial.text(),
+        mode == Mode.BROADCAST ? SEND.formatted(channel, trial.query()) : store());
+  }
+
+  private boolean arePlain() {
+    var keys = stored.keys();
+    return keys.arePlain() || (trigger.event() == Event.TRUNCATE && !keys.hasDue());
+  }
+
+  private String store() {
+    var tooDeep = TOO_DEEP.formatted(channel, trial.query());
+    var orderColumn = stored.ordered() ? "order_key, " : "";
+    if (!arePlain()) {
+      var fresh = stored.keys().delivery().isEmpty() ? ALL_FRESH : FRESH_KEYS;
+      return tooDeep
+          + STORE_KEYED.formatted(channel, trial.query(), fresh, orderColumn, orderKey());
     }
-    return BODY.formatted(variables, trial.text(), store);
+    return tooDeep
+        + (trial.isPerRow()
+            ? "  row_id := nextval('pgonce.notification_id');\n"
+                + STORE.formatted("", ONE, orderColumn, orderKey(), channel)
+            : STORE.formatted(
+                ALL_AT_ONCE.formatted(trial.query()),
+                "captured",
+                orderColumn,
+                orderKey(),
+                channel));
+  }
+
+  /** Of a row i. Where none is given, it is one of its own: what has none waits for nobody. */
+  private String orderKey() {
+    return !stored.ordered()
+        ? ""
+        : stored.keys().order().isEmpty()
+            ? "chr(1) || i.id, "
+            : "coalesce(i.order_key, chr(1) || i.id), ";
   }
 }

@@ -28,10 +28,27 @@ final class CaptureTrial {
   private static final String PER_ROW =
       """
         BEGIN
-          %s;
-        EXCEPTION WHEN OTHERS THEN
+      %s  EXCEPTION WHEN OTHERS THEN
           trouble := %s;
         END;
+        IF trouble IS NULL AND row_payload IS NULL THEN
+          RETURN NULL;
+        END IF;
+      """;
+
+  // A plan that is kept is made anew when the table is altered, because it has the table's name as
+  // a constant (PostgreSQL takes a regclass for a dependency). Where that is not enough, as when
+  // the
+  // table itself was renamed, or for a column of a child, it fails at its worst, and a plan made
+  // for
+  // this row alone, which costs twenty times as much, does it.
+  private static final String KEPT_PLAN =
+      """
+          BEGIN
+            SELECT c.* INTO row_payload, row_key, row_order_key, row_due_at FROM (%s) AS c;
+          EXCEPTION WHEN OTHERS THEN
+            EXECUTE $capture$%s$capture$ INTO row_payload, row_key, row_order_key, row_due_at USING OLD, NEW, TG_OP, TG_RELID;
+          END;
       """;
 
   private static final String IN_TROUBLE =
@@ -70,6 +87,9 @@ final class CaptureTrial {
 
   private static final String ROW_VARIABLES =
       """
+        row_id bigint;
+        old_json json;
+        new_json json;
         row_payload json;
         row_key text;
         row_order_key text;
@@ -79,18 +99,21 @@ final class CaptureTrial {
   private final CaptureTrigger trigger;
   private final CapturedRows rows;
   private final Capture capture;
-  private final boolean perRow;
 
   CaptureTrial(CaptureTrigger trigger, CapturedRows rows) {
     this.trigger = trigger;
     this.rows = rows;
     this.capture = trigger.capture();
-    this.perRow = trigger.form() != TriggerForm.STATEMENT;
+  }
+
+  /** Whether it has one row, in variables. */
+  boolean isPerRow() {
+    return trigger.form() != TriggerForm.STATEMENT;
   }
 
   /** What is stored, when it has been tried. */
   String query() {
-    return perRow
+    return isPerRow()
         ? "SELECT row_payload AS payload, row_key AS key, row_order_key AS order_key, row_due_at AS due_at"
         : rows.query();
   }
@@ -99,14 +122,14 @@ final class CaptureTrial {
     if (trigger.event() == Event.TRUNCATE) {
       return "";
     }
-    return "  trouble text;\n  part text;\n  buried json[];\n" + (perRow ? ROW_VARIABLES : "");
+    return "  trouble text;\n  part text;\n  buried json[];\n" + (isPerRow() ? ROW_VARIABLES : "");
   }
 
   String text() {
     if (trigger.event() == Event.TRUNCATE) {
       return "";
     }
-    return (perRow ? perRow() : perStatement())
+    return (isPerRow() ? perRow() : perStatement())
         + IN_TROUBLE.formatted(rows.rows(), using(), told(), verdict());
   }
 
@@ -125,14 +148,11 @@ final class CaptureTrial {
   }
 
   private String perRow() {
-    var into = "INTO row_payload, row_key, row_order_key, row_due_at";
-    var select =
-        rows.perCall()
-            ? "SELECT c.* %s FROM (%s) AS c".formatted(into, rows.query())
-            : "EXECUTE $capture$%s$capture$ %s USING OLD, NEW, TG_OP, TG_RELID"
-                .formatted(rows.query(), into);
-    return PER_ROW.formatted(select, told())
-        + "  IF trouble IS NULL AND row_payload IS NULL THEN\n    RETURN NULL;\n  END IF;\n";
+    return PER_ROW.formatted(
+        rows.namesColumns()
+            ? KEPT_PLAN.formatted(rows.query(), rows.queryOfParameters())
+            : rows.assignments(),
+        told());
   }
 
   /** The writer may see what its row holds; others may not. */
@@ -143,7 +163,7 @@ final class CaptureTrial {
   }
 
   private String using() {
-    return perRow ? " USING " + rows.record() : "";
+    return isPerRow() ? " USING " + rows.record() : "";
   }
 
   private String verdict() {

@@ -4,21 +4,26 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.definition.Content.Selection;
 
 /**
- * The query of what one call of a trigger stores: payload, key, order_key and due_at of each row.
+ * What one call of a trigger stores: payload, key, order_key and due_at of each row.
  *
  * <p>A column that was dropped or renamed must break no write. Where rows are stored whole, columns
  * are looked up in their JSON. Where columns are named, each name is written so that it is null if
  * there is no such column: it is looked for in the row first, and then one level further out.
  *
- * <p>A trigger per row never has SQL that takes its row apart with a plan that is kept: PostgreSQL
- * does not notice that a column was retyped since, and the write would fail (18 and before). It
- * passes the row as a whole, or makes the plan anew.
+ * <p>PostgreSQL (18 and before) does not notice by itself that a column was retyped since the plan
+ * was made of SQL that takes the row of a trigger per row apart, and the write would fail. So such
+ * a trigger passes its row as a whole, as simple expressions, which is faster too; or its query
+ * depends on the table, see {@link CaptureTrial}.
  */
 final class CapturedRows {
+
+  /** Where a table is looked for whose definition does not say where it is. */
+  static final String DEFAULT_SCHEMA = "public";
 
   private final CaptureTrigger trigger;
   private final Capture capture;
@@ -43,58 +48,114 @@ final class CapturedRows {
     return event != Event.TRUNCATE && (content.canFail() || !capture.expressions().isEmpty());
   }
 
+  /** For the function itself to run. */
   String query() {
     if (event == Event.TRUNCATE) {
       return "SELECT '{\"op\":\"TRUNCATE\"}'::json AS payload, NULL::text AS key, NULL::text AS order_key, %s AS due_at"
           .formatted(dueAfter());
     }
-    return namesColumns() ? byColumns() : byWholeRows();
+    return namesColumns() ? byColumns(VARIABLES) : byWholeRows();
   }
 
+  /** The same for EXECUTE, which is given OLD, NEW, TG_OP and TG_RELID: of a row, by columns. */
+  String queryOfParameters() {
+    return byColumns(PARAMETERS);
+  }
+
+  /** What PL/pgSQL has of a call. */
+  private record Call(String old, String now, String operation, String relation) {}
+
+  private static final Call VARIABLES = new Call("OLD", "NEW", "TG_OP", "TG_RELID");
+  private static final Call PARAMETERS = new Call("$1", "$2", "$3", "$4");
+
   private String byWholeRows() {
-    var perRow = trigger.form() != TriggerForm.STATEMENT;
-    var oldRecord = perRow ? "OLD" : trigger.pairs() ? "o.pgonce_row" : "old.*";
-    var newRecord = perRow ? "NEW" : trigger.pairs() ? "n.pgonce_row" : "new.*";
+    var oldRecord = trigger.pairs() ? "o.pgonce_row" : "old.*";
+    var newRecord = trigger.pairs() ? "n.pgonce_row" : "new.*";
     var json = new ArrayList<String>();
-    if (event.hasOld() && (trigger.pairs() || event == Event.DELETE)) {
+    if (trigger.readsOldTable()) {
       json.add("row_to_json(%s) AS o".formatted(oldRecord));
     }
     if (event.hasNew()) {
       json.add("row_to_json(%s) AS n".formatted(newRecord));
     }
-    var from = perRow ? "" : " FROM " + (trigger.pairs() ? PAIRS : table());
-    var changed = capture.watch().changed();
     var inner = "";
     var outer = "";
-    if (event == Event.UPDATE && changed != null) {
-      if (changed.isEmpty()) {
-        inner = " WHERE %s OPERATOR(pg_catalog.*<>) %s".formatted(oldRecord, newRecord);
-      } else {
-        // One that is not there counts as changed: better one too many.
-        outer =
-            changed.stream()
-                .map(Quoted::literal)
-                .map(
-                    c ->
-                        "r.n -> %1$s IS NULL OR r.o ->> %1$s IS DISTINCT FROM r.n ->> %1$s"
-                            .formatted(c))
-                .collect(Collectors.joining(" OR ", "\n WHERE ", ""));
-      }
+    if (comparesAll()) {
+      inner = " WHERE " + differ(oldRecord, newRecord);
+    } else if (comparesSome()) {
+      outer = "\n WHERE " + someDiffer("r.o", "r.n");
     }
     var row = event.hasNew() ? "r.n" : "r.o";
     var keys = capture.stored().keys();
     return """
         SELECT %s AS payload, %s AS key, %s AS order_key, %s AS due_at
-          FROM (SELECT %s%s%s OFFSET 0) AS r%s"""
+          FROM (SELECT %s FROM %s%s OFFSET 0) AS r%s"""
         .formatted(
-            payload("r.o", "r.n"),
+            payload("r.o", "r.n", VARIABLES),
             keyOfJson(keys.delivery(), row),
             keyOfJson(keys.order(), row),
             dueAfter(),
             String.join(", ", json),
-            from,
+            trigger.pairs() ? PAIRS : table(),
             inner,
             outer);
+  }
+
+  /** The same of one row, into the variables of a trigger per row. */
+  String assignments() {
+    var lines = new ArrayList<String>();
+    if (trigger.readsOldTable()) {
+      lines.add("old_json := row_to_json(OLD);");
+    }
+    if (event.hasNew()) {
+      lines.add("new_json := row_to_json(NEW);");
+    }
+    if (comparesAll()) {
+      lines.add(0, "IF " + differ("OLD", "NEW") + " THEN");
+    } else if (comparesSome()) {
+      lines.add("IF " + someDiffer("old_json", "new_json") + " THEN");
+    }
+    var row = event.hasNew() ? "new_json" : "old_json";
+    var keys = capture.stored().keys();
+    lines.add("row_payload := %s;".formatted(payload("old_json", "new_json", VARIABLES)));
+    lines.add("row_key := %s;".formatted(keyOfJson(keys.delivery(), row)));
+    lines.add("row_order_key := %s;".formatted(keyOfJson(keys.order(), row)));
+    lines.add("row_due_at := %s;".formatted(dueAfter()));
+    lines.removeIf(line -> line.contains(" := NULL::"));
+    if (comparesAll() || comparesSome()) {
+      lines.add("END IF;");
+    }
+    return lines.stream().map(line -> "    " + line + "\n").collect(Collectors.joining());
+  }
+
+  private boolean comparesAll() {
+    var changed = capture.watch().changed();
+    return event == Event.UPDATE && changed != null && changed.isEmpty();
+  }
+
+  private boolean comparesSome() {
+    var changed = capture.watch().changed();
+    return event == Event.UPDATE && changed != null && !changed.isEmpty();
+  }
+
+  private static String differ(String one, String other) {
+    return one + " OPERATOR(pg_catalog.*<>) " + other;
+  }
+
+  /** One that is not there counts as changed: better one too many. */
+  private String someDiffer(String old, String now) {
+    return changed().stream()
+        .map(Quoted::literal)
+        .map(
+            c ->
+                "%2$s -> %3$s IS NULL OR %1$s ->> %3$s IS DISTINCT FROM %2$s ->> %3$s"
+                    .formatted(old, now, c))
+        .collect(Collectors.joining(" OR "));
+  }
+
+  private List<String> changed() {
+    var changed = capture.watch().changed();
+    return changed == null ? List.of() : changed;
   }
 
   private static String keyOfJson(Keys.Key key, String row) {
@@ -105,34 +166,36 @@ final class CapturedRows {
             .collect(Collectors.joining(", ", "pgonce.row_key(", ")"));
   }
 
-  private String byColumns() {
+  private String byColumns(Call call) {
     var keys = capture.stored().keys();
     var conditions = new ArrayList<String>();
-    var changed = capture.watch().changed();
-    if (event == Event.UPDATE && changed != null) {
+    if (comparesAll()) {
+      conditions.add(differ("old.*", "new.*"));
+    } else if (comparesSome()) {
       conditions.add(
-          changed.isEmpty()
-              ? "old.* OPERATOR(pg_catalog.*<>) new.*"
-              : "%s OPERATOR(pg_catalog.*<>) %s"
-                  .formatted(
-                      inRow("old", changed, ROW_OF, "'old'"),
-                      inRow("new", changed, ROW_OF, "'new'")));
+          differ(
+              inRow("old", changed(), ROW_OF, "'old'"), inRow("new", changed(), ROW_OF, "'new'")));
     }
     if (capture.watch().condition() != null) {
       conditions.add("(\n" + capture.watch().condition() + "\n)");
     }
+    var dependsOn =
+        isPerRow() && call.equals(VARIABLES)
+            ? ", %s::regclass AS pgonce_table".formatted(Quoted.literal(qualifiedTable()))
+            : "";
     return """
         SELECT %s AS payload, %s AS key, %s AS order_key, %s AS due_at
-          FROM %s CROSS JOIN (SELECT %s AS tg_op) AS event%s"""
+          FROM %s CROSS JOIN (SELECT %s AS tg_op%s) AS event%s"""
         .formatted(
-            payload(columnsOf("old"), columnsOf("new")),
+            payload(columnsOf("old"), columnsOf("new"), call),
             key(keys.delivery()),
             key(keys.order()),
             keys.due() == null
                 ? dueAfter()
                 : "pgonce.row_due((\n" + keys.due() + "\n)::timestamptz)",
-            source(),
-            perCall() ? "TG_OP" : "$3",
+            source(call),
+            call.operation(),
+            dependsOn,
             conditions.isEmpty() ? "" : "\n WHERE " + String.join(" AND ", conditions));
   }
 
@@ -179,12 +242,12 @@ final class CapturedRows {
   }
 
   /** The payload of these rows, as JSON. */
-  private String payload(String before, String after) {
+  private String payload(String before, String after, Call call) {
     if (content.kind() == Content.Kind.COMPUTED) {
       return "to_json((\n" + content.expression() + "\n))";
     }
-    var old = selected(before);
-    var now = selected(after);
+    var old = selected(before, call);
+    var now = selected(after, call);
     if (content.kind() == Content.Kind.ROW) {
       return event.hasNew() ? now : old;
     }
@@ -195,7 +258,7 @@ final class CapturedRows {
     };
   }
 
-  private String selected(String row) {
+  private String selected(String row, Call call) {
     return switch (content.selection()) {
       case ALL, ONLY -> row;
       case WITHOUT ->
@@ -207,13 +270,22 @@ final class CapturedRows {
                       .collect(Collectors.joining(", ")));
       case PRIMARY_KEY ->
           "(SELECT json_object_agg(e.key, e.value) FROM json_each(%s) AS e WHERE e.key = ANY ((SELECT pgonce.primary_key(%s))::text[]))"
-              .formatted(row, perCall() ? "TG_RELID" : "$4");
+              .formatted(row, call.relation());
     };
   }
 
-  /** Whether it is a query of the function itself, and not made anew for each row. */
-  boolean perCall() {
-    return trigger.form() == TriggerForm.STATEMENT || !namesColumns();
+  /**
+   * Of whose change a kept plan hears. Where no schema is given it is most likely public; where
+   * not, no plan is kept.
+   */
+  private String qualifiedTable() {
+    var table = capture.table();
+    return Quoted.table(
+        table.schema() == null ? new TableName(DEFAULT_SCHEMA, table.table()) : table);
+  }
+
+  private boolean isPerRow() {
+    return trigger.form() != TriggerForm.STATEMENT;
   }
 
   private String dueAfter() {
@@ -235,11 +307,11 @@ final class CapturedRows {
   }
 
   /** Both rows by the names old and new: where there is none, all of its columns are null. */
-  private String source() {
-    var perRow = trigger.form() != TriggerForm.STATEMENT;
+  private String source(Call call) {
     if (event == Event.UPDATE) {
-      return perRow
-          ? "(SELECT ($1).*) AS old CROSS JOIN (SELECT ($2).*) AS new"
+      return isPerRow()
+          ? "(SELECT (%s).*) AS old CROSS JOIN (SELECT (%s).*) AS new"
+              .formatted(call.old(), call.now())
           : trigger.pairs()
               ? PAIRS
                   + " CROSS JOIN LATERAL (SELECT (o.pgonce_row).*) AS old CROSS JOIN LATERAL (SELECT (n.pgonce_row).*) AS new"
@@ -248,17 +320,19 @@ final class CapturedRows {
     var there = event.row();
     var other = there.equals("new") ? "old" : "new";
     var rows =
-        perRow ? "(SELECT (%s).*)".formatted(there.equals("new") ? "$2" : "$1") : there + "_rows";
+        isPerRow()
+            ? "(SELECT (%s).*)".formatted(there.equals("new") ? call.now() : call.old())
+            : there + "_rows";
     return "%s AS %s LEFT JOIN %s AS %s ON false".formatted(rows, there, rows, other);
   }
 
   /** The table of the rows, for whoever looks at them once more; $1 where a row is passed. */
   String rows() {
-    return trigger.form() == TriggerForm.STATEMENT ? event.row() + "_rows" : "(SELECT ($1).*)";
+    return isPerRow() ? "(SELECT ($1).*)" : event.row() + "_rows";
   }
 
   /** The row that it is about, as PL/pgSQL has it where it is called per row. */
   @Nullable String record() {
-    return trigger.form() == TriggerForm.STATEMENT ? null : event.hasNew() ? "NEW" : "OLD";
+    return !isPerRow() ? null : event.hasNew() ? "NEW" : "OLD";
   }
 }

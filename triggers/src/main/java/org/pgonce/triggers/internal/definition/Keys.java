@@ -57,6 +57,11 @@ public record Keys(Key delivery, Key order, @Nullable String due, long dueAfterU
     return due != null || dueAfterUs > 0;
   }
 
+  /** Whether a row is stored without a look at others, and at once. */
+  boolean arePlain() {
+    return delivery.isEmpty() && !hasDue();
+  }
+
   /** Each expression, by what it makes. */
   public Map<String, String> expressions() {
     var expressions = new LinkedHashMap<String, String>();

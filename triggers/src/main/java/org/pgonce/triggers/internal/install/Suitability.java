@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.catalog.Column;
 import org.pgonce.triggers.internal.catalog.Columns;
@@ -67,7 +68,15 @@ final class Suitability {
         state.wanted().stream()
             .filter(trigger -> trigger.event() != Event.TRUNCATE)
             .anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
-    return table.form().warnings(table.name(), perStatement);
+    var warnings = new ArrayList<>(table.form().warnings(table.name(), perStatement));
+    var schema = Objects.requireNonNull(table.name().schema());
+    if (state.wanted().stream().anyMatch(trigger -> trigger.plansForEachRowIn(schema))) {
+      warnings.add(
+          "a trigger per row that names columns makes a plan for each row where the definition does not say that its table is "
+              + table.name()
+              + ": give it with the schema, and a row costs the writer a tenth of that");
+    }
+    return warnings;
   }
 
   private static String missing(Connection connection, Capture capture, State state)
