@@ -31,10 +31,11 @@ $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
 -- the next row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
--- time: clocks differ. A paused subscription has nothing to do; since when, in microseconds since 1970, is for people to read.
+-- time: clocks differ. A paused subscription has nothing to do; since when, in microseconds since 1970, is for people to read. queue_usage: of the
+-- server's NOTIFY queue, 0 to 1.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint, known boolean,
-               paused_us bigint, paused_by text, pause_reason text)
+               paused_us bigint, paused_by text, pause_reason text, queue_usage double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
@@ -55,7 +56,7 @@ BEGIN
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
            k.id IS NOT NULL,
-           (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason
+           (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, pg_notification_queue_usage()
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
      WHERE l.id = listener;
 END

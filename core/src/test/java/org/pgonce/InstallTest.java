@@ -192,9 +192,31 @@ class InstallTest {
                  where p.pronamespace = 'pgonce'::regnamespace
                    and (p.proowner <> 'pgonce_owner'::regrole
                      or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'])
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname <> 'wake_up')
                 """))
         .isNull();
+  }
+
+  /** It pins nothing, so that it costs nothing; it names all in full, and has no rights to lend. */
+  @Test
+  void sql_aWakeUpIsPutInThePlaceOfItsCall(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(CHANNEL);
+    assertThat(
+            database.queryString(
+                "select prosecdef || ' ' || prosrc from pg_proc where oid = 'pgonce.wake_up'::regproc"))
+        .isEqualTo(
+            "false  SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) ");
+    try (var connection = database.unpooled().getConnection();
+        var statement = connection.createStatement();
+        var plan = statement.executeQuery("explain verbose select pgonce.wake_up('orders')")) {
+      var lines = new StringBuilder();
+      while (plan.next()) {
+        lines.append(plan.getString(1));
+      }
+      assertThat(lines.toString())
+          .contains("pg_notify('pgonce_orders'::text")
+          .doesNotContain("wake_up");
+    }
   }
 
   /** Everything in the schema, with its definition and rights. */

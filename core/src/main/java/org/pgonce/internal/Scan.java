@@ -38,6 +38,7 @@ final class Scan {
   private final Supplier<String> hearsBy;
   private final BooleanSupplier hears;
   private final Sessions sessions;
+  private final QueueWatch queue;
   private volatile List<Drain<?>> drains = List.of();
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -64,6 +65,7 @@ final class Scan {
     this.hearsBy = hearsBy;
     this.hears = hears;
     this.sessions = sessions;
+    this.queue = new QueueWatch(context.observer());
   }
 
   void start(Collection<Drain<?>> toWake) {
@@ -211,6 +213,7 @@ final class Scan {
             hears.getAsBoolean() ? Long.MAX_VALUE : DEAF_INTERVAL_MS);
     // Jitter, so that processes started together do not scan together.
     var delay = ThreadLocalRandom.current().nextLong(interval * 3 / 4, interval + 1);
+    found.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));
     for (var work : found) {
       if (!work.known()) {
         LOG.error(

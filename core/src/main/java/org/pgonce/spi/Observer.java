@@ -64,7 +64,7 @@ public interface Observer {
 
   /**
    * A claim or scan failed for a reason that is not a notification's, for example because the
-   * database is down; it is tried again.
+   * database is down; it is tried again. Or the server's NOTIFY queue fills, see the log.
    */
   default void databaseTrouble(String channel, String reason) {}
 }

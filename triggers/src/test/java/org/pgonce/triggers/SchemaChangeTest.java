@@ -150,6 +150,23 @@ class SchemaChangeTest {
         .isEqualTo("{\"id\":1,\"price\":10} {\"id\":2,\"price\":5}");
   }
 
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h10_aColumnThatIsComparedAndGoneCountsAsChanged(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute("create table thing (id int, price int); insert into thing values (1, 10)");
+    var compared =
+        TriggerChannel.on("thing", Object.class).afterUpdate().onlyIfChanged("price").form(form);
+    PgOnce.using(database.dataSource())
+        .install(
+            compared.named("whole").build(), compared.named("when").when("new.id > 0").build());
+    database.execute("update thing set price = price");
+    assertThat(captured(database)).isZero();
+    database.execute("alter table thing drop column price");
+    database.execute("update thing set id = id");
+    assertThat(captured(database)).as("better one too many, of each channel").isEqualTo(2);
+  }
+
   /**
    * PostgreSQL keeps such a column from being dropped: that is told beforehand, and no surprise.
    */

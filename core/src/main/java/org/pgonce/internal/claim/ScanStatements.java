@@ -24,7 +24,7 @@ public final class ScanStatements {
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
       """
-      SELECT f.subscription, f.ready, f.due, f.due_in_ms, f.known, f.paused_us, f.paused_by, f.pause_reason
+      SELECT f.subscription, f.ready, f.due, f.due_in_ms, f.known, f.paused_us, f.paused_by, f.pause_reason, f.queue_usage
         FROM pgonce.scan(?::text::uuid, ?) AS f
       """;
 
@@ -38,6 +38,7 @@ public final class ScanStatements {
    * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
    * @param known whether the subscription exists
    * @param paused that it is paused; null if it is not
+   * @param queueUsage the share of the server's NOTIFY queue that is in use, 0 to 1
    */
   public record Found(
       int subscription,
@@ -45,7 +46,8 @@ public final class ScanStatements {
       boolean due,
       @Nullable Long dueInMs,
       boolean known,
-      @Nullable Paused paused) {}
+      @Nullable Paused paused,
+      double queueUsage) {}
 
   public static void register(
       Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
@@ -87,7 +89,8 @@ public final class ScanStatements {
                   row.getBoolean(3),
                   scheduled ? dueInMs : null,
                   row.getBoolean(5),
-                  paused(row)));
+                  paused(row),
+                  row.getDouble(9)));
         }
       }
     }
