@@ -97,6 +97,67 @@ BEGIN
 END
 $$;
 
+-- The partitions that a watched table was seen to have, by name. One that is detached loses its copies of the triggers without a trace in the catalog.
+CREATE TABLE IF NOT EXISTS pgonce.known_partition (
+  channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
+  name       text    NOT NULL,
+  PRIMARY KEY (channel_id, name)
+);
+
+-- Not pg_partition_tree, which waits for whoever keeps one of them locked.
+CREATE OR REPLACE FUNCTION pgonce.partitions_of(relation oid) RETURNS TABLE (name text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH RECURSIVE below AS (
+    SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = relation
+    UNION ALL
+    SELECT i.inhrelid FROM pg_inherits i JOIN below b ON b.inhrelid = i.inhparent
+  )
+  SELECT format('%I.%I', n.nspname, c.relname) FROM below b JOIN pg_class c ON c.oid = b.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+   WHERE c.relispartition
+$$;
+
+-- Adds those that the table has now. None is taken away: it is the memory of those that were detached.
+CREATE OR REPLACE FUNCTION pgonce.know_partitions(channel_name text, relation oid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  INSERT INTO pgonce.known_partition (channel_id, name)
+  SELECT c.id, p.name FROM pgonce.channel c CROSS JOIN pgonce.partitions_of(relation) p WHERE c.name = channel_name
+   ORDER BY p.name
+  ON CONFLICT DO NOTHING
+$$;
+
+-- Tables that were partitions of the channel's table, are there still, and feed it no longer.
+CREATE OR REPLACE FUNCTION pgonce.detached_partitions(channel_name text, relation oid) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT k.name FROM pgonce.channel c JOIN pgonce.known_partition k ON k.channel_id = c.id
+   WHERE c.name = channel_name AND k.name NOT IN (SELECT p.name FROM pgonce.partitions_of(relation) p)
+     AND EXISTS (SELECT FROM pg_class d JOIN pg_namespace n ON n.oid = d.relnamespace
+                  WHERE d.relkind IN ('r', 'p') AND format('%I.%I', n.nspname, d.relname) = k.name)
+   ORDER BY k.name
+$$;
+
+-- They were detached on purpose: nobody is told of them any more. Returns how many there were.
+CREATE OR REPLACE FUNCTION pgonce.forget_partitions(channel_name text) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH forgotten AS (
+    DELETE FROM pgonce.known_partition k USING pgonce.channel c WHERE c.name = channel_name AND k.channel_id = c.id
+       AND NOT EXISTS (SELECT FROM pg_class d JOIN pg_namespace n ON n.oid = d.relnamespace
+                        WHERE d.relispartition AND format('%I.%I', n.nspname, d.relname) = k.name)
+    RETURNING true
+  )
+  SELECT count(*) FROM forgotten
+$$;
+
+REVOKE ALL ON pgonce.known_partition FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+  pgonce.partitions_of(oid), pgonce.know_partitions(text, oid), pgonce.detached_partitions(text, oid), pgonce.forget_partitions(text)
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pgonce.detached_partitions(text, oid) TO pgonce_listener, pgonce_admin;
+GRANT EXECUTE ON FUNCTION pgonce.know_partitions(text, oid), pgonce.forget_partitions(text) TO pgonce_admin;
+
 INSERT INTO pgonce.schema_version (version) VALUES (9) ON CONFLICT DO NOTHING;
 
 RESET ROLE;

@@ -159,12 +159,40 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
+-- An error if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included: for what is about
+-- to drop it, in the same transaction. Null for the channel: all of them. No other stores anything from then on until the transaction ends.
+CREATE OR REPLACE FUNCTION pgonce.refuse_loss(channel_name text, subscription_name text DEFAULT NULL, at_most bigint DEFAULT 0) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  held record;
+BEGIN
+  FOR try IN 1 .. 2 LOOP -- first while everybody else goes on
+    SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
+           string_agg(DISTINCT format('SELECT pgonce.drop_%s;', CASE WHEN subscription_name IS NULL THEN format('channel(%L)', s.channel)
+                                                                    ELSE format('subscription(%L, %L)', s.channel, s.subscription) END), ' ')
+             FILTER (WHERE s.backlog + s.scheduled + s.dead_letters > 0) AS how
+      INTO held FROM pgonce.channel_status s
+     WHERE (channel_name IS NULL OR s.channel = channel_name) AND (subscription_name IS NULL OR s.subscription = subscription_name);
+    IF held.now + held.later + held.dead > at_most THEN
+      RAISE EXCEPTION 'pgonce: % still holds notifications: % waiting, % scheduled, % dead letters, which would be lost. Nothing was dropped: let listeners drain it, or look again and delete them on purpose with: % Then try again',
+        coalesce('channel "' || channel_name || '"', 'database "' || current_database() || '"') || coalesce(', subscription "' || subscription_name || '"', ''),
+        held.now, held.later, held.dead, held.how USING ERRCODE = 'PO003';
+    END IF;
+    IF try = 1 THEN
+      PERFORM pgonce.hold_writers('drop ' || coalesce('channel "' || channel_name || '"', 'everything'));
+    END IF;
+  END LOOP;
+END
+$$;
+
 REVOKE ALL ON FUNCTION
-  pgonce.hold_writers(text), pgonce.in_a_handlers_hands(text), pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]),
+  pgonce.refuse_loss(text, text, bigint), pgonce.hold_writers(text), pgonce.in_a_handlers_hands(text), pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]),
   pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-  pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text)
+  pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
+  pgonce.refuse_loss(text, text, bigint)
 TO pgonce_admin;
 
 INSERT INTO pgonce.schema_version (version) VALUES (10) ON CONFLICT DO NOTHING;

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
+import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
@@ -15,6 +16,7 @@ import org.pgonce.internal.store.OwnTransactions;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
+import org.pgonce.triggers.internal.install.ChannelMigration;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
@@ -93,6 +95,30 @@ public final class Triggers {
       problems.addAll(channel.feed().problems(connection, channel));
     }
     return problems;
+  }
+
+  /**
+   * What makes the database as the channels are defined, and what makes it again as it is now, as
+   * scripts for psql, Flyway and Liquibase. The same as {@link #apply} does, and what it refuses
+   * beside: a changed mode. Channels that code publishes to are taken as well. Read-only; takes no
+   * lock on the tables.
+   *
+   * <p>The way back of a channel that is new drops it, and of one that is there brings back its
+   * functions and triggers as PostgreSQL tells them, its mode, settings and subscriptions. Rights
+   * that others were given on the functions are not.
+   *
+   * @throws IllegalArgumentException if two of the channels have the same name
+   * @throws PgOnceException if a definition cannot be installed there, or the schema is missing
+   * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}
+   */
+  public static Migration migration(Connection connection, Channel<?>... channels)
+      throws SQLException {
+    Objects.requireNonNull(connection, "connection");
+    var migration = new Migration("", "");
+    for (var channel : ChannelMigration.inOneOrder(channels)) {
+      migration = migration.then(ChannelMigration.of(connection, channel));
+    }
+    return migration;
   }
 
   /**

@@ -89,6 +89,11 @@ public final class Schema {
     return String.join("\n", VERSIONS.stream().map(Schema::text).toList());
   }
 
+  /** What removes it, with everything that waits in it. */
+  public static String uninstallScript() {
+    return text("uninstall.sql");
+  }
+
   private static String text(String script) {
     try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/" + script)) {
       if (in == null) {

@@ -5,13 +5,9 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.PgOnceException;
-import org.pgonce.triggers.TriggerForm;
-import org.pgonce.triggers.internal.catalog.InstalledFunction;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +18,9 @@ public final class Installer {
 
   // Two that create the same function at once: the second fails with «tuple concurrently updated».
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(" + lockKey() + ")";
+
+  private static final String KNOW_PARTITIONS =
+      "SELECT pgonce.know_partitions(?, CAST(CAST(? AS bigint) AS oid))";
 
   private final Connection transaction;
   private final Capture capture;
@@ -63,7 +62,9 @@ public final class Installer {
   private List<TableChange> prepare() throws SQLException {
     var state = State.of(transaction, capture);
     refuse(Suitability.obstacles(transaction, capture, state));
-    if (isDone(state)) {
+    var watched = state.table();
+    if (watched != null && new TriggerSteps(capture, state, watched).isEmpty()) {
+      knowPartitions(watched);
       return List.of();
     }
     lock();
@@ -76,34 +77,24 @@ public final class Installer {
     for (var warning : Suitability.warnings(state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
-    var changes = new ArrayList<TableChange>();
-    for (var outdated : state.outdated()) {
-      changes.add(dropping(outdated, state));
+    var steps = new TriggerSteps(capture, state, table);
+    for (var function : steps.functions()) {
+      OwnerRole.during(transaction, () -> create(function));
     }
-    for (var trigger : state.wanted()) {
-      if (new FunctionDrift(trigger, state).isToBeReplaced()) {
-        OwnerRole.during(transaction, () -> createFunction(trigger));
-      }
-      if (new TriggerDrift(trigger, state).isToBeReplaced()) {
-        changes.add(creating(trigger, state, table));
-      }
-    }
-    return changes;
+    knowPartitions(table);
+    return steps.tableChanges();
   }
 
-  private TableChange creating(CaptureTrigger trigger, State state, WatchedTable table) {
-    var dropsFirst = new TriggerDrift(trigger, state).isToBeDroppedFirst();
-    var create = trigger.create(table.name());
-    if (dropsFirst && trigger.form() != TriggerForm.DEFERRED) {
-      create = trigger.drop(table.name()) + create;
+  // What is attached later is known from the next installation on.
+  private void knowPartitions(WatchedTable table) throws SQLException {
+    if (!table.form().kind().equals("p")) {
+      return;
     }
-    return new TableChange(
-        create,
-        "create the trigger of channel " + capture.channel(),
-        new TableChange.Target(table.oid(), table.name().toString()),
-        false,
-        dropsFirst,
-        table.form().hasChildren());
+    try (var statement = transaction.prepareStatement(KNOW_PARTITIONS)) {
+      statement.setString(1, capture.channel());
+      statement.setLong(2, table.oid());
+      statement.execute();
+    }
   }
 
   /**
@@ -139,23 +130,12 @@ public final class Installer {
     }
     lock();
     var state = State.of(transaction, capture);
-    return state.installed().keySet().stream().map(one -> dropping(one, state)).toList();
-  }
-
-  private TableChange dropping(InstalledFunction function, State state) {
-    var triggers = state.installed().getOrDefault(function, List.of());
-    var target =
-        triggers.stream()
-            .findFirst()
-            .map(TableChange.Target::of)
-            .orElse(new TableChange.Target(0, capture.table().toString()));
-    return new TableChange(
-        CaptureFunction.drop(function.name()),
-        "drop a trigger of channel " + capture.channel(),
-        target,
-        true,
-        true,
-        triggers.stream().map(InstalledTrigger::tableOid).distinct().count() > 1);
+    return state.installed().entrySet().stream()
+        .map(
+            one ->
+                TriggerSteps.dropping(
+                    capture.channel(), one.getKey(), one.getValue(), capture.table().toString()))
+        .toList();
   }
 
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
@@ -184,18 +164,9 @@ public final class Installer {
     }
   }
 
-  private static boolean isDone(State state) {
-    return state.outdated().isEmpty()
-        && state.wanted().stream()
-            .noneMatch(
-                trigger ->
-                    new FunctionDrift(trigger, state).isToBeReplaced()
-                        || new TriggerDrift(trigger, state).isToBeReplaced());
-  }
-
-  private void createFunction(CaptureTrigger trigger) throws SQLException {
+  private void create(CaptureFunction function) throws SQLException {
     try (var statement = transaction.createStatement()) {
-      statement.execute(new CaptureFunction(trigger).create());
+      statement.execute(function.create());
     }
   }
 

@@ -21,8 +21,6 @@ public final class TriggerFeed implements ChannelFeed {
   private static final String MIGRATION =
       """
       SELECT pg_advisory_xact_lock(%d);
-      SET ROLE pgonce_owner;
-      %sRESET ROLE;
       %s""";
 
   private final Capture capture;
@@ -74,15 +72,11 @@ public final class TriggerFeed implements ChannelFeed {
 
   @Override
   public String migration(Channel<?> channel) {
-    var triggers = capture.triggers(false);
-    return MIGRATION.formatted(
-        Installer.lockKey(),
-        triggers.stream()
-            .map(trigger -> new CaptureFunction(trigger).create())
-            .collect(Collectors.joining()),
-        triggers.stream()
-            .map(trigger -> trigger.create(capture.table()))
-            .collect(Collectors.joining()));
+    return migration(TriggerSteps.fromNothing(capture));
+  }
+
+  static String migration(TriggerSteps steps) {
+    return steps.isEmpty() ? "" : MIGRATION.formatted(Installer.lockKey(), steps.sql());
   }
 
   /** The SQL that removes functions and triggers. */

@@ -1,0 +1,149 @@
+package org.pgonce.triggers.internal.install;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.pgonce.Channel;
+import org.pgonce.PgOnceException;
+import org.pgonce.internal.store.Schema;
+import org.pgonce.triggers.Migration;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.CaptureTrigger;
+import org.pgonce.triggers.internal.definition.Quoted;
+
+/** One channel's way to its definition, and back to what the database had before. */
+public final class ChannelMigration {
+
+  // Of what keeps a table's writers waiting, after it has the table.
+  private static final String SHORTLY = "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n";
+
+  private final Connection connection;
+  private final Channel<?> channel;
+  private final TriggerFeed feed;
+
+  private ChannelMigration(Connection connection, Channel<?> channel, TriggerFeed feed) {
+    this.connection = connection;
+    this.channel = channel;
+    this.feed = feed;
+  }
+
+  /** By name, so that two that work on the same channels do not wait for each other in a circle. */
+  public static List<Channel<?>> inOneOrder(Channel<?>... channels) {
+    var names = new HashSet<String>();
+    for (var channel : channels) {
+      if (!names.add(Objects.requireNonNull(channel, "a channel").name())) {
+        throw new IllegalArgumentException(
+            "two channels have the name %s: give one of them another name"
+                .formatted(channel.name()));
+      }
+    }
+    return Stream.of(channels)
+        .sorted(Comparator.<Channel<?>, String>comparing(Channel::name))
+        .toList();
+  }
+
+  /** For a database that has none of it, on an ordinary table. */
+  public static Migration fromNothing(Channel<?> channel) {
+    var functions =
+        channel.feed() instanceof TriggerFeed feed
+            ? feed.capture().triggers(false).stream().map(CaptureTrigger::bareFunctionName).toList()
+            : List.<String>of();
+    return new Migration(
+        org.pgonce.internal.store.Migration.of(channel), dropAll(channel, functions));
+  }
+
+  private static String dropAll(Channel<?> channel, List<String> functions) {
+    return "-- Drops channel %s. Not while something waits in it: it would be lost.\n"
+            .formatted(channel.name())
+        + drop(functions)
+        + shortly(
+            "SELECT pgonce.refuse_loss(%1$s);\nSELECT pgonce.drop_channel(%1$s);\n"
+                .formatted(Quoted.literal(channel.name())));
+  }
+
+  private static String drop(List<String> functions) {
+    return functions.isEmpty()
+        ? ""
+        : "SET lock_timeout = '%d ms';\nSET ROLE pgonce_owner;\n%sRESET ROLE;\nRESET lock_timeout;\n"
+            .formatted(
+                BoundedLock.LONGEST_WAIT_MS,
+                functions.stream().map(CaptureFunction::drop).collect(Collectors.joining()));
+  }
+
+  private static String shortly(String statements) {
+    return SHORTLY.formatted(BoundedLock.LONGEST_TOGETHER_MS, statements);
+  }
+
+  /**
+   * For a database as it is.
+   *
+   * @throws PgOnceException if the definition cannot be installed there
+   */
+  public static Migration of(Connection connection, Channel<?> channel) throws SQLException {
+    if (!Schema.exists(connection)) {
+      throw new PgOnceException(
+          "pgonce cannot compare channel %s with what is installed: schema pgonce is missing; run Migration.ofSchema() first, or print Migration.of(channel)"
+              .formatted(channel.name()));
+    }
+    return channel.feed() instanceof TriggerFeed feed
+        ? new ChannelMigration(connection, channel, feed).make()
+        : ofPublished(connection, channel);
+  }
+
+  private static Migration ofPublished(Connection connection, Channel<?> channel)
+      throws SQLException {
+    var row = ChannelRow.of(connection, channel);
+    refuse(channel, row.obstacles());
+    return row.isAsDefined()
+        ? new Migration("", "")
+        : new Migration(row.up(), row.isNew() ? dropAll(channel, List.of()) : shortly(row.down()));
+  }
+
+  private Migration make() throws SQLException {
+    var capture = feed.capture();
+    var state = State.of(connection, capture);
+    var row = ChannelRow.of(connection, channel);
+    var obstacles = new ArrayList<>(row.obstacles());
+    obstacles.addAll(Suitability.obstacles(connection, capture, state));
+    var table = state.table();
+    if (table != null) {
+      obstacles.addAll(new Installer(connection, capture).obstacles(state, table));
+    }
+    refuse(channel, obstacles);
+    var steps = new TriggerSteps(capture, state, Objects.requireNonNull(table));
+    var up = (row.isAsDefined() ? "" : row.up()) + TriggerFeed.migration(steps);
+    if (up.isEmpty()) {
+      return new Migration("", "");
+    }
+    var former = new FormerTriggers(connection, capture, state, table.name());
+    if (row.isNew() && state.installed().isEmpty()) {
+      return new Migration(up, dropAll(channel, former.added()));
+    }
+    var down = new StringBuilder();
+    down.append(
+        "-- Brings back what channel %s was before. What it has stored since then stays, and is read as that definition reads it.\n"
+            .formatted(channel.name()));
+    if (!steps.isEmpty()) {
+      down.append("SELECT pg_advisory_xact_lock(%d);\n".formatted(Installer.lockKey()));
+      down.append(drop(former.added())).append(former.restored());
+    }
+    if (!row.isAsDefined()) {
+      down.append(shortly(row.isNew() ? "" : row.down()));
+    }
+    return new Migration(up, down.toString());
+  }
+
+  private static void refuse(Channel<?> channel, List<String> obstacles) {
+    if (!obstacles.isEmpty()) {
+      throw new PgOnceException(
+          "pgonce cannot print a migration of channel %s:\n- %s"
+              .formatted(channel.name(), String.join("\n- ", obstacles)));
+    }
+  }
+}
