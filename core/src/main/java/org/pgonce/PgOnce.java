@@ -11,6 +11,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Listener;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Migration;
 import org.pgonce.internal.store.Schema;
 
@@ -72,6 +73,7 @@ public final class PgOnce implements AutoCloseable {
    * which writers do not need, are waited for 10 s. An installing process that freezes is cut off
    * after 5 s.
    *
+   * @throws IllegalArgumentException if two of the channels have the same name
    * @throws PgOnceException if a channel is installed with another definition, or the role may not
    *     install, or a table is in use. Also if the connection ends: then that channel may have been
    *     installed, and installing again is safe
@@ -89,9 +91,7 @@ public final class PgOnce implements AutoCloseable {
   }
 
   private static List<Channel<?>> named(Channel<?>... channels) {
-    for (var channel : channels) {
-      Objects.requireNonNull(channel, "a channel");
-    }
+    DifferentNames.require(channels);
     return List.of(channels);
   }
 

@@ -59,6 +59,7 @@ public record Migration(String up, String down) {
 
   /** This, and another after it. The way back begins with the other's. */
   public Migration then(Migration next) {
+    Objects.requireNonNull(next, "next");
     return new Migration(up + next.up, next.down + down);
   }
 

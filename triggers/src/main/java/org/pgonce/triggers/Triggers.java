@@ -3,13 +3,16 @@ package org.pgonce.triggers;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.OwnTransactions;
@@ -18,6 +21,7 @@ import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
 import org.pgonce.triggers.internal.install.ChannelMigration;
 import org.pgonce.triggers.internal.install.Installer;
+import org.pgonce.triggers.internal.install.Orphans;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 import org.pgonce.triggers.internal.source.RecordSource;
@@ -44,6 +48,7 @@ public final class Triggers {
    */
   public static Plan plan(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
+    DifferentNames.require(channels);
     var plans = new ArrayList<Plan>();
     for (var channel : channels) {
       plans.add(new Planner(connection, channel, feed(channel)).plan());
@@ -169,6 +174,43 @@ public final class Triggers {
   }
 
   /**
+   * What is in the database and in none of the definitions: channels that code no longer defines,
+   * those among them whose trigger is gone, and triggers and functions of channels that are not
+   * installed. Only what pgonce made is among them. Read-only.
+   *
+   * @param channels all that there are, those that code publishes to as well: each other one of the
+   *     database is an orphan
+   * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}
+   */
+  public static List<Orphan> orphans(Connection connection, Channel<?>... channels)
+      throws SQLException {
+    Objects.requireNonNull(connection, "connection");
+    var defined = new HashSet<String>();
+    for (var channel : channels) {
+      defined.add(Objects.requireNonNull(channel, "a channel").name());
+    }
+    return Orphans.of(connection, defined);
+  }
+
+  /**
+   * Removes orphans as {@link #orphans} told them, with the notifications that they hold, in short
+   * transactions of its own: for each its triggers, then the channel. Others wait for as long as in
+   * {@link #drop(DataSource, TriggerChannel[])}. What is gone already is no error. If one fails,
+   * those before it are dropped.
+   *
+   * @throws PgOnceException if one holds more notifications than was told, or was installed since:
+   *     then it is kept, with all that waits in it, and at most its triggers are gone; also if a
+   *     table is in use for some 6 s, and by whom
+   */
+  public static void dropOrphans(DataSource dataSource, Collection<Orphan> orphans)
+      throws SQLException {
+    Objects.requireNonNull(dataSource, "dataSource");
+    for (var orphan : List.copyOf(Objects.requireNonNull(orphans, "orphans"))) {
+      Orphans.drop(new OwnTransactions(dataSource), orphan);
+    }
+  }
+
+  /**
    * A record for a table, as Java source that compiles: a component per column, of the type that
    * {@linkplain org.pgonce.triggers the package} documents and named as Java names are, records for
    * composite types, enums for enums, and at its end the channel of its new rows. It can be a file
@@ -219,9 +261,7 @@ public final class Triggers {
 
   /** Two that work on the same channels must not wait for each other. */
   private static List<TriggerChannel<?>> inOneOrder(TriggerChannel<?>... channels) {
-    for (var channel : channels) {
-      Objects.requireNonNull(channel, "a channel");
-    }
+    DifferentNames.require(channels);
     return Stream.of(channels).sorted(Comparator.comparing(TriggerChannel::name)).toList();
   }
 

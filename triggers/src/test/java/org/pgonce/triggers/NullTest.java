@@ -6,10 +6,13 @@ import static org.pgonce.testkit.Nulls.that;
 
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.util.List;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.pgonce.Channel;
 import org.pgonce.testkit.Nulls;
 
 /** What must not be null is refused where it is given, by name, and before any SQL. */
@@ -19,7 +22,22 @@ class NullTest {
     var connection = unasked();
     var name = new TableName(null, "t");
     var builder = TriggerChannel.on("t", Object.class);
+    var migration = new Migration("", "");
     return Stream.of(
+        that("up", () -> new Migration(none(), "")),
+        that("down", () -> new Migration("", none())),
+        that("a channel", () -> Migration.of(Nulls.<Channel<?>>none())),
+        that("next", () -> migration.then(none())),
+        that("version", () -> migration.flyway(none(), "x")),
+        that("description", () -> migration.flyway("1", none())),
+        that("author", () -> migration.liquibase(none(), "x")),
+        that("id", () -> migration.liquibase("x", none())),
+        that("connection", () -> Triggers.migration(none())),
+        that("a channel", () -> Triggers.migration(connection, Nulls.<Channel<?>>none())),
+        that("connection", () -> Triggers.orphans(none())),
+        that("a channel", () -> Triggers.orphans(connection, Nulls.<Channel<?>>none())),
+        that("dataSource", () -> Triggers.dropOrphans(none(), List.of())),
+        that("orphans", () -> Triggers.dropOrphans(unaskedSource(), none())),
         that("connection", () -> Triggers.printRecord(none(), "t")),
         that("connection", () -> Triggers.printRecord(none(), name)),
         that("table", () -> Triggers.printRecord(connection, Nulls.<String>none())),
@@ -48,6 +66,16 @@ class NullTest {
         that("columns", () -> builder.columns(Nulls.<String[]>none())),
         that("columns", () -> builder.onlyIfChanged(Nulls.<String[]>none())),
         that("a column", () -> builder.columns("a", none())));
+  }
+
+  private static DataSource unaskedSource() {
+    return (DataSource)
+        Proxy.newProxyInstance(
+            NullTest.class.getClassLoader(),
+            new Class<?>[] {DataSource.class},
+            (proxy, method, arguments) -> {
+              throw new AssertionError(method + " was called");
+            });
   }
 
   /** Whatever is asked of it fails: arguments are checked before. */

@@ -4,9 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
+import java.util.HashSet;
+import java.util.List;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -72,10 +76,167 @@ class PlanTest {
           .hasToString(
               """
               channel author_inserted: replace function pgonce."capture_author_inserted"
+                  SET IntervalStyle=iso_8601
+                  SET TimeZone=UTC
                 - SET bytea_output=escape
                 + SET bytea_output=hex
+                  SET extra_float_digits=1
+                  SET lc_monetary=C
               """);
     }
+  }
+
+  @Test
+  void example_aPlanShowsWhatChangesInADefinition(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("author", Author.class)
+                .afterInsert()
+                .when("new.id > 5")
+                .named("author")
+                .build());
+    var changed =
+        TriggerChannel.on("author", Author.class)
+            .afterInsert()
+            .when("new.id > 7")
+            .form(TriggerForm.ROW)
+            .options(ChannelOptions.DEFAULT.withMaxDepth(7).withSubscriptions("default", "audit"))
+            .named("author")
+            .build();
+    try (var connection = transaction(database)) {
+      var plan = Triggers.plan(connection, changed);
+
+      assertThat(diff(plan, "change channel"))
+          .startsWith("- maximum depth: 100", "+ maximum depth: 7", "+ subscription audit")
+          .anyMatch(line -> line.startsWith("+ SELECT pgonce.install_channel('author'"));
+      assertThat(diff(plan, "replace function"))
+          .anyMatch(line -> line.startsWith("- ") && line.contains("new.id > 5"))
+          .anyMatch(line -> line.startsWith("+ ") && line.contains("new.id > 7"))
+          .anyMatch(line -> line.startsWith("- pgonce: trigger after insert on author"))
+          .anyMatch(line -> line.startsWith("  "));
+      assertThat(diff(plan, "replace trigger"))
+          .containsExactly(
+              "  CREATE OR REPLACE TRIGGER \"pgonce_author\" AFTER INSERT ON \"public\".\"author\"",
+              "- REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT",
+              "+ FOR EACH ROW",
+              "  EXECUTE FUNCTION pgonce.\"capture_author\"();");
+    }
+  }
+
+  @Test
+  void aPlanShowsTheTriggerThatGoes(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.changesOf("author", Author.class)
+                .afterInsert()
+                .afterUpdateOf("name")
+                .named("author")
+                .build());
+    try (var connection = transaction(database)) {
+      var plan =
+          Triggers.plan(
+              connection,
+              TriggerChannel.changesOf("author", Author.class)
+                  .afterInsert()
+                  .afterDelete()
+                  .named("author")
+                  .build());
+
+      assertThat(diff(plan, "drop function pgonce.\"capture_author:update\" and its trigger"))
+          .startsWith(
+              "- CREATE OR REPLACE TRIGGER \"pgonce_author:update\" AFTER UPDATE OF \"name\" ON \"public\".\"author\"",
+              "- FOR EACH ROW");
+    }
+  }
+
+  @Test
+  void h30_twoChannelsOfOneNameAreRefused(TestDatabase database) throws Exception {
+    var other = TriggerChannel.on("author", Author.class).afterUpdate().named(ADDED.name()).build();
+    try (var connection = transaction(database)) {
+      assertThatThrownBy(() -> Triggers.plan(connection, ADDED, other))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("two channels have the name author_inserted");
+      assertThatThrownBy(() -> Triggers.apply(connection, ADDED, other))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> Triggers.drop(connection, ADDED, other))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED, other))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void h30_aNameThatAnotherTablesChannelHasIsRefused(TestDatabase database) throws Exception {
+    database.execute("create table other (id bigint not null, name text)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    var other = TriggerChannel.on("other", Author.class).afterInsert().named(ADDED.name()).build();
+
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(other))
+        .hasMessageContaining(
+            "is installed with feed \"trigger on author\", not \"trigger on other\"");
+    try (var connection = transaction(database)) {
+      assertThat(Triggers.plan(connection, other).obstacles())
+          .anyMatch(obstacle -> obstacle.contains("trigger on author"));
+      assertThatThrownBy(() -> Triggers.migration(connection, other))
+          .hasMessageContaining("is installed with feed \"trigger on author\"");
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+    }
+  }
+
+  @Test
+  void h30_theLongestNamesThatDifferInTheirLastLetterKeepTheirTriggersApart(TestDatabase database)
+      throws Exception {
+    var longest = "c".repeat(47);
+    PgOnce.using(database.dataSource()).install(all(longest + "a"), all(longest + "b"));
+    try (var connection = transaction(database)) {
+      assertThat(Triggers.check(connection, all(longest + "a"), all(longest + "b"))).isEmpty();
+    }
+    assertThat(database.queryLong("select count(*) from pg_trigger where not tgisinternal"))
+        .isEqualTo(8);
+    assertThatThrownBy(() -> all(longest + "ab")).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void aDefinitionsHashChangesWithAllThatIsDefined(TestDatabase database) throws Exception {
+    var hashes = new HashSet<String>();
+    for (var channel :
+        List.of(
+            ADDED,
+            TriggerChannel.on("author", Author.class).afterInsert().when("new.id > 1"),
+            TriggerChannel.on("author", Author.class).afterInsert().when("new.id > 2"),
+            TriggerChannel.on("author", Author.class).afterInsert().form(TriggerForm.ROW),
+            TriggerChannel.on("author", Author.class).afterInsert().columns("id", "name"),
+            TriggerChannel.on("author", Author.class).afterInsert().mode(Mode.BROADCAST),
+            TriggerChannel.on("author", Author.class).afterInsert().deliveryKey("id"),
+            TriggerChannel.on("author", Author.class)
+                .afterInsert()
+                .unstorable(Unstorable.FAIL_WRITE))) {
+      var defined =
+          channel instanceof TriggerChannelBuilder<?> builder
+              ? builder.named(ADDED.name()).build()
+              : (TriggerChannel<?>) channel;
+      var hash = defined.print().replaceAll("(?s).*, definition ([0-9a-f]{12})'.*", "$1");
+      assertThat(hashes.add(hash)).describedAs("%s", defined).isTrue();
+      assertThat(hash).matches("[0-9a-f]{12}");
+    }
+  }
+
+  private static TriggerChannel<?> all(String name) {
+    return TriggerChannel.changesOf("author", Author.class)
+        .afterInsert()
+        .afterUpdate()
+        .afterDelete()
+        .afterTruncate()
+        .named(name)
+        .build();
+  }
+
+  private static List<String> diff(Plan plan, String summary) {
+    return plan.changes().stream()
+        .filter(change -> change.summary().startsWith(summary))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no " + summary + " in " + plan))
+        .diff();
   }
 
   @Test

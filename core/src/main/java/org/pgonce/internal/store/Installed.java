@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 
@@ -26,10 +27,18 @@ public record Installed(
     boolean schema,
     boolean channel,
     int subscription,
-    List<String> differences,
-    List<String> outdated,
+    List<Difference> differences,
+    List<Difference> outdated,
     String epoch,
     String encoding) {
+
+  /**
+   * One difference.
+   *
+   * @param what for example {@code key memory}
+   * @param sentence with what to do
+   */
+  public record Difference(String what, String installed, String defined, String sentence) {}
 
   public static final Installed NOWHERE =
       new Installed(false, false, 0, List.of(), List.of(), "", "");
@@ -54,8 +63,8 @@ public record Installed(
         if (!row.next()) {
           return NOT_THERE;
         }
-        var differences = new ArrayList<String>();
-        var outdated = new ArrayList<String>();
+        var differences = new ArrayList<Difference>();
+        var outdated = new ArrayList<Difference>();
         var mode = channel.mode().name();
         var feed = channel.feed().description();
         addDifference(differences, channel, "mode", row.getString(2), mode);
@@ -81,7 +90,7 @@ public record Installed(
   }
 
   private static void addDifferences(
-      List<String> differences, Channel<?> channel, String subscription, ResultSet row)
+      List<Difference> differences, Channel<?> channel, String subscription, ResultSet row)
       throws SQLException {
     var options = channel.options();
     var filter = SubscriptionFilters.fromJson(row.getString(6));
@@ -100,15 +109,20 @@ public record Installed(
   }
 
   private static void addDifference(
-      List<String> differences,
+      List<Difference> differences,
       Channel<?> channel,
       String what,
       @Nullable Object installed,
       Object defined) {
     if (!defined.equals(installed)) {
       differences.add(
-          "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
-              .formatted(channel.name(), what, installed, defined, Migration.from(channel, what)));
+          new Difference(
+              what,
+              String.valueOf(installed),
+              defined.toString(),
+              "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
+                  .formatted(
+                      channel.name(), what, installed, defined, Migration.from(channel, what))));
     }
   }
 
@@ -128,8 +142,8 @@ public record Installed(
           "channel %s has no subscription \"%s\": install it again"
               .formatted(defined.name(), named));
     }
-    var problems = new ArrayList<>(differences);
-    problems.addAll(outdated);
-    return problems;
+    return Stream.concat(differences.stream(), outdated.stream())
+        .map(Difference::sentence)
+        .toList();
   }
 }

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.internal.definition.Quoted;
 
@@ -43,6 +44,28 @@ final class ChannelDrop {
     var emptied = empty(transaction, channels);
     if (emptied != null) {
       text(transaction, DROP.formatted(array(channels), emptied));
+    }
+  }
+
+  /**
+   * One, if it holds no more than so many notifications.
+   *
+   * @throws PgOnceException if it holds more; roll back then
+   */
+  static void run(Connection transaction, String channel, long atMost) throws SQLException {
+    var names = List.of(channel);
+    var emptied = empty(transaction, names);
+    if (emptied != null) {
+      requireNoMore(channel, Long.parseLong(emptied.substring(1, emptied.length() - 1)), atMost);
+      text(transaction, DROP.formatted(array(names), emptied));
+    }
+  }
+
+  static void requireNoMore(String channel, long held, long atMost) {
+    if (held > atMost) {
+      throw new PgOnceException(
+          "pgonce does not drop channel %s: it holds %d notifications, dead letters included, and was said to hold %d. None was deleted. Look again"
+              .formatted(channel, held, atMost));
     }
   }
 

@@ -4,13 +4,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.Migration;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
@@ -35,14 +35,7 @@ public final class ChannelMigration {
 
   /** By name, so that two that work on the same channels do not wait for each other in a circle. */
   public static List<Channel<?>> inOneOrder(Channel<?>... channels) {
-    var names = new HashSet<String>();
-    for (var channel : channels) {
-      if (!names.add(Objects.requireNonNull(channel, "a channel").name())) {
-        throw new IllegalArgumentException(
-            "two channels have the name %s: give one of them another name"
-                .formatted(channel.name()));
-      }
-    }
+    DifferentNames.require(channels);
     return Stream.of(channels)
         .sorted(Comparator.<Channel<?>, String>comparing(Channel::name))
         .toList();

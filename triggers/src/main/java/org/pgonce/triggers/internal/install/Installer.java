@@ -74,7 +74,7 @@ public final class Installer {
       throw new PgOnceException(WatchedTable.missing(transaction, capture.table()));
     }
     refuse(obstacles(state, table));
-    for (var warning : Suitability.warnings(state)) {
+    for (var warning : Suitability.warnings(transaction, capture, state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
     var steps = new TriggerSteps(capture, state, table);
@@ -151,6 +151,11 @@ public final class Installer {
   }
 
   private void lock() throws SQLException {
+    lock(transaction, capture.channel());
+  }
+
+  /** Until the transaction ends, nobody else changes triggers of pgonce. */
+  static void lock(Connection transaction, String channel) throws SQLException {
     try (var statement = transaction.createStatement()) {
       statement.execute(LOCK);
     } catch (SQLException e) {
@@ -159,7 +164,7 @@ public final class Installer {
       }
       throw new PgOnceException(
           "pgonce cannot change the triggers of channel %s, nothing was changed: another installation in this database has not ended within lock_timeout; try again"
-              .formatted(capture.channel()),
+              .formatted(channel),
           e);
     }
   }

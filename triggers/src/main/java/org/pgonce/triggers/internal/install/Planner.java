@@ -36,15 +36,21 @@ public final class Planner {
     }
     var installed = subscriptions.get(0);
     var state = State.of(connection, capture);
-    var obstacles = new ArrayList<>(installed.differences());
+    var obstacles = new ArrayList<String>();
+    installed.differences().forEach(difference -> obstacles.add(difference.sentence()));
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
     var table = state.table();
     planChannel(subscriptions);
     for (var outdated : state.outdated()) {
+      var before = new ArrayList<String>();
+      for (var trigger : state.installed().getOrDefault(outdated, List.of())) {
+        before.addAll(TriggerText.lines(trigger, CaptureFunction.name(outdated.name())));
+      }
+      before.add(outdated.comment());
       add(
           "drop function %s and its trigger, which locks the table for a moment"
               .formatted(CaptureFunction.name(outdated.name())),
-          List.of());
+          LineDiff.between(before, List.of()));
     }
     for (var trigger : state.wanted()) {
       planFunction(trigger, state);
@@ -57,7 +63,7 @@ public final class Planner {
         planTrigger(trigger, state, table.name());
       }
     }
-    return new Plan(changes, obstacles, Suitability.warnings(state));
+    return new Plan(changes, obstacles, Suitability.warnings(connection, capture, state));
   }
 
   private void planChannel(List<Installed> subscriptions) {
@@ -68,9 +74,25 @@ public final class Planner {
     var wanted = Migration.channelOnly(channel).lines().toList();
     if (!installed.channel()) {
       add("create channel", LineDiff.between(List.of(), wanted));
-    } else if (subscriptions.stream()
-        .anyMatch(one -> one.subscription() == 0 || !one.outdated().isEmpty())) {
-      add("change channel", LineDiff.between(List.of(), wanted));
+    } else {
+      var diff = new ArrayList<String>();
+      for (var one : subscriptions) {
+        for (var difference : one.outdated()) {
+          diff.add("- " + difference.what() + ": " + difference.installed());
+          diff.add("+ " + difference.what() + ": " + difference.defined());
+        }
+      }
+      var names = channel.options().names().iterator();
+      for (var one : subscriptions) {
+        var name = names.next();
+        if (one.subscription() == 0) {
+          diff.add("+ subscription " + name);
+        }
+      }
+      if (!diff.isEmpty()) {
+        wanted.forEach(line -> diff.add("+ " + line));
+        add("change channel", diff.stream().distinct().toList());
+      }
     }
   }
 
@@ -84,11 +106,15 @@ public final class Planner {
 
   private void planTrigger(CaptureTrigger trigger, State state, TableName table) {
     if (new TriggerDrift(trigger, state).isToBeReplaced()) {
-      var verb = state.triggersOnTable(trigger).isEmpty() ? "create" : "replace";
+      var before = new ArrayList<String>();
+      for (var there : state.triggersOnTable(trigger)) {
+        before.addAll(TriggerText.lines(there, new CaptureFunction(trigger).name()));
+      }
+      var verb = before.isEmpty() ? "create" : "replace";
       add(
           "%s trigger %s on %s, which locks the table against writers for a moment"
               .formatted(verb, Quoted.identifier(trigger.bareName()), table),
-          LineDiff.between(List.of(), trigger.create(table).lines().toList()));
+          LineDiff.between(before, trigger.create(table).lines().toList()));
     }
   }
 

@@ -59,7 +59,8 @@ final class Suitability {
   }
 
   /** What works otherwise than one may expect. */
-  static List<String> warnings(State state) {
+  static List<String> warnings(Connection connection, Capture capture, State state)
+      throws SQLException {
     var table = state.table();
     if (table == null) {
       return List.of();
@@ -76,6 +77,7 @@ final class Suitability {
               + table.name()
               + ": give it with the schema, and a row costs the writer a tenth of that");
     }
+    warnings.addAll(DetachedPartitions.warnings(connection, capture, table));
     return warnings;
   }
 

@@ -62,7 +62,7 @@ public final class TriggerFeed implements ChannelFeed {
       }
       problems.addAll(TriggerDrift.elsewhere(state, table.name()));
     }
-    for (var warning : Suitability.warnings(state)) {
+    for (var warning : Suitability.warnings(connection, capture, state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
     return problems.stream()

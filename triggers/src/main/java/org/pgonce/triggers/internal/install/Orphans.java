@@ -1,0 +1,136 @@
+package org.pgonce.triggers.internal.install;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.PgOnceException;
+import org.pgonce.internal.store.OwnTransactions;
+import org.pgonce.internal.store.Schema;
+import org.pgonce.triggers.Orphan;
+import org.pgonce.triggers.internal.catalog.InstalledFunction;
+import org.pgonce.triggers.internal.catalog.InstalledTrigger;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.Quoted;
+
+/** What definitions have left behind in the database. */
+public final class Orphans {
+
+  // What a name alone does not prove: pgonce made it, and it is its.
+  private static final String COMMENT = "pgonce: trigger after ";
+
+  private static final String NAMES =
+      """
+      SELECT c.name FROM pgonce.channel c
+      UNION
+      SELECT pg_catalog.split_part(pg_catalog.substr(p.proname, 9), ':', 1) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+       WHERE n.nspname = 'pgonce' AND pg_catalog.starts_with(p.proname, 'capture_') AND p.pronargs = 0
+       ORDER BY 1
+      """;
+
+  private static final String CHANNEL =
+      """
+      SELECT c.feed, coalesce(sum(s.backlog), 0), coalesce(sum(s.scheduled), 0), coalesce(sum(s.dead_letters), 0)
+        FROM pgonce.channel c LEFT JOIN pgonce.channel_status s ON s.channel = c.name WHERE c.name = ? GROUP BY c.id
+      """;
+
+  private Orphans() {}
+
+  /** Of all channels but those. */
+  public static List<Orphan> of(Connection connection, Set<String> defined) throws SQLException {
+    if (!Schema.exists(connection)) {
+      return List.of();
+    }
+    var names = new ArrayList<String>();
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(NAMES)) {
+      while (row.next()) {
+        names.add(row.getString(1));
+      }
+    }
+    var orphans = new ArrayList<Orphan>();
+    for (var name : names) {
+      var orphan = defined.contains(name) ? null : find(connection, name);
+      if (orphan != null) {
+        orphans.add(orphan);
+      }
+    }
+    return orphans;
+  }
+
+  /** Null if there is nothing of such a channel. */
+  private static @Nullable Orphan find(Connection connection, String channel) throws SQLException {
+    var functions = functions(connection, channel);
+    var triggers = new ArrayList<String>();
+    for (var function : functions) {
+      for (var trigger : InstalledTrigger.of(connection, function)) {
+        triggers.add(Quoted.identifier(trigger.name()) + " on " + trigger.table());
+      }
+    }
+    var names = functions.stream().map(one -> CaptureFunction.name(one.name())).toList();
+    try (var statement = connection.prepareStatement(CHANNEL)) {
+      statement.setString(1, channel);
+      try (var row = statement.executeQuery()) {
+        if (row.next()) {
+          return new Orphan(
+              channel,
+              row.getString(1),
+              names,
+              triggers,
+              row.getLong(2),
+              row.getLong(3),
+              row.getLong(4));
+        }
+      }
+    }
+    return functions.isEmpty() ? null : new Orphan(channel, "", names, triggers, 0, 0, 0);
+  }
+
+  private static List<InstalledFunction> functions(Connection connection, String channel)
+      throws SQLException {
+    return InstalledFunction.of(connection, channel).stream()
+        .filter(one -> one.owner().equals(FunctionDrift.OWNER) && one.comment().startsWith(COMMENT))
+        .toList();
+  }
+
+  /** In short transactions of its own: the triggers, then the channel. */
+  public static void drop(OwnTransactions transactions, Orphan orphan) throws SQLException {
+    transactions.run(
+        transaction -> {
+          if (Schema.exists(transaction)) {
+            Installer.lock(transaction, orphan.channel());
+            requireUnchanged(find(transaction, orphan.channel()), orphan);
+            new BoundedLock(transaction).run(dropping(transaction, orphan.channel()));
+          }
+        });
+    if (orphan.isInstalled()) {
+      transactions.run(
+          transaction -> ChannelDrop.run(transaction, orphan.channel(), orphan.held()));
+    }
+  }
+
+  private static List<TableChange> dropping(Connection transaction, String channel)
+      throws SQLException {
+    var changes = new ArrayList<TableChange>();
+    for (var function : functions(transaction, channel)) {
+      changes.add(
+          TriggerSteps.dropping(
+              channel, function, InstalledTrigger.of(transaction, function), "none"));
+    }
+    return changes;
+  }
+
+  private static void requireUnchanged(@Nullable Orphan found, Orphan told) {
+    if (found == null || (found.feed().isEmpty() && told.isInstalled())) {
+      return; // somebody has dropped it, or has begun to
+    }
+    if (!found.feed().equals(told.feed())) {
+      throw new PgOnceException(
+          "pgonce does not drop channel %s, nothing was changed: it was installed since it was looked at. Look again"
+              .formatted(told.channel()));
+    }
+    ChannelDrop.requireNoMore(told.channel(), found.held(), told.held());
+  }
+}

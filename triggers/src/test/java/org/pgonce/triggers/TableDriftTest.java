@@ -1,0 +1,179 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** The watched table itself, or its partitions, become others after the installation. */
+@PgTest
+class TableDriftTest {
+
+  record Author(long id, String name) {}
+
+  private static final TriggerChannel<Author> ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().build();
+
+  private static final String PARTITIONED =
+      """
+      create table author (id bigint not null, name text) partition by range (id);
+      create table author_1 partition of author for values from (0) to (10);
+      create table author_2 partition of author for values from (10) to (20) partition by range (id);
+      create table author_2a partition of author_2 for values from (10) to (15)
+      """;
+
+  @Test
+  void h09_aDetachedPartitionFeedsTheChannelNoLongerAndIsWarnedOf(TestDatabase database)
+      throws Exception {
+    database.execute(PARTITIONED);
+    PgOnce.using(database.dataSource()).install(ADDED);
+    assertThat(plan(database).warnings()).noneMatch(warning -> warning.contains("no longer"));
+    database.execute("insert into author_1 values (1, 'Ann')");
+    assertThat(stored(database)).isOne();
+
+    database.execute(
+        "alter table author detach partition author_1; insert into author_1 values (2, 'Bob')");
+
+    assertThat(stored(database)).isOne();
+    assertThat(
+            database.queryLong(
+                "select count(*) from pg_trigger where tgrelid = 'author_1'::regclass"))
+        .isZero();
+    assertThat(plan(database).warnings())
+        .anyMatch(
+            warning ->
+                warning.startsWith("no longer partitions of table public.author: public.author_1;")
+                    && warning.endsWith("SELECT pgonce.forget_partitions('author_inserted')"));
+    assertThat(problems(database)).isEmpty();
+  }
+
+  @Test
+  void h09_aPartitionThatWasAttachedLaterIsKnownFromTheNextInstallationOn(TestDatabase database)
+      throws Exception {
+    database.execute(PARTITIONED);
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute("create table author_3 partition of author for values from (30) to (40)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute(
+        "alter table author detach partition author_3; alter table author detach partition author_2");
+    // That of the application's next start does not hide it.
+    PgOnce.using(database.dataSource()).install(ADDED);
+
+    assertThat(plan(database).warnings())
+        .anyMatch(
+            warning -> warning.contains(": public.author_2, public.author_2a, public.author_3;"));
+
+    database.execute("drop table author_2");
+    assertThat(plan(database).warnings())
+        .anyMatch(warning -> warning.contains(": public.author_3;"));
+    database.execute("alter table author attach partition author_3 for values from (30) to (40)");
+    assertThat(plan(database).warnings()).noneMatch(warning -> warning.contains("no longer"));
+    database.execute("alter table author detach partition author_3");
+    assertThat(database.queryLong("select pgonce.forget_partitions('author_inserted')"))
+        .isEqualTo(3);
+    assertThat(plan(database).warnings()).noneMatch(warning -> warning.contains("no longer"));
+  }
+
+  @Test
+  void h09_aPrintedMigrationKnowsThePartitionsToo(TestDatabase database) throws Exception {
+    database.execute(PARTITIONED);
+    database.execute(PgOnce.migration());
+    try (var connection = database.dataSource().getConnection()) {
+      database.execute(Triggers.migration(connection, ADDED).up());
+    }
+    database.execute("alter table author detach partition author_1");
+
+    assertThat(plan(database).warnings())
+        .anyMatch(warning -> warning.contains(": public.author_1;"));
+  }
+
+  @Test
+  void h34_aListenerAndAnAdministratorSeeTheWarning(TestDatabase database) throws Exception {
+    database.execute(PARTITIONED);
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute("alter table author detach partition author_1");
+    for (var role : List.of("pgonce_listener", "pgonce_admin")) {
+      try (var connection = database.loginRole("sees", role).dataSource().getConnection()) {
+        assertThat(Triggers.plan(connection, ADDED).warnings())
+            .anyMatch(warning -> warning.contains(": public.author_1;"));
+        assertThat(Triggers.check(connection, ADDED)).isEmpty();
+      }
+    }
+    PgOnce.using(database.loginRole("installs", "pgonce_admin").dataSource()).install(ADDED);
+  }
+
+  @Test
+  void h10_aTableThatIsMovedToAnotherSchemaFeedsTheChannelOnAndIsFound(TestDatabase database)
+      throws Exception {
+    database.execute("create table author (id bigint not null, name text); create schema app");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute("alter table author set schema app; insert into app.author values (1, 'Ann')");
+
+    assertThat(stored(database)).isOne();
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("table author does not exist on the search path (public)")
+        .contains("there is app.author")
+        .contains("trigger is on app.author: was the table renamed?");
+  }
+
+  @Test
+  void h10_aTableThatIsMadeAnewIsFoundAndMended(TestDatabase database) throws Exception {
+    database.execute("create table author (id bigint not null, name text)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute("drop table author; create table author (id bigint not null, name text)");
+
+    assertThat(problems(database)).singleElement().asString().contains("is missing");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    assertThat(problems(database)).isEmpty();
+    database.execute("insert into author values (1, 'Ann')");
+    assertThat(stored(database)).isOne();
+  }
+
+  @Test
+  void h10_anotherTableUnderTheNameDoesNotTakeTheTriggersPlace(TestDatabase database)
+      throws Exception {
+    database.execute("create table author (id bigint not null, name text)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute(
+        "alter table author rename to author_old; create table author (id bigint not null, name text)");
+
+    assertThat(problems(database))
+        .anyMatch(
+            problem ->
+                problem.contains(
+                    "trigger \"pgonce_author_inserted\" on table public.author is missing"))
+        .anyMatch(
+            problem ->
+                problem.contains("table public.author_old feeds this channel too")
+                    && problem.endsWith(
+                        "DROP TRIGGER \"pgonce_author_inserted\" ON \"public\".\"author_old\""))
+        .hasSize(2);
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("is fed by table public.author_old: drop that trigger first");
+  }
+
+  private static Plan plan(TestDatabase database) throws SQLException {
+    try (var connection = database.dataSource().getConnection()) {
+      return Triggers.plan(connection, ADDED);
+    }
+  }
+
+  private static List<String> problems(TestDatabase database) throws SQLException {
+    try (var connection = database.dataSource().getConnection()) {
+      return Triggers.check(connection, ADDED);
+    }
+  }
+
+  private static long stored(TestDatabase database) throws SQLException {
+    return database.queryLong("select count(*) from pgonce.notification where subscription_id > 0");
+  }
+}
