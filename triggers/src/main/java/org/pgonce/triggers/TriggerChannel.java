@@ -155,10 +155,10 @@ public final class TriggerChannel<T> implements Channel<T> {
   }
 
   /**
-   * The channel as a migration: SQL for a reviewer, and to paste into psql, Flyway or Liquibase
-   * (there with splitStatements:false), on a database that has the schema. It takes the table for
-   * an ordinary one: for a partitioned one, give the channel {@link TriggerChannelBuilder#form
-   * form(TriggerForm.ROW)}. It follows the files of {@code sql/}; {@link
+   * The channel as SQL, for a reviewer, and for psql on a database that has the schema; {@link
+   * Migration} has it for Flyway and Liquibase, and the way back that loses nothing. It takes the
+   * table for an ordinary one: for a partitioned one, give the channel {@link
+   * TriggerChannelBuilder#form form(TriggerForm.ROW)}. It follows the files of {@code sql/}; {@link
    * org.pgonce.PgOnce#migration} prints both. Who runs it must be a member of {@code pgonce_owner}
    * and may create triggers on the table.
    */

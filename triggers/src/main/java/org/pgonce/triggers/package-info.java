@@ -68,6 +68,7 @@
  *   <li>what is done to a table that inherits from the watched one: it has a channel of its own;
  *   <li>what is done to a partition by its own name, where {@link
  *       org.pgonce.triggers.TriggerForm#STATEMENT} was asked for;
+ *   <li>what is written to a table that was a partition, and is detached;
  *   <li>rows that arrive by logical replication, or while {@code session_replication_role} is
  *       {@code replica}, or the trigger is disabled;
  *   <li>rows of a transaction at REPEATABLE READ or SERIALIZABLE that began before the channel was

@@ -194,6 +194,48 @@ class MigrationTest {
   }
 
   @Test
+  void h83_whatIsLeftOfAChannelIsLeftAgainOnTheWayBack(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute("select pgonce.drop_channel('author_inserted')");
+    var before = scene.state();
+    Migration migration;
+    try (var connection = database.dataSource().getConnection()) {
+      migration = Triggers.migration(connection, ADDED);
+      scene.execute(migration.up());
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+    }
+    scene.execute(migration.down());
+    assertThat(scene.state()).isEqualTo(before);
+  }
+
+  @Test
+  void h83_aSubscriptionThatCameIsNotDroppedWhileSomethingWaitsInIt(TestDatabase database)
+      throws Exception {
+    var channel = Channel.of("published", String.class);
+    var changed =
+        Channel.of(
+            "published",
+            String.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscriptions("default", "audit"));
+    PgOnce.using(database.dataSource()).install(channel);
+    var before = scene.state();
+    Migration migration;
+    try (var connection = database.dataSource().getConnection()) {
+      migration = Triggers.migration(connection, changed);
+    }
+    scene.execute(migration.up());
+    database.execute("select pgonce.publish('published', '1')");
+
+    assertThatThrownBy(() -> scene.execute(migration.down()))
+        .hasMessageContaining("subscription \"audit\" still holds notifications: 1 waiting")
+        .hasMessageContaining("SELECT pgonce.drop_subscription('published', 'audit');");
+    database.execute("select pgonce.drop_subscription('published', 'audit')");
+    scene.execute(migration.down());
+    assertThat(scene.state()).isEqualTo(before);
+  }
+
+  @Test
   void h83_theWayBackRefusesToLoseWhatWaits(TestDatabase database) throws Exception {
     database.execute(PgOnce.migration());
     var migration = Migration.of(ADDED);

@@ -172,6 +172,19 @@ class OrphanTest {
   }
 
   @Test
+  void worksThroughPgjdbcNgToo(TestDatabase database) throws Exception {
+    database.execute("insert into author values (1, 'Ann')");
+    try (var connection = database.ngDataSource().getConnection()) {
+      var changed = TriggerChannel.on("author", Author.class).afterUpdate().named("kept").build();
+      assertThat(Triggers.migration(connection, changed).down()).contains("capture_kept");
+      var orphans = Triggers.orphans(connection, KEPT, PUBLISHED);
+      assertThat(orphans).singleElement().matches(orphan -> orphan.held() == 1);
+      Triggers.dropOrphans(database.ngDataSource(), orphans);
+    }
+    assertThat(orphans(database)).isEmpty();
+  }
+
+  @Test
   void h34_withoutASchemaThereIsNone(TestDatabase database) throws Exception {
     database.execute("drop schema pgonce cascade");
     assertThat(orphans(database)).isEmpty();

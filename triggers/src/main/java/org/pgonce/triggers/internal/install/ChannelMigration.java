@@ -55,9 +55,12 @@ public final class ChannelMigration {
     return "-- Drops channel %s. Not while something waits in it: it would be lost.\n"
             .formatted(channel.name())
         + drop(functions)
-        + shortly(
-            "SELECT pgonce.refuse_loss(%1$s);\nSELECT pgonce.drop_channel(%1$s);\n"
-                .formatted(Quoted.literal(channel.name())));
+        + shortly(dropRow(channel));
+  }
+
+  private static String dropRow(Channel<?> channel) {
+    return "SELECT pgonce.refuse_loss(%1$s);\nSELECT pgonce.drop_channel(%1$s);\n"
+        .formatted(Quoted.literal(channel.name()));
   }
 
   private static String drop(List<String> functions) {
@@ -127,7 +130,7 @@ public final class ChannelMigration {
       down.append(drop(former.added())).append(former.restored());
     }
     if (!row.isAsDefined()) {
-      down.append(shortly(row.isNew() ? "" : row.down()));
+      down.append(shortly(row.isNew() ? dropRow(channel) : row.down()));
     }
     return new Migration(up, down.toString());
   }
