@@ -39,7 +39,10 @@ public record Migration(String up, String down) {
     down = Rendered.forAll(Objects.requireNonNull(down, "down"));
   }
 
-  /** The schema {@code pgonce} itself, to come before all channels. */
+  /**
+   * The schema {@code pgonce} itself, to come before all channels. Over an earlier version it
+   * brings it up to date; the way back takes all of it away, in either case.
+   */
   public static Migration ofSchema() {
     return SchemaMigration.make();
   }

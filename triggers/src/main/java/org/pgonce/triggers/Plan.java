@@ -24,7 +24,8 @@ public record Plan(List<Change> changes, List<String> obstacles, List<String> wa
    *
    * @param channel the channel's name
    * @param summary for example {@code create trigger "pgonce_author_inserted" on public.author}
-   * @param diff lines that go, with a minus, and lines that come, with a plus
+   * @param diff lines that go, with a minus, and lines that come, with a plus; around them a few
+   *     that stay, with a blank, and three dots for those between that are left out
    */
   public record Change(String channel, String summary, List<String> diff) {
 
