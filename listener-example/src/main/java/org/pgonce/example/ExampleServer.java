@@ -1,6 +1,7 @@
 package org.pgonce.example;
 
 import java.sql.SQLException;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.testkit.TestServer;
 
@@ -27,10 +28,10 @@ final class ExampleServer implements AutoCloseable {
     if (!options.isEmbedded()) {
       return new ExampleServer(options.address(), null);
     }
-    // What the tests of this project run on is not what the example was asked to run on.
-    System.setProperty("pgonce.test.server", "embedded");
     try {
-      var server = TestServer.start();
+      // Not TestServer.start: what the tests of this project run on is not what the example was
+      // asked to run on.
+      var server = TestServer.startEmbedded(Map.of());
       return new ExampleServer(
           new DatabaseAddress(server.jdbcUrl(), server.user(), server.password()), server);
     } catch (IllegalStateException e) {

@@ -21,6 +21,7 @@ import org.pgonce.example.scenario.OverdueSweep;
 import org.pgonce.example.scenario.PaymentGuard;
 import org.pgonce.example.scenario.ResumedOrder;
 import org.pgonce.example.scenario.StoredResponse;
+import org.pgonce.testkit.Cleanup;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;

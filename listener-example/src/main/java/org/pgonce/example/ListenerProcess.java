@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.pgonce.testkit.Cleanup;
 
 /** One JVM that listens. */
 final class ListenerProcess {

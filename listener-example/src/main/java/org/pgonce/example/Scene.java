@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
+import org.pgonce.testkit.Cleanup;
 
 /** A database for a scenario, processes beside it, and the counts that say whether it held. */
 public final class Scene implements AutoCloseable {

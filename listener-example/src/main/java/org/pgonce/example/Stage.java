@@ -2,6 +2,7 @@ package org.pgonce.example;
 
 import java.util.List;
 import org.pgonce.Mode;
+import org.pgonce.testkit.Cleanup;
 
 /**
  * What a run plays on: a server, a database of its own, listener processes, writers. All of it goes

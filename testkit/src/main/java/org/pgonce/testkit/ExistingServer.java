@@ -13,7 +13,7 @@ record ExistingServer(String host, int port, String user, String password, Strin
     var parts = Driver.parseURL(jdbcUrl, new Properties());
     if (parts == null) {
       throw new IllegalArgumentException(
-          "pgonce.test.server is no JDBC URL that the PostgreSQL driver reads: use jdbc:postgresql://host:port/database?user=…&password=…");
+          "it is no JDBC URL that the PostgreSQL driver reads: use jdbc:postgresql://host:port/database?user=…&password=…");
     }
     return new ExistingServer(
         part(PGProperty.PG_HOST, parts, "localhost"),

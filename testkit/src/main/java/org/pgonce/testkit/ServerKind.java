@@ -34,10 +34,18 @@ record ServerKind(String choice) {
 
   TestServer startShared(Map<String, String> settings) {
     if (choice.startsWith("jdbc:")) {
-      return ExistingServer.at(choice);
+      return existing();
     }
     return choice.equals("docker")
         ? DockerServer.start(settings, true)
         : EmbeddedServer.start(settings, true);
+  }
+
+  private TestServer existing() {
+    try {
+      return ExistingServer.at(choice);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(PROPERTY + ": " + e.getMessage(), e);
+    }
   }
 }

@@ -50,6 +50,27 @@ public sealed interface TestServer extends AutoCloseable
     return ServerKind.configured().start(settings);
   }
 
+  /**
+   * An embedded server of the caller's own, whatever the property says: for programs that are no
+   * tests.
+   *
+   * @param settings server settings by name; they win over the defaults
+   */
+  static TestServer startEmbedded(Map<String, String> settings) {
+    return EmbeddedServer.start(settings, false);
+  }
+
+  /**
+   * A server that runs already, whatever the property says: for programs that are no tests.
+   *
+   * @param jdbcUrl host, port, database, user and password are read from it, and nothing else; the
+   *     user is to be a superuser
+   * @throws IllegalArgumentException if it is none that the PostgreSQL driver reads
+   */
+  static TestServer existing(String jdbcUrl) {
+    return ExistingServer.at(jdbcUrl);
+  }
+
   String host();
 
   int port();

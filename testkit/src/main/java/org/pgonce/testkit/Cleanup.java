@@ -1,4 +1,4 @@
-package org.pgonce.example;
+package org.pgonce.testkit;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * SIGKILL nothing of this runs: listeners and embedded server then notice that the run's process is
  * gone.) Safe for use by several threads.
  */
-final class Cleanup implements AutoCloseable {
+public final class Cleanup implements AutoCloseable {
 
   private static volatile boolean jvmEnds;
 
@@ -18,16 +18,17 @@ final class Cleanup implements AutoCloseable {
   private final Thread hook = new Thread(this::closeAtEndOfJvm, "end-of-run");
   private boolean closed;
 
-  Cleanup() {
+  public Cleanup() {
     Runtime.getRuntime().addShutdownHook(hook);
   }
 
   /** Whether a signal is ending this JVM: whatever fails from now on is no news. */
-  static boolean jvmEnds() {
+  public static boolean jvmEnds() {
     return jvmEnds;
   }
 
-  <T extends AutoCloseable> T add(T resource) {
+  /** Gives it back before what was added earlier; at once if the run is being ended. */
+  public <T extends AutoCloseable> T add(T resource) {
     lock.lock();
     try {
       if (!closed) {

@@ -1,0 +1,68 @@
+package org.pgonce.benchmarks;
+
+import java.sql.SQLException;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.testkit.Cleanup;
+import org.pgonce.testkit.Login;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
+
+/**
+ * A database of the run's own: on an embedded server that goes with it, or on one that was there,
+ * from where it is dropped when this is closed or the JVM is told to end.
+ */
+final class BenchmarkDatabase implements AutoCloseable {
+
+  /** No checkpoint comes by itself within a round; all else is as PostgreSQL ships. */
+  private static final Map<String, String> SETTINGS =
+      Map.of("max_wal_size", "4GB", "checkpoint_timeout", "30min");
+
+  private static final String OWN_ROLES =
+      "select count(*) from pg_roles where rolname in ('pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin')";
+  private static final String DROP_ROLES =
+      "drop role if exists pgonce_publisher, pgonce_listener, pgonce_guard, pgonce_admin, pgonce_owner";
+
+  private final Cleanup cleanup = new Cleanup();
+  private final TestDatabase database;
+
+  private BenchmarkDatabase(@Nullable TestServer existing) throws SQLException {
+    if (existing == null) {
+      // The database goes with its server.
+      database = cleanup.add(TestServer.startEmbedded(SETTINGS)).createDatabase();
+    } else {
+      database = existing.createDatabase();
+      if (database.queryLong(OWN_ROLES) == 0) {
+        cleanup.add(() -> dropRoles(existing));
+      }
+      cleanup.add(database);
+    }
+  }
+
+  static BenchmarkDatabase open(@Nullable TestServer existing) {
+    try {
+      return new BenchmarkDatabase(existing);
+    } catch (SQLException e) {
+      throw new IllegalStateException("the server does not answer: " + e.getMessage(), e);
+    }
+  }
+
+  private static void dropRoles(TestServer server) throws SQLException {
+    var login =
+        new Login(
+            server.host(), server.port(), server.database(), server.user(), server.password());
+    try (var connection = login.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(DROP_ROLES);
+    }
+  }
+
+  TestDatabase database() {
+    return database;
+  }
+
+  @Override
+  public void close() {
+    cleanup.close();
+  }
+}

@@ -1,0 +1,67 @@
+package org.pgonce.benchmarks.forms;
+
+/** What a writer does, in one connection. Prices and names are of some ten characters. */
+enum Operation {
+  BULK_INSERT("insert, 1,000 rows a statement and commit", Sql.INSERT_MANY, 1_000, 1, 1),
+  BULK_UPDATE("update, 1,000 rows a statement and commit", Sql.UPDATE_MANY, 1_000, 1, 1),
+  BULK_DELETE("delete, 1,000 rows a statement and commit", Sql.DELETE_MANY, 1_000, 1, 1),
+  PARTITIONED_INSERT(
+      "insert into 4 partitions, 1,000 rows a statement and commit", Sql.INSERT_MANY, 1_000, 1, 1),
+  SINGLE_INSERT("insert, one row a statement and commit", Sql.INSERT_ONE, 1, 1, 20),
+  SHARED_INSERT("insert, one row a statement, 100 a commit", Sql.INSERT_ONE, 1, 100, 4);
+
+  /**
+   * The table's name is put in; parameters are the first id, and the last if it is more than one.
+   */
+  private static final class Sql {
+    static final String INSERT_MANY =
+        "insert into %s select g, 'name ' || g, g * 0.01 from generate_series(?, ?) as g";
+    static final String UPDATE_MANY = "update %s set price = price + 1 where id between ? and ?";
+    static final String DELETE_MANY = "delete from %s where id between ? and ?";
+    static final String INSERT_ONE = "insert into %s values (?, ?, ?)";
+  }
+
+  private final String label;
+  private final String sql;
+  private final int rowsPerStatement;
+  private final int statementsPerCommit;
+  private final int share;
+
+  Operation(String label, String sql, int rowsPerStatement, int statementsPerCommit, int share) {
+    this.label = label;
+    this.sql = sql;
+    this.rowsPerStatement = rowsPerStatement;
+    this.statementsPerCommit = statementsPerCommit;
+    this.share = share;
+  }
+
+  String label() {
+    return label;
+  }
+
+  String sql(String table) {
+    return sql.formatted(table);
+  }
+
+  int rowsPerStatement() {
+    return rowsPerStatement;
+  }
+
+  int rowsPerCommit() {
+    return rowsPerStatement * statementsPerCommit;
+  }
+
+  /** Whether the rows that it works on have to be there. */
+  boolean needsRows() {
+    return this == BULK_UPDATE || this == BULK_DELETE;
+  }
+
+  /**
+   * Rows of one turn, in whole commits, of which slow operations do fewer.
+   *
+   * @param bulkRows those of the fastest
+   */
+  int rowsOf(int bulkRows) {
+    return Math.max(1, bulkRows / share / rowsPerCommit()) * rowsPerCommit();
+  }
+}

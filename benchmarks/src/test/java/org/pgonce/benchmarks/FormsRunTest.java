@@ -1,0 +1,75 @@
+package org.pgonce.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.TestServer;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class FormsRunTest {
+
+  @Test
+  void example_everyKindIsMeasuredAndTheLastLineIsJson() {
+    var server = TestServer.shared();
+    var url =
+        "%s?user=%s&password=%s".formatted(server.jdbcUrl(), server.user(), server.password());
+    var run = new Run("forms", "--url", url, "--rounds", "1", "--rows", "1000", "--seed", "7");
+    assertThat(run.status).as(run.errors).isEqualTo(Benchmarks.MEASURED);
+    assertThat(run.lines).contains("seed 7");
+
+    var json = JsonMapper.shared().readTree(run.lines.get(run.lines.size() - 1));
+    assertThat(json.at("/benchmark").asString()).isEqualTo("forms");
+    assertThat(json.at("/conditions/fsync").asString()).isEqualTo("on");
+    assertThat(json.at("/conditions/synchronous_commit").asString()).isEqualTo("on");
+    assertThat(json.at("/conditions/load_after").isNumber()).isTrue();
+    assertThat(json.at("/figures").size()).isEqualTo(39);
+    for (var figure : json.at("/figures")) {
+      assertSound(figure);
+      assertThat(run.lines)
+          .anyMatch(line -> line.startsWith("  " + figure.at("/kind").asString() + "  "));
+    }
+  }
+
+  private static void assertSound(JsonNode figure) {
+    var kind = figure.at("/kind").asString();
+    var rate = figure.at("/rows_per_second").longValue();
+    assertThat(rate).as(kind).isPositive();
+    assertThat(figure.at("/min").longValue()).as(kind).isEqualTo(rate);
+    assertThat(figure.at("/max").longValue()).as(kind).isEqualTo(rate);
+    assertThat(figure.at("/to_no_trigger").doubleValue()).as(kind).isPositive();
+    assertThat(figure.at("/to_by_hand").isNumber()).as(kind).isEqualTo(kind.startsWith("pgonce"));
+    if (kind.equals("no trigger")) {
+      assertThat(figure.at("/to_no_trigger").doubleValue()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aWrongOptionIsToldAndNothingIsStarted() {
+    assertThat(new Run("forms", "--rows", "10").errors)
+        .contains("--rows 10 is not between 1000 and 1000000");
+    assertThat(new Run("forms", "--url", "localhost").errors).contains("jdbc:postgresql://");
+    assertThat(new Run().status).isEqualTo(Benchmarks.WRONG_OPTION);
+  }
+
+  /** The command as a user gives it. */
+  private static final class Run {
+
+    final List<String> lines;
+    final String errors;
+    final int status;
+
+    Run(String... arguments) {
+      var out = new StringWriter();
+      var err = new StringWriter();
+      var command =
+          Benchmarks.commandLine().setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
+      status = command.execute(arguments);
+      lines = out.toString().lines().toList();
+      errors = err.toString();
+    }
+  }
+}
