@@ -23,13 +23,14 @@ final class BenchmarkDatabase implements AutoCloseable {
   private static final String DROP_ROLES =
       "drop role if exists pgonce_publisher, pgonce_listener, pgonce_guard, pgonce_admin, pgonce_owner";
 
-  private final Cleanup cleanup = new Cleanup();
+  private final Cleanup cleanup;
   private final TestDatabase database;
 
-  private BenchmarkDatabase(@Nullable TestServer existing) throws SQLException {
+  private BenchmarkDatabase(Cleanup cleanup, @Nullable TestServer existing) throws SQLException {
+    this.cleanup = cleanup;
     if (existing == null) {
       // The database goes with its server.
-      database = cleanup.add(TestServer.startEmbedded(SETTINGS)).createDatabase();
+      database = cleanup.add(startEmbedded()).createDatabase();
     } else {
       database = existing.createDatabase();
       if (database.queryLong(OWN_ROLES) == 0) {
@@ -40,10 +41,24 @@ final class BenchmarkDatabase implements AutoCloseable {
   }
 
   static BenchmarkDatabase open(@Nullable TestServer existing) {
+    var cleanup = new Cleanup();
     try {
-      return new BenchmarkDatabase(existing);
+      return new BenchmarkDatabase(cleanup, existing);
     } catch (SQLException e) {
-      throw new IllegalStateException("the server does not answer: " + e.getMessage(), e);
+      cleanup.close();
+      throw new IllegalStateException("the server does not answer as it should", e);
+    } catch (RuntimeException e) {
+      cleanup.close();
+      throw e;
+    }
+  }
+
+  private static TestServer startEmbedded() {
+    try {
+      return TestServer.startEmbedded(SETTINGS);
+    } catch (IllegalStateException e) {
+      throw new IllegalStateException(
+          e.getMessage() + " Or name a server that runs: --url jdbc:postgresql://…", e.getCause());
     }
   }
 

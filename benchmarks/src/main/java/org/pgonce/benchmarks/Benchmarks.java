@@ -67,10 +67,15 @@ final class Benchmarks implements Runnable {
           e instanceof IllegalStateException
               || e instanceof PgOnceException
               || e instanceof SQLException;
-      command.getErr().println("cannot run: " + (known ? e.getMessage() : e.toString()));
+      command.getErr().println("cannot run: " + (known ? message(e) : e.toString()));
       LoggerFactory.getLogger(Benchmarks.class).debug("in full", e);
     }
     return CANNOT_RUN;
+  }
+
+  private static String message(Exception e) {
+    var cause = e.getCause();
+    return e.getMessage() + (cause == null ? "" : ": " + cause.getMessage());
   }
 
   @Override

@@ -77,7 +77,6 @@ final class FormsRun implements Callable<Integer> {
       var benchmark = new FormsBenchmark(place.database(), rows, new Random(chosen));
       var result = benchmark.run(rounds, out::println);
       var told = conditions.atEnd();
-      out.println();
       result.lines().forEach(out::println);
       out.println();
       out.println(

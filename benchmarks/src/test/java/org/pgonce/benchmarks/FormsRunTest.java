@@ -48,6 +48,14 @@ class FormsRunTest {
   }
 
   @Test
+  void aServerThatIsNotThereIsTold() {
+    var run = new Run("forms", "--url", "jdbc:postgresql://127.0.0.1:1/postgres?user=nobody");
+
+    assertThat(run.status).isEqualTo(Benchmarks.CANNOT_RUN);
+    assertThat(run.errors).contains("cannot run: ").contains("127.0.0.1:1 refused");
+  }
+
+  @Test
   void aWrongOptionIsToldAndNothingIsStarted() {
     assertThat(new Run("forms", "--rows", "10").errors)
         .contains("--rows 10 is not between 1000 and 1000000");

@@ -59,7 +59,7 @@ final class Field implements AutoCloseable {
    */
   double rowsPerSecond(Operation operation, Kind kind, int bulkRows) throws SQLException {
     var rows = operation.rowsOf(bulkRows);
-    var before = operation.rowsPerCommit() == 1 ? 20 : operation.rowsPerCommit();
+    var before = operation.warmUpRows();
     execute(SqlFile.EMPTY.of(kind.table()));
     if (operation.needsRows()) {
       try (var filler = new Writer(Operation.BULK_INSERT, kind.table(), connection)) {

@@ -1,13 +1,13 @@
 package org.pgonce.benchmarks.forms;
 
-/** What a writer does, in one connection. Prices and names are of some ten characters. */
+/** What a writer does, in one connection. Each statement commits where nothing else is said. */
 enum Operation {
-  BULK_INSERT("insert, 1,000 rows a statement and commit", Sql.INSERT_MANY, 1_000, 1, 1),
-  BULK_UPDATE("update, 1,000 rows a statement and commit", Sql.UPDATE_MANY, 1_000, 1, 1),
-  BULK_DELETE("delete, 1,000 rows a statement and commit", Sql.DELETE_MANY, 1_000, 1, 1),
+  BULK_INSERT("insert, 1,000 rows a statement", Sql.INSERT_MANY, 1_000, 1, 1),
+  BULK_UPDATE("update, 1,000 rows a statement", Sql.UPDATE_MANY, 1_000, 1, 1),
+  BULK_DELETE("delete, 1,000 rows a statement", Sql.DELETE_MANY, 1_000, 1, 1),
   PARTITIONED_INSERT(
-      "insert into 4 partitions, 1,000 rows a statement and commit", Sql.INSERT_MANY, 1_000, 1, 1),
-  SINGLE_INSERT("insert, one row a statement and commit", Sql.INSERT_ONE, 1, 1, 20),
+      "insert into 4 partitions, 1,000 rows a statement", Sql.INSERT_MANY, 1_000, 1, 1),
+  SINGLE_INSERT("insert, one row a commit", Sql.INSERT_ONE, 1, 1, 20),
   SHARED_INSERT("insert, one row a statement, 100 a commit", Sql.INSERT_ONE, 1, 100, 4);
 
   /**
@@ -49,6 +49,11 @@ enum Operation {
 
   int rowsPerCommit() {
     return rowsPerStatement * statementsPerCommit;
+  }
+
+  /** Rows that are written before a turn's time is taken. */
+  int warmUpRows() {
+    return Math.max(20, rowsPerCommit());
   }
 
   /** Whether the rows that it works on have to be there. */
