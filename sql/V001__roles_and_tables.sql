@@ -107,8 +107,9 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   order_key       text COLLATE "C",
   -- What the writer's session or transaction said of itself.
   context         jsonb,
-  -- How many handlers led to it; null: none.
-  depth           smallint,
+  -- How many handlers led to it, and which version of its definition made it: depth + 65536 * (version - 1). Null: none, and version 1.
+  -- One column for both, since a ninth one would make each row 8 bytes longer, of those too that have no version (PostgreSQL 14 to 18).
+  stamp           integer,
   PRIMARY KEY (subscription_id, id)
 ) WITH (
   -- Rows live for milliseconds: vacuum by number of dead rows, not by a share of the live ones, and often.
@@ -130,7 +131,7 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   delivery_key    text,
   order_key       text COLLATE "C",
   context         jsonb,
-  depth           smallint,
+  stamp           integer,
   -- Of the claim that has it on lease. Attempts counts that claim already.
   token           uuid,
   -- In this order, so that it cannot be taken for a way to the rows of a subscription that are due: that is the other index alone.
@@ -151,7 +152,7 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   delivery_key    text,
   order_key       text COLLATE "C",
   context         jsonb,
-  depth           smallint,
+  stamp           integer,
   PRIMARY KEY (subscription_id, id)
 );
 

@@ -12,9 +12,10 @@ LANGUAGE sql
 AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;
 
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
--- order, so the parts need no more than "id/part/parts:". The id also keeps PostgreSQL from folding two equal payloads into one.
+-- order, so the parts need no more than "id/part/parts:", or "id/part/parts/version:" from version 2 on. The id also keeps PostgreSQL from folding
+-- two equal payloads into one.
 -- Above 1 MB nothing but the fact is sent (0 parts): the queue is one for the whole server, and a trigger must not fail its writer.
-CREATE OR REPLACE FUNCTION pgonce.broadcast(channel_name text, payload text) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce.broadcast(channel_name text, payload text, version integer DEFAULT 1) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -23,6 +24,7 @@ DECLARE
   too_large   constant boolean := octet_length(payload) > 1048576;
   parts       constant integer := CASE WHEN too_large THEN 0 ELSE greatest(1, ceil(length(payload)::numeric / part_length)::integer) END;
   id          constant bigint  := nextval('pgonce.notification_id');
+  mark        constant text    := CASE WHEN version = 1 THEN ':' ELSE '/' || (pgonce.stamp(0, version) >> 16) + 1 || ':' END;
 BEGIN
   IF too_large THEN
     PERFORM pg_notify('pgonce_' || channel_name, id || '/0/0:');
@@ -30,7 +32,7 @@ BEGIN
   FOR part IN 1 .. parts LOOP
     PERFORM pg_notify(
       'pgonce_' || channel_name,
-      id || '/' || part || '/' || parts || ':' || substr(payload, (part - 1) * part_length + 1, part_length));
+      id || '/' || part || '/' || parts || mark || substr(payload, (part - 1) * part_length + 1, part_length));
   END LOOP;
   RETURN id;
 END
@@ -65,6 +67,19 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN d.given ~ '^[0-9]{1,5}$' THEN nullif(least(d.given::integer, 32767), 0)::smallint END
     FROM current_setting('pgonce.depth', true) AS d (given)
+$$;
+
+-- Depth and version as one column has them, see pgonce.notification.
+CREATE OR REPLACE FUNCTION pgonce.stamp(depth integer, version integer) RETURNS integer
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF version BETWEEN 1 AND 32767 THEN
+    RETURN nullif(coalesce(depth, 0) + 65536 * (version - 1), 0);
+  END IF;
+  RAISE EXCEPTION 'pgonce: a payload cannot be of version %, versions are numbered from 1 to 32767: give the one that its channel had when this was written, or leave it out, which is 1',
+    coalesce(version::text, 'null') USING ERRCODE = 'invalid_parameter_value';
+END
 $$;
 
 -- What becomes of a notification that is too deep.
@@ -209,8 +224,11 @@ $$;
 
 -- Stores one notification per element of a JSON array, in its order, with what the arrays give for it: null, or a place without an element, is none.
 -- Returns the id of each, and whether it was stored; one whose delivery key was there already has the id of the notification that it was given to.
+-- version: of the channel's definition that the writer was made for. What is installed says nothing of that: writers are redeployed one by one. So
+-- who says nothing is taken for one who knows of no versions, and that is 1.
 CREATE OR REPLACE FUNCTION pgonce.store(
-  channel_name text, payloads json, due_ats timestamptz[], keys text[], order_keys text[], same_payload boolean[])
+  channel_name text, payloads json, due_ats timestamptz[], keys text[], order_keys text[], same_payload boolean[],
+  version integer DEFAULT 1)
 RETURNS TABLE (id bigint, stored boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -219,6 +237,7 @@ DECLARE
   channel pgonce.channel;
   writer_context constant jsonb := pgonce.current_context();
   writer_depth constant smallint := pgonce.current_depth();
+  writer_stamp constant integer := CASE WHEN version = 1 THEN writer_depth ELSE pgonce.stamp(writer_depth, version) END;
   now constant timestamptz := clock_timestamp();
   addressed integer[];
   ids bigint[];
@@ -236,7 +255,7 @@ BEGIN
       RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode',
         channel_name USING ERRCODE = 'feature_not_supported';
     END IF;
-    RETURN QUERY SELECT p.id, true FROM pgonce.publish_all(channel_name, payloads) AS p (id);
+    RETURN QUERY SELECT p.id, true FROM pgonce.publish_all(channel_name, payloads, version) AS p (id);
     RETURN;
   END IF;
   IF EXISTS (SELECT FROM unnest(keys || order_keys) AS g (key) WHERE length(g.key) NOT BETWEEN 1 AND 500) THEN
@@ -260,9 +279,9 @@ BEGIN
 
   IF writer_depth > channel.max_depth THEN
     INSERT INTO pgonce.dead_letter
-      (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
+      (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
     SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
-           CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_depth
+           CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_stamp
       FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys))
              AS g (payload, id, holder, key, order_key)
      CROSS JOIN unnest(addressed) AS s (id) WHERE coalesce(g.holder, g.id) = g.id;
@@ -273,13 +292,13 @@ BEGIN
                AS g (payload, id, holder, key, order_key, due_at)
        WHERE coalesce(g.holder, g.id) = g.id
     ), stored_now AS (
-      INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, depth)
-      SELECT s.id, g.id, g.payload, g.key, g.order_key, writer_context, writer_depth
+      INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
+      SELECT s.id, g.id, g.payload, g.key, g.order_key, writer_context, writer_stamp
         FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later IS NOT TRUE
       RETURNING true
     ), stored_for_later AS (
-      INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, depth)
-      SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, writer_context, writer_depth
+      INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp)
+      SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, writer_context, writer_stamp
         FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later
       RETURNING true
     )
@@ -297,7 +316,7 @@ END
 $$;
 
 -- Publishes one notification per element of a JSON array, in its order, and returns their ids. One wake-up, however many they are.
-CREATE OR REPLACE FUNCTION pgonce.publish_all(channel_name text, payloads json) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION pgonce.publish_all(channel_name text, payloads json, version integer DEFAULT 1) RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -305,6 +324,7 @@ DECLARE
   -- Most writers have neither, and pay for a look only.
   writer_context constant jsonb := CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END;
   writer_depth constant smallint := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
+  writer_stamp constant integer := CASE WHEN version = 1 THEN writer_depth ELSE pgonce.stamp(writer_depth, version) END;
   ids bigint[];
   amount bigint;
 BEGIN
@@ -314,11 +334,11 @@ BEGIN
   END IF;
 
   IF channel.mode = 'BROADCAST' THEN
-    RETURN QUERY SELECT pgonce.broadcast(channel.name, p.value::text) FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n) ORDER BY p.n;
+    RETURN QUERY SELECT pgonce.broadcast(channel.name, p.value::text, version) FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n) ORDER BY p.n;
     RETURN;
   END IF;
   IF writer_depth > channel.max_depth THEN
-    RETURN QUERY SELECT s.id FROM pgonce.store(channel_name, payloads, NULL, NULL, NULL, NULL) AS s;
+    RETURN QUERY SELECT s.id FROM pgonce.store(channel_name, payloads, NULL, NULL, NULL, NULL, version) AS s;
     RETURN;
   END IF;
 
@@ -327,8 +347,8 @@ BEGIN
   WITH given AS MATERIALIZED (
     SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
   ), stored AS (
-    INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, depth)
-    SELECT s.id, g.id, g.payload, CASE WHEN c.key_order <> 'NONE' THEN chr(1) || g.id END, writer_context, writer_depth
+    INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, stamp)
+    SELECT s.id, g.id, g.payload, CASE WHEN c.key_order <> 'NONE' THEN chr(1) || g.id END, writer_context, writer_stamp
       FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
      WHERE c.id = channel.id AND c.mode = channel.mode AND (s.filter IS NULL OR writer_context @> s.filter)
     RETURNING true
@@ -348,7 +368,8 @@ $$;
 
 -- The same with options for each, an array of objects in the order of the payloads: due_us (microseconds since 1970) or delay_us, delivery_key,
 -- order_key, and same_payload, true where it is an error that the key was given to another payload before.
-CREATE OR REPLACE FUNCTION pgonce.publish_each(channel_name text, payloads json, options json) RETURNS TABLE (id bigint, stored boolean)
+CREATE OR REPLACE FUNCTION pgonce.publish_each(channel_name text, payloads json, options json, version integer DEFAULT 1)
+RETURNS TABLE (id bigint, stored boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -369,14 +390,14 @@ BEGIN
     INTO due_ats, keys, order_keys, same_payload
     FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean))
            WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, n);
-  RETURN QUERY SELECT s.id, s.stored FROM pgonce.store(channel_name, payloads, due_ats, keys, order_keys, same_payload) AS s;
+  RETURN QUERY SELECT s.id, s.stored FROM pgonce.store(channel_name, payloads, due_ats, keys, order_keys, same_payload, version) AS s;
 END
 $$;
 
--- Publishes one notification and returns its id: the one that has the delivery key already, if there is one.
+-- Publishes one notification and returns its id: the one that has the delivery key already, if there is one. version: see pgonce.store.
 CREATE OR REPLACE FUNCTION pgonce.publish(
   channel_name text, payload json, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL, delivery_key text DEFAULT NULL,
-  order_key text DEFAULT NULL)
+  order_key text DEFAULT NULL, version integer DEFAULT 1)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -385,7 +406,7 @@ DECLARE
   due timestamptz := due_at;
 BEGIN
   IF due_at IS NULL AND delay IS NULL AND delivery_key IS NULL AND order_key IS NULL THEN
-    RETURN pgonce.publish_all(channel_name, payloads);
+    RETURN pgonce.publish_all(channel_name, payloads, version);
   END IF;
   IF delay IS NOT NULL THEN
     IF due_at IS NOT NULL THEN
@@ -400,7 +421,7 @@ BEGIN
     RAISE EXCEPTION 'pgonce: a notification for channel "%" is due at infinity, which never comes: give a time that does', channel_name
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  RETURN (SELECT s.id FROM pgonce.store(channel_name, payloads, ARRAY[due], ARRAY[delivery_key], ARRAY[order_key], NULL) AS s);
+  RETURN (SELECT s.id FROM pgonce.store(channel_name, payloads, ARRAY[due], ARRAY[delivery_key], ARRAY[order_key], NULL, version) AS s);
 END
 $$;
 

@@ -111,8 +111,8 @@ BEGIN
       DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
     )
     INSERT INTO pgonce.scheduled
-      (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, depth, token)
-    SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.depth, new_token FROM taken t
+      (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token)
+    SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, new_token FROM taken t
     RETURNING * INTO claimed;
   END IF;
   age_us := 1000000 * extract(epoch FROM clock_timestamp() - claimed.created_at);
@@ -141,7 +141,7 @@ AS $$
 BEGIN
   IF expected_attempts = 0 THEN
     RETURN QUERY DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = take_out.id
-      RETURNING n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL::text, n.payload, n.delivery_key, n.order_key, n.context, n.depth,
+      RETURNING n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL::text, n.payload, n.delivery_key, n.order_key, n.context, n.stamp,
                 NULL::uuid;
     IF FOUND THEN
       RETURN;
@@ -163,15 +163,18 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   INSERT INTO pgonce.scheduled
-    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, depth, token)
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token)
   SELECT t.subscription_id, t.id, clock_timestamp() + delay_ms * interval '1 millisecond', schedule.attempts, t.created_at,
-         coalesce(error, t.last_error), t.payload, t.delivery_key, t.order_key, t.context, t.depth, schedule.token
+         coalesce(error, t.last_error), t.payload, t.delivery_key, t.order_key, t.context, t.stamp, schedule.token
     FROM pgonce.take_out(subscription, schedule.id, expected_attempts, expected_token) t;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
   IF delay_ms <= 0 THEN -- given back: who gave it has no use for it, so another should hear of it
     PERFORM pgonce.wake_up(c.name, 'due')
+      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  ELSIF token IS NULL AND attempts <= expected_attempts - (expected_token IS NOT NULL)::integer THEN -- put back for listeners that can read it
+    PERFORM pgonce.wake_up(c.name, 'later')
       FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   END IF;
   RETURN true;
@@ -185,8 +188,8 @@ RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
-  SELECT t.subscription_id, t.id, bury.attempts, t.created_at, bury.reason, bury.error, t.payload, t.delivery_key, t.order_key, t.context, t.depth
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
+  SELECT t.subscription_id, t.id, bury.attempts, t.created_at, bury.reason, bury.error, t.payload, t.delivery_key, t.order_key, t.context, t.stamp
     FROM pgonce.take_out(subscription, bury.id, expected_attempts, expected_token) t;
   RETURN FOUND;
 END

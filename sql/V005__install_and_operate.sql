@@ -116,9 +116,9 @@ BEGIN
     END IF;
   END IF;
   -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
-  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT t.subscription_id, t.id, t.attempts, t.created_at, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed',
-         t.payload, t.delivery_key, t.order_key, t.context, t.depth
+         t.payload, t.delivery_key, t.order_key, t.context, t.stamp
     FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
     JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
    CROSS JOIN LATERAL pgonce.take_out(d.subscription_id, d.id, d.attempts, d.token) t
@@ -185,8 +185,8 @@ DECLARE
   redriven bigint;
 BEGIN
   INSERT INTO pgonce.scheduled
-    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, depth)
-  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.depth
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp)
+  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.stamp
     FROM pgonce.exhume(channel_name, ids, subscription_name) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
@@ -331,7 +331,7 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.peek(
   channel_name text, most integer DEFAULT 100, subscription_name text DEFAULT NULL, with_payload boolean DEFAULT false)
 RETURNS TABLE (subscription text, id bigint, attempts integer, due_at timestamptz, created_at timestamptz, last_error text,
-               delivery_key text, order_key text, context jsonb, payload json)
+               delivery_key text, order_key text, context jsonb, version integer, payload json)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -339,11 +339,11 @@ BEGIN
     SELECT s.name, w.* FROM pgonce.subscription s
      CROSS JOIN LATERAL (
        (SELECT n.id, 0, n.created_at AS due_at, n.created_at, NULL::text, n.delivery_key, CASE WHEN n.order_key NOT LIKE chr(1) || '%' THEN n.order_key END, n.context,
-               CASE WHEN with_payload THEN n.payload END
+               (coalesce(n.stamp, 0) >> 16) + 1, CASE WHEN with_payload THEN n.payload END
           FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT most)
        UNION ALL
        (SELECT d.id, d.attempts, d.due_at, d.created_at, d.last_error, d.delivery_key, CASE WHEN d.order_key NOT LIKE chr(1) || '%' THEN d.order_key END, d.context,
-               CASE WHEN with_payload THEN d.payload END
+               (coalesce(d.stamp, 0) >> 16) + 1, CASE WHEN with_payload THEN d.payload END
           FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.id LIMIT most)) w
      WHERE s.id = ANY (pgonce.subscriptions_of(channel_name, subscription_name))
      ORDER BY w.id, s.name LIMIT most;
@@ -370,11 +370,13 @@ SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
     SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead;
 
 CREATE OR REPLACE VIEW pgonce.dead_letter_status AS
-SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at
+SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
+       (coalesce(l.stamp, 0) >> 16) + 1 AS version
   FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id;
 
 CREATE OR REPLACE VIEW pgonce.retry_status AS
-SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at
+SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at,
+       (coalesce(d.stamp, 0) >> 16) + 1 AS version
   FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
  WHERE d.attempts > 0;
 

@@ -12,7 +12,8 @@ ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM 
 GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.publish(text, json, timestamptz, interval, text, text), pgonce.publish_all(text, json), pgonce.publish_each(text, json, json)
+  pgonce.publish(text, json, timestamptz, interval, text, text, integer), pgonce.publish_all(text, json, integer),
+  pgonce.publish_each(text, json, json, integer)
 TO pgonce_publisher, pgonce_admin;
 
 -- These touch no table.

@@ -17,7 +17,7 @@ CREATE INDEX IF NOT EXISTS dead_letter_order ON pgonce.dead_letter (subscription
 -- The next new row that is a head, locked for the caller's transaction; none if there is none that nobody else holds.
 CREATE OR REPLACE FUNCTION pgonce.next_new(subscription integer, dead_letters_block boolean, after_key text)
 RETURNS TABLE (subscription_id integer, id bigint, attempts integer, created_at timestamptz, payload json, delivery_key text, order_key text,
-               context jsonb, depth smallint, token uuid, held xid)
+               context jsonb, stamp integer, token uuid, held xid)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -25,8 +25,8 @@ AS $$
 DECLARE
   from_key text := after_key;
 BEGIN
-  SELECT n.subscription_id, n.id, 0, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.depth, NULL, n.xmax
-    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, depth, token, held
+  SELECT n.subscription_id, n.id, 0, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL, n.xmax
+    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
     FROM pgonce.notification n
    WHERE n.subscription_id = subscription
      AND n.id <= (SELECT max(w.id) FROM (SELECT o.id FROM pgonce.notification o WHERE o.subscription_id = subscription ORDER BY o.id LIMIT 32) w)
@@ -49,8 +49,8 @@ BEGIN
         SELECT n.order_key, n.id FROM pgonce.notification n
          WHERE n.subscription_id = subscription AND n.order_key > f.order_key ORDER BY n.order_key, n.id LIMIT 1) b
     )
-    SELECT n.subscription_id, n.id, 0, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.depth, NULL, n.xmax
-    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, depth, token, held
+    SELECT n.subscription_id, n.id, 0, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL, n.xmax
+    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
     FROM first_of_key f JOIN pgonce.notification n ON n.subscription_id = subscription AND n.id = f.id
      WHERE (SELECT b.id FROM pgonce.notification b WHERE b.subscription_id = subscription AND b.order_key = n.order_key ORDER BY b.id LIMIT 1) = n.id
      AND coalesce((SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = n.order_key ORDER BY b.id LIMIT 1) > n.id, true)
@@ -64,7 +64,7 @@ $$;
 -- The same among the scheduled rows that are due.
 CREATE OR REPLACE FUNCTION pgonce.next_due(subscription integer, dead_letters_block boolean, after_key text)
 RETURNS TABLE (subscription_id integer, id bigint, attempts integer, created_at timestamptz, payload json, delivery_key text, order_key text,
-               context jsonb, depth smallint, token uuid, held xid)
+               context jsonb, stamp integer, token uuid, held xid)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -73,8 +73,8 @@ DECLARE
   now constant timestamptz := clock_timestamp();
   from_key text := after_key;
 BEGIN
-  SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax
-    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, depth, token, held
+  SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax
+    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
     FROM pgonce.scheduled s
    WHERE s.subscription_id = subscription
      AND s.due_at <= (SELECT max(w.due_at) FROM (SELECT o.due_at FROM pgonce.scheduled o
@@ -98,8 +98,8 @@ BEGIN
         SELECT s.order_key, s.id FROM pgonce.scheduled s
          WHERE s.subscription_id = subscription AND s.order_key > f.order_key ORDER BY s.order_key, s.id LIMIT 1) b
     )
-    SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax
-    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, depth, token, held
+    SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax
+    INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
     FROM first_of_key f JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = f.id
      WHERE s.due_at <= now AND coalesce((SELECT b.id FROM pgonce.notification b WHERE b.subscription_id = subscription AND b.order_key = s.order_key ORDER BY b.id LIMIT 1) > s.id, true)
      AND (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key ORDER BY b.id LIMIT 1) = s.id

@@ -66,7 +66,8 @@ AS $$ SELECT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AN
 
 -- Stores captured rows as dead letters: the writer goes on, and somebody has a look.
 CREATE OR REPLACE FUNCTION pgonce.bury_captured(
-  channel_name text, reason text, error text, payloads json[], keys text[], order_keys text[], writer_context jsonb, writer_depth smallint)
+  channel_name text, reason text, error text, payloads json[], keys text[], order_keys text[], writer_context jsonb, writer_depth smallint,
+  version integer DEFAULT 1)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -89,9 +90,10 @@ BEGIN
                                  (SELECT array_agg(pgonce.fingerprint(p.payload) ORDER BY p.n) FROM unnest(payloads) WITH ORDINALITY AS p (payload, n))) t
              ON t.key = g.key;
   END IF;
-  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, depth)
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT s.id, g.id, 0, clock_timestamp(), bury_captured.reason, coalesce(bury_captured.error, pgonce.too_deep(writer_depth, channel.max_depth)),
-         g.payload, g.key, CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_depth
+         g.payload, g.key, CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context,
+         pgonce.stamp(writer_depth, version)
     FROM unnest(ids, payloads, keys, order_keys) AS g (id, payload, key, order_key) CROSS JOIN unnest(addressed) AS s (id)
    WHERE g.id IS NOT NULL;
 END

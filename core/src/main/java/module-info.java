@@ -6,7 +6,7 @@ module org.pgonce {
   requires org.postgresql.jdbc;
   requires org.slf4j;
   requires pgjdbc.ng;
-  requires tools.jackson.databind;
+  requires transitive tools.jackson.databind;
   requires static com.zaxxer.hikari;
   requires static org.checkerframework.checker.qual;
 

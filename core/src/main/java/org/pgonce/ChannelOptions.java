@@ -9,9 +9,11 @@ import java.util.Set;
 import org.pgonce.internal.store.ChannelNames;
 
 /**
- * What a channel is installed with beside its name, mode and feed. Immutable; the {@code with…}
- * methods return changed copies. {@link PgOnce#install} brings what has changed into the database;
- * a listener whose definition differs from what is installed refuses to start.
+ * What a channel is installed with beside its name, mode and feed, and how its payloads are read.
+ * Immutable; the {@code with…} methods return changed copies. {@link PgOnce#install} brings what
+ * has changed into the database; a listener whose definition differs from what is installed refuses
+ * to start. The rules for payloads are code alone, and differ from nothing that is installed: only
+ * the trigger of a trigger channel knows its version.
  *
  * @param subscriptions the named handlers of the channel, each of which handles each notification
  *     once, alone in success, retry and dead letter; and for each the context that it is for:
@@ -29,13 +31,16 @@ import org.pgonce.internal.store.ChannelNames;
  * @param maxRate notifications per second that all processes together begin to handle, for each
  *     subscription: what a rate of 20 lets through in a minute is 1,200 and at most a few more. 1
  *     to 1,000,000, or {@link #NO_MAX_RATE}, the default
+ * @param payload which version of the payload this code writes, and how those of earlier versions
+ *     are read. Default {@link PayloadRules#DEFAULT}
  */
 public record ChannelOptions(
     Map<String, Map<String, String>> subscriptions,
     Duration keyMemory,
     KeyOrder order,
     int maxDepth,
-    int maxRate) {
+    int maxRate,
+    PayloadRules payload) {
 
   private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
 
@@ -47,7 +52,12 @@ public record ChannelOptions(
 
   public static final ChannelOptions DEFAULT =
       new ChannelOptions(
-          Map.of(DEFAULT_SUBSCRIPTION, Map.of()), Duration.ZERO, KeyOrder.NONE, 100, NO_MAX_RATE);
+          Map.of(DEFAULT_SUBSCRIPTION, Map.of()),
+          Duration.ZERO,
+          KeyOrder.NONE,
+          100,
+          NO_MAX_RATE,
+          PayloadRules.DEFAULT);
 
   public ChannelOptions {
     var checked = new LinkedHashMap<String, Map<String, String>>();
@@ -73,10 +83,11 @@ public record ChannelOptions(
     if (maxRate < NO_MAX_RATE || maxRate > 1_000_000) {
       throw new IllegalArgumentException("maxRate " + maxRate + " is not between 1 and 1,000,000");
     }
+    Objects.requireNonNull(payload, "payload");
   }
 
   public ChannelOptions withMaxRate(int maxRate) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
   }
 
   /** Subscriptions by these names, for everything, instead of those that it has. */
@@ -90,7 +101,7 @@ public record ChannelOptions(
 
   /** These subscriptions instead of those that it has. */
   public ChannelOptions withSubscriptions(Map<String, Map<String, String>> subscriptions) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
   }
 
   /** One more subscription, for what is written in a context with all these entries. */
@@ -101,15 +112,19 @@ public record ChannelOptions(
   }
 
   public ChannelOptions withKeyMemory(Duration keyMemory) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
   }
 
   public ChannelOptions withOrder(KeyOrder order) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
   }
 
   public ChannelOptions withMaxDepth(int maxDepth) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate);
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+  }
+
+  public ChannelOptions withPayload(PayloadRules payload) {
+    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
   }
 
   /** The names of the subscriptions. */
@@ -120,10 +135,13 @@ public record ChannelOptions(
   /**
    * Returns these options.
    *
-   * @throws IllegalArgumentException if a channel of this mode cannot have them
+   * @throws IllegalArgumentException if a channel of this mode cannot have them, or a version of
+   *     its payload lacks its upcaster
    */
   public ChannelOptions requireFitFor(Mode mode) {
-    var asBroadcast = DEFAULT.withSubscriptions(names().toArray(String[]::new));
+    payload.requireWhole();
+    var asBroadcast =
+        DEFAULT.withSubscriptions(names().toArray(String[]::new)).withPayload(payload);
     if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
       throw new IllegalArgumentException(
           "a BROADCAST stores nothing, so it has no filter, key memory, order, depth or rate: "

@@ -23,7 +23,7 @@ public final class DeadLetters {
 
   private static final String LIST =
       """
-      SELECT d.subscription, d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint
+      SELECT d.subscription, d.id, d.reason, d.error, d.attempts, (extract(epoch FROM d.died_at) * 1000000)::bigint, d.version
         FROM pgonce.dead_letter_status AS d WHERE d.channel = ? ORDER BY d.id, d.subscription LIMIT ?
       """;
   private static final String REDRIVE = "SELECT pgonce.redrive(?, ?::text::bigint[], ?, ?)";
@@ -70,9 +70,16 @@ public final class DeadLetters {
    * @param reason ATTEMPTS_USED_UP, UNREADABLE, REJECTED, OUTCOME_UNKNOWN, TOO_DEEP or NOT_STORABLE
    * @param error the last failure in words
    * @param diedAt by the database's clock
+   * @param version of the channel's definition that made it, see {@link PayloadRules}
    */
   public record DeadLetter(
-      String subscription, long id, String reason, String error, int attempts, Instant diedAt) {}
+      String subscription,
+      long id,
+      String reason,
+      String error,
+      int attempts,
+      Instant diedAt,
+      int version) {}
 
   /**
    * The channel's dead letters, by their ids and then by their subscriptions; empty if it has none,
@@ -104,7 +111,8 @@ public final class DeadLetters {
                         row.getString(3),
                         row.getString(4),
                         row.getInt(5),
-                        Instant.EPOCH.plus(row.getLong(6), ChronoUnit.MICROS)));
+                        Instant.EPOCH.plus(row.getLong(6), ChronoUnit.MICROS),
+                        row.getInt(7)));
               }
             }
             return letters;

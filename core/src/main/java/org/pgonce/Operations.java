@@ -50,10 +50,12 @@ public final class Operations {
    * @param attempts that have begun and been counted
    * @param dueAt from when on it may be handled, by the database's clock
    * @param createdAt when it was stored
-   * @param lastError why the last attempt failed; null if none has
+   * @param lastError why the last attempt failed, or why it was put back (see {@link
+   *     PayloadRules}); null if neither has happened
    * @param deliveryKey the one that its publisher gave; null if none
    * @param orderKey null if it has none
    * @param context what its writer said of itself, as JSON; null if nothing
+   * @param version of the channel's definition that made it, see {@link PayloadRules}
    * @param payload as JSON; null where it was not asked for
    */
   public record Waiting(
@@ -66,6 +68,7 @@ public final class Operations {
       @Nullable String deliveryKey,
       @Nullable String orderKey,
       @Nullable String context,
+      int version,
       @Nullable String payload) {
 
     /** Subscription, id, attempts and due time; never the payload, which may be secret. */

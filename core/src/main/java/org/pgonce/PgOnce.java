@@ -123,7 +123,8 @@ public final class PgOnce implements AutoCloseable {
    * @throws NullPointerException if an argument is null
    * @throws IllegalStateException after the start
    * @throws IllegalArgumentException if the channel is not defined with this subscription, or it
-   *     has a handler here already, or cannot be handled with these options
+   *     has a handler here already, or cannot be handled with these options, or the codec has no
+   *     such rules for fields as the channel
    */
   public <T> PgOnce listen(
       Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
@@ -142,6 +143,9 @@ public final class PgOnce implements AutoCloseable {
         throw new IllegalStateException(
             "listen(" + channel.name() + ") after start(): say first who handles what, then start");
       }
+      var rules = channel.options().payload();
+      // Refused here if the codec has none.
+      var unused = settings.codec().with(rules.unknownFields(), rules.missingFields());
       var added = new Subscribed<>(channel, subscription, handler, options.requireFitFor(channel));
       if (subscribed.stream().anyMatch(one -> one.label().equals(added.label()))) {
         throw new IllegalArgumentException(

@@ -54,7 +54,7 @@ public final class Publisher {
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     Objects.requireNonNull(transaction, "transaction");
-    return PublishStatements.publish(transaction, channel.name(), encode(channel, payload));
+    return PublishStatements.publish(transaction, channel, encode(channel, payload));
   }
 
   /**
@@ -71,7 +71,7 @@ public final class Publisher {
       return List.of();
     }
     var encoded = payloads.stream().map(payload -> encode(channel, payload)).toList();
-    return PublishStatements.publishAll(transaction, channel.name(), encoded);
+    return PublishStatements.publishAll(transaction, channel, encoded);
   }
 
   /**
@@ -90,8 +90,7 @@ public final class Publisher {
     Objects.requireNonNull(transaction, "transaction");
     Objects.requireNonNull(options, "options").requireFitFor(channel);
     var encoded = encode(channel, payload);
-    return PublishStatements.publishEach(
-            transaction, channel.name(), List.of(encoded), List.of(options))
+    return PublishStatements.publishEach(transaction, channel, List.of(encoded), List.of(options))
         .get(0);
   }
 
@@ -114,7 +113,7 @@ public final class Publisher {
     var encoded = messages.stream().map(message -> encode(channel, message.payload())).toList();
     var options =
         messages.stream().map(message -> message.options().requireFitFor(channel)).toList();
-    return PublishStatements.publishEach(transaction, channel.name(), encoded, options);
+    return PublishStatements.publishEach(transaction, channel, encoded, options);
   }
 
   private <T> String encode(Channel<T> channel, T payload) {

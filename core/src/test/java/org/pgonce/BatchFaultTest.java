@@ -159,7 +159,7 @@ class BatchFaultTest {
     stage.publish(3);
     var last = stage.pgonce().operations().peek(ORDERS, 3).get(2).id();
     stage.database.execute(
-        "update pgonce.notification set depth = 5, context = '{\"tenant\": \"a\"}' where subscription_id > 0 and id = "
+        "update pgonce.notification set stamp = 5, context = '{\"tenant\": \"a\"}' where subscription_id > 0 and id = "
             + last);
     try (var died = stage.database.dataSource().getConnection()) {
       died.setAutoCommit(false);
@@ -188,7 +188,7 @@ class BatchFaultTest {
     assertThat(sizes).containsExactly(2, 1);
     assertThat(
             stage.database.queryString(
-                "select string_agg(depth || ' ' || coalesce(context->>'tenant', 'none'), ', ' order by id) from pgonce.notification where subscription_id > 0"))
+                "select string_agg(stamp || ' ' || coalesce(context->>'tenant', 'none'), ', ' order by id) from pgonce.notification where subscription_id > 0"))
         .isEqualTo("1 none, 6 a");
   }
 

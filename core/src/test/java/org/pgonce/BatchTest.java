@@ -223,7 +223,7 @@ class BatchTest {
     PgOnce.using(stage.dataSource).install(next);
     stage.publish(2);
     stage.database.execute(
-        "update pgonce.notification set depth = 5, context = '{\"tenant\": \"a\"}' where subscription_id > 0 and payload->>'id' = '1'");
+        "update pgonce.notification set stamp = 5, context = '{\"tenant\": \"a\"}' where subscription_id > 0 and payload->>'id' = '1'");
     stage
         .pgonce()
         .listen(
@@ -237,7 +237,7 @@ class BatchTest {
     stage.awaitSoon(() -> stage.waiting() == 1);
     assertThat(
             stage.database.queryString(
-                "select depth || ' ' || coalesce(context::text, 'none') from pgonce.notification where subscription_id > 0"))
+                "select stamp || ' ' || coalesce(context::text, 'none') from pgonce.notification where subscription_id > 0"))
         .isEqualTo("6 none");
   }
 

@@ -48,7 +48,7 @@ class LoopGuardTest {
     assertThat(handled).hasValue(6); // the first, and five that it led to
     assertThat(
             stage.database.queryString(
-                "select concat_ws(' ', reason, attempts, depth, error) from pgonce.dead_letter"))
+                "select concat_ws(' ', reason, attempts, stamp, error) from pgonce.dead_letter"))
         .startsWith("TOO_DEEP 0 6 it was published at depth 6")
         .contains("the channel allows a depth of 5");
   }

@@ -185,7 +185,7 @@ class WriterContextTest {
     }
     assertThat(
             stage.database.queryLong(
-                "select count(*) from pgonce.notification where subscription_id > 0 and context is null and coalesce(depth, 0) in (0, 7)"))
+                "select count(*) from pgonce.notification where subscription_id > 0 and context is null and coalesce(stamp, 0) in (0, 7)"))
         .isEqualTo(30);
   }
 

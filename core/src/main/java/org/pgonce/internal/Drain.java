@@ -39,6 +39,7 @@ final class Drain<T> {
   private final Turnstile turnstile;
   private final Pausing pausing;
   private final Pace pace = new Pace();
+  private final HeadStart headStart = new HeadStart();
   private final Places places;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -63,7 +64,7 @@ final class Drain<T> {
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.pausing = new Pausing(subscribed, context.observer());
-    var reports = new Reports(subscribed, context.observer(), scan::within);
+    var reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
     var suspects = new Suspects(subscribed, reports);
     var settlement =
         new Settlement(
@@ -111,6 +112,14 @@ final class Drain<T> {
    * @param isDue whether scheduled rows are due
    */
   void wake(boolean isDue) {
+    var others = isDue ? headStart.length() : Duration.ZERO;
+    if (!others.isZero()) {
+      context.threads().tickLater(others, () -> wakeNow(true));
+    }
+    wakeNow(isDue && others.isZero());
+  }
+
+  private void wakeNow(boolean isDue) {
     lock.lock();
     try {
       wokenMeanwhile = true;

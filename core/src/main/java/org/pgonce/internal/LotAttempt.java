@@ -93,7 +93,7 @@ final class LotAttempt extends HeldAttempt {
         claims.stream().allMatch(claim -> Objects.equals(claim.origin().context(), first.context()))
             ? first.context()
             : null;
-    new Origin(null, null, context, deepest).tell(connection);
+    new Origin(null, null, context, deepest, 1).tell(connection);
   }
 
   private static boolean isAlike(Origin one, Origin other) {

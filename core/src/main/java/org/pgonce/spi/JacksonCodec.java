@@ -4,6 +4,9 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.PayloadRules;
+import org.pgonce.PayloadRules.MissingFields;
+import org.pgonce.PayloadRules.UnknownFields;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.StreamReadConstraints;
@@ -28,8 +31,9 @@ import tools.jackson.databind.module.SimpleModule;
 /**
  * The standard codec: Jackson, strict. Numbers are exact, nothing is rounded, coerced or cut in
  * silence; what does not fit is an error. Unknown fields are let pass (a column may be added before
- * the record knows it); a missing or null field of a primitive is an error. Properties are written
- * in snake_case, as the columns of a table are. Default typing is never on: a payload cannot name
+ * the record knows it), a missing field is null, and a missing or null field of a primitive is an
+ * error; a channel may have other rules, see {@link PayloadRules}. Properties are written in
+ * snake_case, as the columns of a table are. Default typing is never on: a payload cannot name
  * classes.
  */
 public final class JacksonCodec implements PayloadCodec {
@@ -88,6 +92,31 @@ public final class JacksonCodec implements PayloadCodec {
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
+  }
+
+  /**
+   * As the channel has it. What is the default there is left as the mapper has it; a mapper of your
+   * own that is not made from {@link #strict()} decides itself what a missing primitive is.
+   */
+  @Override
+  public JacksonCodec with(UnknownFields unknown, MissingFields missing) {
+    Objects.requireNonNull(unknown, "unknown");
+    Objects.requireNonNull(missing, "missing");
+    if (unknown == UnknownFields.IGNORE && missing == MissingFields.NULL) {
+      return this;
+    }
+    var builder = mapper.rebuild();
+    if (unknown == UnknownFields.FAIL) {
+      builder.enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES);
+    }
+    if (missing == MissingFields.FAIL) {
+      builder.enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
+    }
+    var strict = mapper.deserializationConfig().getAnnotationIntrospector();
+    if (missing == MissingFields.NULL_OR_ZERO && strict instanceof PrimitivesAreRequired) {
+      builder.annotationIntrospector(new JacksonAnnotationIntrospector());
+    }
+    return new JacksonCodec(builder.build());
   }
 
   @Override

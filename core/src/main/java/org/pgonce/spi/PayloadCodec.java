@@ -1,6 +1,8 @@
 package org.pgonce.spi;
 
 import java.util.Objects;
+import org.pgonce.PayloadRules.MissingFields;
+import org.pgonce.PayloadRules.UnknownFields;
 
 /** Turns payloads into JSON text and back. Implementations are safe for use by several threads. */
 public interface PayloadCodec {
@@ -19,6 +21,22 @@ public interface PayloadCodec {
    *     dead letter with this reason
    */
   <T> T decode(String json, Class<T> type) throws UnreadablePayloadException;
+
+  /**
+   * The same codec, with the channel's rules for fields that are unknown or missing. By default
+   * there is none but for the default rules, {@link UnknownFields#IGNORE} and {@link
+   * MissingFields#NULL}: with these it is taken as it is, whatever it does itself.
+   *
+   * @throws IllegalArgumentException if it has no such rules: no listener starts then
+   */
+  default PayloadCodec with(UnknownFields unknown, MissingFields missing) {
+    if (unknown == UnknownFields.IGNORE && missing == MissingFields.NULL) {
+      return this;
+    }
+    throw new IllegalArgumentException(
+        "the codec %s cannot be told what to do with unknown fields (%s) and missing ones (%s): leave the rules at their defaults, or have it implement PayloadCodec.with"
+            .formatted(getClass().getName(), unknown, missing));
+  }
 
   /**
    * A stored payload that cannot be read. Its message becomes the dead letter's reason, so it names

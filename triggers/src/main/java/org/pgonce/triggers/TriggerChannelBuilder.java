@@ -199,7 +199,12 @@ public final class TriggerChannelBuilder<T> {
     return this;
   }
 
-  /** What it is installed with beside. Default {@link ChannelOptions#DEFAULT}. */
+  /**
+   * What it is installed with beside. Default {@link ChannelOptions#DEFAULT}. The version of its
+   * {@link org.pgonce.PayloadRules} is part of the trigger's function: install the channel when it
+   * changes. They are about a row, also where the payload has two of them, and columns that they
+   * rename are read by components of the new name.
+   */
   public TriggerChannelBuilder<T> options(ChannelOptions options) {
     this.options = Objects.requireNonNull(options, "options");
     return this;
@@ -312,7 +317,7 @@ public final class TriggerChannelBuilder<T> {
             });
     var watch = new Watch(events, updateOf, changed, condition, form);
     var ordered = options.order() != KeyOrder.NONE;
-    var stored = new Capture.Stored(content, keys, unstorable, ordered);
+    var stored = new Capture.Stored(content, keys, unstorable, ordered, options.payload());
     var capture = new Capture(channel.name(), mode, table, rowType, watch, stored);
     return new TriggerChannel<>(capture, channel, payload);
   }

@@ -25,7 +25,7 @@ public final class ClaimStatement {
   // a filter over all that is due later.
   private static final String DUE_ROWS =
       """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax AS held
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
              AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
@@ -33,7 +33,7 @@ public final class ClaimStatement {
           """;
   private static final String NEW_ROWS =
       """
-          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.depth, NULL::pg_catalog.uuid AS token, n.xmax AS held
+          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, n.xmax AS held
             FROM pgonce.notification AS n
            WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
            ORDER BY n.id LIMIT %d FOR UPDATE SKIP LOCKED
@@ -43,7 +43,7 @@ public final class ClaimStatement {
 
   private static final String NEXT =
       """
-      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.depth, f.token, f.held
+      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
         FROM pgonce.next_%s(?, ?, ?) AS f
       """;
   private static final String DUE_IN_ORDER = statement(NEXT.formatted("due"));
@@ -51,7 +51,7 @@ public final class ClaimStatement {
   private static final String LEASED =
       statement(
           """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.depth, s.token, s.xmax AS held
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
              AND s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
@@ -76,10 +76,10 @@ public final class ClaimStatement {
            pg_catalog.octet_length(c.payload::pg_catalog.text),
            %s,
            %s,
-           c.delivery_key, c.context, c.depth, c.token,
+           c.delivery_key, c.context, c.stamp, c.token,
            c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key,
            pg_catalog.set_config('pgonce.depth',
-             (COALESCE(c.depth, 0) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
+             ((COALESCE(c.stamp, 0) OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
            pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true)
       FROM (%s) AS c
     """
@@ -271,7 +271,7 @@ public final class ClaimStatement {
             ? new Payload.Stored(
                 work -> work.on(transaction), subscription, id, scheduled, row.getInt(6))
             : new Payload.Fetched(payload),
-        new Origin(row.getString(11), row.getString(17), row.getString(12), row.getInt(13)),
+        Origin.stamped(row.getString(11), row.getString(17), row.getString(12), row.getInt(13)),
         token != null || row.getBoolean(15),
         holder);
   }

@@ -22,7 +22,7 @@ public final class LeaseStatements {
              (extract(epoch FROM (l.claimed).created_at) * 1000000)::bigint, l.age_us,
              CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
              octet_length((l.claimed).payload::text),
-             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).depth, (l.claimed).token, l.spent, (l.claimed).order_key, l.died
+             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died
         FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?) AS l
       """
           .formatted(Payload.SHORT);
@@ -84,7 +84,8 @@ public final class LeaseStatements {
                 payload == null
                     ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
                     : new Payload.Fetched(payload),
-                new Origin(row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
+                Origin.stamped(
+                    row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
                 row.getBoolean(13),
                 null);
         return new Leased(claim, row.getBoolean(11));

@@ -11,17 +11,31 @@ import org.jspecify.annotations.Nullable;
  * @param orderKey what orders it, where its channel keeps an order
  * @param context what its writer said of itself, as JSON; null if nothing
  * @param depth how many handlers led to it
+ * @param version of the channel's definition that made it
  */
 public record Origin(
-    @Nullable String deliveryKey, @Nullable String orderKey, @Nullable String context, int depth) {
+    @Nullable String deliveryKey,
+    @Nullable String orderKey,
+    @Nullable String context,
+    int depth,
+    int version) {
 
   /** Of a plain notification. */
-  public static final Origin PLAIN = new Origin(null, null, null, 0);
+  public static final Origin PLAIN = new Origin(null, null, null, 0, 1);
 
   private static final String SETTINGS =
       """
       SELECT pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)
       """;
+
+  /** With depth and version as the tables have them: see pgonce.stamp. */
+  static Origin stamped(
+      @Nullable String deliveryKey,
+      @Nullable String orderKey,
+      @Nullable String context,
+      int stamp) {
+    return new Origin(deliveryKey, orderKey, context, stamp & 0xFFFF, (stamp >>> 16) + 1);
+  }
 
   /** By these settings, what is published in the transaction from here on tells whence it comes. */
   public void tell(Connection transaction) throws SQLException {

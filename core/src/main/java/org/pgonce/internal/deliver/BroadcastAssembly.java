@@ -11,9 +11,9 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
  */
 final class BroadcastAssembly {
 
-  // As pgonce.broadcast writes it: id/part/parts:text.
+  // As pgonce.broadcast writes it: id/part/parts:text, or id/part/parts/version:text.
   private static final Pattern PART =
-      Pattern.compile("(\\d{1,18})/(\\d{1,6})/(\\d{1,6}):(.*)", Pattern.DOTALL);
+      Pattern.compile("(\\d{1,18})/(\\d{1,6})/(\\d{1,6})(?:/(\\d{1,5}))?:(.*)", Pattern.DOTALL);
   private static final int MAX_LENGTH = 1024 * 1024;
 
   private final StringBuilder text = new StringBuilder();
@@ -21,7 +21,7 @@ final class BroadcastAssembly {
   private int lastPart;
 
   /** A whole message. */
-  record Message(long id, String payload) {}
+  record Message(long id, int version, String payload) {}
 
   /**
    * @return the message that the part completes; null if it is incomplete
@@ -50,11 +50,12 @@ final class BroadcastAssembly {
           "part " + number + " of " + parts + " follows no part before it");
     }
     lastPart = number;
-    text.append(matcher.group(4));
+    text.append(matcher.group(5));
     if (number < parts) {
       return null;
     }
-    var whole = new Message(id, text.toString());
+    var version = matcher.group(4) == null ? 1 : Integer.parseInt(matcher.group(4));
+    var whole = new Message(id, version, text.toString());
     id = -1;
     text.setLength(0);
     return whole;

@@ -11,6 +11,7 @@ import org.pgonce.internal.Context;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
 import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.settle.NewerVersionException;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +32,7 @@ public final class BroadcastReceiver<T> {
 
   private final Subscribed<T> subscribed;
   private final Context context;
+  private final PayloadReader<T> reader;
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicLong received = new AtomicLong();
@@ -39,6 +41,7 @@ public final class BroadcastReceiver<T> {
   public BroadcastReceiver(Subscribed<T> subscribed, Context context) {
     this.subscribed = subscribed;
     this.context = context;
+    this.reader = new PayloadReader<>(subscribed.channel(), context.codec());
     this.places = new Places(subscribed, context.threads(), this::join);
   }
 
@@ -135,14 +138,14 @@ public final class BroadcastReceiver<T> {
   /** Runs the handler and commits. */
   private Outcome outcome(Message message, OwnTransaction transaction) {
     try {
-      var payload = subscribed.channel().decode(context.codec(), message.payload());
+      var payload = reader.read(message.id(), message.version(), message.payload());
       var notification = subscribed.notification(message.id(), 1, null, Origin.PLAIN, payload);
       var handled =
           subscribed.handle(
               notification, new HandlerTx(transaction::connection, context.publisher()));
       transaction.commit();
       return new Outcome(null, handled);
-    } catch (UnreadablePayloadException e) {
+    } catch (UnreadablePayloadException | NewerVersionException e) {
       return new Outcome(String.valueOf(e.getMessage()), false);
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, costs this message and not its worker.

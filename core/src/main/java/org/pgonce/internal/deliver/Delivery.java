@@ -8,6 +8,7 @@ import java.util.stream.Collectors;
 import org.pgonce.Notification;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.settle.NewerVersionException;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
@@ -15,12 +16,12 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 public final class Delivery<T> {
 
   private final Subscribed<T> subscribed;
-  private final PayloadCodec codec;
+  private final PayloadReader<T> reader;
   private final Publisher publisher;
 
   public Delivery(Subscribed<T> subscribed, PayloadCodec codec, Publisher publisher) {
     this.subscribed = subscribed;
-    this.codec = codec;
+    this.reader = new PayloadReader<>(subscribed.channel(), codec);
     this.publisher = publisher;
   }
 
@@ -29,6 +30,7 @@ public final class Delivery<T> {
    *
    * @return whether it was run: not if its condition does not hold
    * @throws UnreadablePayloadException if there is nothing to run it with
+   * @throws NewerVersionException if others have
    * @throws Exception whatever the handler throws
    */
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
@@ -54,8 +56,9 @@ public final class Delivery<T> {
   }
 
   private Notification<T> notification(Claim claim)
-      throws SQLException, UnreadablePayloadException {
-    var payload = subscribed.channel().decode(codec, claim.payload().text());
+      throws SQLException, UnreadablePayloadException, NewerVersionException {
+    var version = claim.origin().version();
+    var payload = reader.read(claim.id(), version, claim.payload().text());
     return subscribed.notification(
         claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
   }

@@ -25,7 +25,7 @@ public final class OperateStatements {
       """
       SELECT p.subscription, p.id, p.attempts,
              (1000000 * extract(epoch FROM p.due_at))::bigint, (1000000 * extract(epoch FROM p.created_at))::bigint,
-             p.last_error, p.delivery_key, p.order_key, p.context::text, p.payload::text
+             p.last_error, p.delivery_key, p.order_key, p.context::text, p.version, p.payload::text
         FROM pgonce.peek(?, ?, NULL, ?) AS p
       """;
   private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?, ?)";
@@ -113,7 +113,8 @@ public final class OperateStatements {
                   row.getString(7),
                   row.getString(8),
                   row.getString(9),
-                  row.getString(10)));
+                  row.getInt(10),
+                  row.getString(11)));
         }
       }
       return waiting;

@@ -205,6 +205,12 @@ final class SettleStatements {
     return schedule(transaction, claim, claim.attempts() - 1, null, Duration.ZERO, null);
   }
 
+  /** Has it wait for other listeners, its attempt uncounted; false as for a retry. */
+  static boolean putBack(Connection transaction, Claim claim, Duration delay, String why)
+      throws SQLException {
+    return schedule(transaction, claim, claim.attempt() - 1, null, delay, why);
+  }
+
   private static boolean schedule(
       Connection transaction,
       Claim claim,

@@ -380,6 +380,9 @@ public final class Settlement {
       // Where no token holds it, its transaction does, and has changed nothing of it.
       return claim.token() == null || SettleStatements.giveBack(transaction, claim);
     }
+    if (verdict instanceof Verdict.PutBack putBack) {
+      return SettleStatements.putBack(transaction, claim, putBack.delay(), putBack.why());
+    }
     if (verdict instanceof Verdict.Retry retry) {
       return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
     }

@@ -1,6 +1,7 @@
 package org.pgonce.internal.settle;
 
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
@@ -25,11 +26,32 @@ sealed interface Verdict {
    */
   record Pause(String why, @Nullable Bury bury) implements Verdict {}
 
+  /** This process cannot read it, and others can: it waits for them, the attempt uncounted. */
+  record PutBack(Duration delay, String why) implements Verdict {
+
+    private static final Duration SHORTEST = Duration.ofSeconds(1);
+    private static final Duration LONGEST = Duration.ofMinutes(1);
+
+    /**
+     * For about as long as it has been waiting: who can read it may come in a second or in a week.
+     */
+    static Duration delay(Duration age) {
+      var whole = age.compareTo(SHORTEST) < 0 ? SHORTEST : age;
+      var bounded = (whole.compareTo(LONGEST) > 0 ? LONGEST : whole).toMillis();
+      return Duration.ofMillis(
+          bounded / 2 + ThreadLocalRandom.current().nextLong(bounded - bounded / 2 + 1));
+    }
+  }
+
   /** No further attempt. */
   record Bury(DeadLetterReason reason, String why) implements Verdict {}
 
   /** Never throws: what is lost here is an attempt that nobody counts. */
   static Verdict on(Throwable failure, Claim claim, Subscribed<?> subscribed) {
+    if (failure instanceof NewerVersionException) {
+      return new PutBack(
+          PutBack.delay(claim.age()), Failures.reason(failure, subscribed.installed().isUtf8()));
+    }
     var unreadable = failure instanceof UnreadablePayloadException;
     var words = unreadable ? Failures.reason(failure) : Failures.inWords(failure);
     var why = subscribed.installed().isUtf8() ? words : Failures.inAscii(words);

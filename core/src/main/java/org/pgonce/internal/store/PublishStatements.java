@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.pgonce.Channel;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import tools.jackson.databind.json.JsonMapper;
@@ -15,31 +16,32 @@ import tools.jackson.databind.json.JsonMapper;
 /** The statements that store notifications from Java. */
 public final class PublishStatements {
 
-  private static final String PUBLISH = "SELECT pgonce.publish(?, ?::json)";
+  private static final String PUBLISH = "SELECT pgonce.publish(?, ?::json, version => ?)";
   // One text parameter, a JSON array: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9, and
   // executeBatch breaks its protocol.
-  private static final String PUBLISH_ALL = "SELECT * FROM pgonce.publish_all(?, ?::json)";
+  private static final String PUBLISH_ALL = "SELECT * FROM pgonce.publish_all(?, ?::json, ?)";
   private static final String PUBLISH_EACH =
-      "SELECT p.id, p.stored FROM pgonce.publish_each(?, ?::json, ?::json) AS p";
+      "SELECT p.id, p.stored FROM pgonce.publish_each(?, ?::json, ?::json, ?) AS p";
   private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
   private PublishStatements() {}
 
-  public static long publish(Connection transaction, String channel, String payload)
+  public static long publish(Connection transaction, Channel<?> channel, String payload)
       throws SQLException {
     return publish(transaction, PUBLISH, channel, payload).get(0);
   }
 
-  public static List<Long> publishAll(Connection transaction, String channel, List<String> payloads)
-      throws SQLException {
+  public static List<Long> publishAll(
+      Connection transaction, Channel<?> channel, List<String> payloads) throws SQLException {
     return publish(transaction, PUBLISH_ALL, channel, array(payloads));
   }
 
-  private static List<Long> publish(Connection transaction, String sql, String channel, String json)
-      throws SQLException {
+  private static List<Long> publish(
+      Connection transaction, String sql, Channel<?> channel, String json) throws SQLException {
     try (var statement = transaction.prepareStatement(sql)) {
-      statement.setString(1, channel);
+      statement.setString(1, channel.name());
       statement.setString(2, json);
+      statement.setInt(3, version(channel));
       var ids = new ArrayList<Long>();
       try (var row = statement.executeQuery()) {
         while (row.next()) {
@@ -52,13 +54,17 @@ public final class PublishStatements {
 
   /** Payloads with the options of each, in one order. */
   public static List<Published> publishEach(
-      Connection transaction, String channel, List<String> payloads, List<PublishOptions> options)
+      Connection transaction,
+      Channel<?> channel,
+      List<String> payloads,
+      List<PublishOptions> options)
       throws SQLException {
     try (var statement = transaction.prepareStatement(PUBLISH_EACH)) {
-      statement.setString(1, channel);
+      statement.setString(1, channel.name());
       statement.setString(2, array(payloads));
       statement.setString(
           3, MAPPER.writeValueAsString(options.stream().map(PublishStatements::entries).toList()));
+      statement.setInt(4, version(channel));
       var published = new ArrayList<Published>();
       try (var row = statement.executeQuery()) {
         while (row.next()) {
@@ -67,6 +73,11 @@ public final class PublishStatements {
       }
       return published;
     }
+  }
+
+  /** The publisher's own, whatever the database has by now: it wrote the payload. */
+  private static int version(Channel<?> channel) {
+    return channel.options().payload().version();
   }
 
   private static String array(List<String> payloads) {

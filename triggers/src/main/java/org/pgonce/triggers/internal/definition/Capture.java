@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
+import org.pgonce.PayloadRules;
 import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.Unstorable;
@@ -29,8 +30,16 @@ public record Capture(
    * What is stored of each change.
    *
    * @param ordered whether each notification has an order key: one of its own where none is given
+   * @param rules by which it is read; each row knows their version
    */
-  public record Stored(Content content, Keys keys, Unstorable unstorable, boolean ordered) {}
+  public record Stored(
+      Content content, Keys keys, Unstorable unstorable, boolean ordered, PayloadRules rules) {
+
+    /** The version as a last argument in SQL; empty where that is 1, which it is by default. */
+    String versionArgument() {
+      return rules.version() == 1 ? "" : ", " + rules.version();
+    }
+  }
 
   /** What feeds the channel: for example {@code trigger on author}. */
   public String feed() {

@@ -22,7 +22,7 @@ final class CaptureBody {
   private static final String TOO_DEEP =
       """
         IF writer_depth IS NOT NULL AND pgonce.is_too_deep(%1$s, writer_depth) THEN
-          PERFORM pgonce.bury_captured(%1$s, 'TOO_DEEP', NULL, array_agg(c.payload), array_agg(c.key), array_agg(c.order_key), writer_context, writer_depth)
+          PERFORM pgonce.bury_captured(%1$s, 'TOO_DEEP', NULL, array_agg(c.payload), array_agg(c.key), array_agg(c.order_key), writer_context, writer_depth%3$s)
              FROM (%2$s) AS c;
           RETURN NULL;
         END IF;
@@ -33,8 +33,8 @@ final class CaptureBody {
   // stores nothing.
   private static final String STORE =
       """
-      %1$s  INSERT INTO pgonce.notification (subscription_id, id, payload, %3$scontext, depth)
-        SELECT s.id, i.id, i.payload, %4$swriter_context, writer_depth
+      %1$s  INSERT INTO pgonce.notification (subscription_id, id, payload, %3$scontext, stamp)
+        SELECT s.id, i.id, i.payload, %4$swriter_context, %6$s
           FROM %2$s AS i CROSS JOIN pgonce.subscription s
          WHERE s.of_channel = %5$s AND (s.filter IS NULL OR writer_context @> s.filter);
         IF FOUND THEN
@@ -52,6 +52,12 @@ final class CaptureBody {
 
   private static final String ONE =
       "(SELECT row_id AS id, row_payload AS payload, row_order_key AS order_key)";
+
+  // Depth and version in one column, see pgonce.stamp.
+  private static final String STAMP_VARIABLE =
+      """
+        writer_stamp constant integer := pgonce.stamp(writer_depth%s);
+      """;
 
   private static final String KEYED_VARIABLES =
       """
@@ -74,13 +80,13 @@ final class CaptureBody {
         WITH captured AS MATERIALIZED (
           SELECT nextval('pgonce.notification_id') AS id, c.payload, c.key, c.order_key, c.due_at FROM (%2$s) AS c
       %3$s  ), now AS (
-          INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, %4$scontext, depth)
-          SELECT s.id, i.id, i.payload, i.key, %5$swriter_context, writer_depth
+          INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, %4$scontext, stamp)
+          SELECT s.id, i.id, i.payload, i.key, %5$swriter_context, %6$s
             FROM fresh i CROSS JOIN unnest(addressed) AS s (id) WHERE (i.due_at > clock_timestamp()) IS NOT TRUE
           RETURNING true
         ), later AS (
-          INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, %4$scontext, depth)
-          SELECT s.id, i.id, i.due_at, 0, clock_timestamp(), i.payload, i.key, %5$swriter_context, writer_depth
+          INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, %4$scontext, stamp)
+          SELECT s.id, i.id, i.due_at, 0, clock_timestamp(), i.payload, i.key, %5$swriter_context, %6$s
             FROM fresh i CROSS JOIN unnest(addressed) AS s (id) WHERE i.due_at > clock_timestamp()
           RETURNING true
         )
@@ -112,28 +118,36 @@ final class CaptureBody {
 
   private static final String SEND =
       """
-        PERFORM pgonce.broadcast(%1$s, c.payload::text) FROM (%2$s) AS c;
+        PERFORM pgonce.broadcast(%1$s, c.payload::text%3$s) FROM (%2$s) AS c;
       """;
 
   private final CaptureTrigger trigger;
   private final CaptureTrial trial;
   private final Capture.Stored stored;
   private final String channel;
+  // As an argument; version 1 goes without saying, and costs nothing.
+  private final String version;
+  private final String stamp;
 
   CaptureBody(CaptureTrigger trigger) {
     this.trigger = trigger;
     this.trial = new CaptureTrial(trigger, new CapturedRows(trigger));
     this.stored = trigger.capture().stored();
     this.channel = Quoted.literal(trigger.capture().channel());
+    this.version = stored.versionArgument();
+    this.stamp = version.isEmpty() ? "writer_depth" : "writer_stamp";
   }
 
   String text() {
     var mode = trigger.capture().mode();
+    var hasStamp = mode != Mode.BROADCAST && !version.isEmpty();
     var hasKeys = mode != Mode.BROADCAST && !arePlain();
     return BODY.formatted(
-        trial.variables() + (hasKeys ? KEYED_VARIABLES : ""),
+        trial.variables()
+            + (hasStamp ? STAMP_VARIABLE.formatted(version) : "")
+            + (hasKeys ? KEYED_VARIABLES : ""),
         trial.text(),
-        mode == Mode.BROADCAST ? SEND.formatted(channel, trial.query()) : store());
+        mode == Mode.BROADCAST ? SEND.formatted(channel, trial.query(), version) : store());
   }
 
   private boolean arePlain() {
@@ -142,23 +156,24 @@ final class CaptureBody {
   }
 
   private String store() {
-    var tooDeep = TOO_DEEP.formatted(channel, trial.query());
+    var tooDeep = TOO_DEEP.formatted(channel, trial.query(), version);
     var orderColumn = stored.ordered() ? "order_key, " : "";
     if (!arePlain()) {
       var fresh = stored.keys().delivery().isEmpty() ? ALL_FRESH : FRESH_KEYS;
       return tooDeep
-          + STORE_KEYED.formatted(channel, trial.query(), fresh, orderColumn, orderKey());
+          + STORE_KEYED.formatted(channel, trial.query(), fresh, orderColumn, orderKey(), stamp);
     }
     return tooDeep
         + (trial.isPerRow()
             ? "  row_id := nextval('pgonce.notification_id');\n"
-                + STORE.formatted("", ONE, orderColumn, orderKey(), channel)
+                + STORE.formatted("", ONE, orderColumn, orderKey(), channel, stamp)
             : STORE.formatted(
                 ALL_AT_ONCE.formatted(trial.query()),
                 "captured",
                 orderColumn,
                 orderKey(),
-                channel));
+                channel,
+                stamp));
   }
 
   /** Of a row i. Where none is given, it is one of its own: what has none waits for nobody. */

@@ -56,7 +56,13 @@ public record CaptureFunction(CaptureTrigger trigger) {
   /** What the definition is known by in the database: in words, and by its hash. */
   public String comment() {
     var capture = trigger.capture();
-    return "pgonce: %s, %s, definition %s".formatted(capture.description(), capture.mode(), hash());
+    var version = capture.stored().rules().version();
+    return "pgonce: %s, %s,%s definition %s"
+        .formatted(
+            capture.description(),
+            capture.mode(),
+            version == 1 ? "" : " version " + version + ",",
+            hash());
   }
 
   /** To be run as pgonce_owner. */

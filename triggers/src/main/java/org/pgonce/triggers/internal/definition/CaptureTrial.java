@@ -81,7 +81,7 @@ final class CaptureTrial {
           EXECUTE format('SELECT array_agg(%2$s) FROM %3$s AS t CROSS JOIN LATERAL (SELECT %%s) AS k',
             coalesce((SELECT string_agg(format('t.%%I', k.name), ', ') FROM unnest(pgonce.primary_key(TG_RELID)) AS k (name)), 'NULL AS row'))
             INTO buried%4$s;
-          PERFORM pgonce.bury_captured(%1$s, 'NOT_STORABLE', trouble, buried, NULL, NULL, writer_context, writer_depth);
+          PERFORM pgonce.bury_captured(%1$s, 'NOT_STORABLE', trouble, buried, NULL, NULL, writer_context, writer_depth%5$s);
           RETURN NULL;
       """;
 
@@ -179,6 +179,6 @@ final class CaptureTrial {
             ? "json_build_object(''op'', ''%s'', ''%s'', row_to_json(k.*))"
                 .formatted(trigger.event(), trigger.event().row())
             : "row_to_json(k.*)";
-    return BURY.formatted(channel, key, rows.rows(), using());
+    return BURY.formatted(channel, key, rows.rows(), using(), capture.stored().versionArgument());
   }
 }

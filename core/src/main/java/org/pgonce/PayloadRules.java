@@ -1,0 +1,192 @@
+package org.pgonce;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import org.pgonce.spi.PayloadCodec;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Which version of a channel's payload this code writes, and how it reads those that others have
+ * written: processes that are not redeployed yet, and itself, long ago. Immutable and safe for use
+ * by several threads; the {@code with…} methods return changed copies.
+ *
+ * <pre>{@code
+ * // Version 1 was record Order(long id, String item).
+ * record Order(long id, List<String> items) {}
+ *
+ * static final Channel<Order> ORDERS =
+ *     Channel.of("orders", Order.class, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withPayload(
+ *         PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, payload -> {
+ *           var order = (ObjectNode) payload;
+ *           order.putArray("items").add(order.remove("item"));
+ *           return order;
+ *         })));
+ * }</pre>
+ *
+ * <p>Each stored notification knows the version of the definition that made it, for as long as it
+ * is stored: through retries, dead letters and their redrive. It is what the writer's code said, be
+ * it {@link Publisher}, the trigger that was installed, or {@code pgonce.publish(…, version => 2)};
+ * SQL that says none is of version 1.
+ *
+ * <p>One of an earlier version goes through the upcasters, one after the other, before it is
+ * decoded. If one of them throws, the notification becomes a dead letter with the reason {@code
+ * UNREADABLE}, as any that cannot be decoded. One of a later version, which a listener meets while
+ * a new release is rolled out (or after it was rolled back), is not decoded: it is put back, its
+ * attempt uncounted and with the reason beside it, for listeners that know more; half a second to a
+ * second at first, then for about as long as it has been waiting, a minute at most, and without
+ * end. Of a {@link Mode#BROADCAST}, which stores nothing, it is dropped and logged.
+ *
+ * @param version which one this code writes: 1 to 32,767, default 1
+ * @param oldest the oldest that it still reads: 1 to {@code version}, default 1. What is older
+ *     becomes a dead letter
+ * @param upcasters by the version that they begin with; each leads to the next one
+ * @param renamed fields that have another name now: the old one, as it stands in the JSON, and the
+ *     new one. In a payload that is no object they are passed over; where both are there, the new
+ *     one counts, and the old one is an unknown field. They are renamed after the upcasters, in
+ *     payloads of every version
+ * @param unknownFields default {@link UnknownFields#IGNORE}
+ * @param missingFields default {@link MissingFields#NULL}
+ */
+public record PayloadRules(
+    int version,
+    int oldest,
+    Map<Integer, Upcaster> upcasters,
+    Map<String, String> renamed,
+    UnknownFields unknownFields,
+    MissingFields missingFields) {
+
+  private static final int HIGHEST = 32_767;
+
+  /** Version 1, nothing renamed, and fields as {@link org.pgonce.spi.JacksonCodec} has them. */
+  public static final PayloadRules DEFAULT =
+      new PayloadRules(1, 1, Map.of(), Map.of(), UnknownFields.IGNORE, MissingFields.NULL);
+
+  /** Makes a payload of one version into one of the next. */
+  @FunctionalInterface
+  public interface Upcaster {
+
+    /**
+     * Returns the payload as the next version has it: for a channel of row changes, one row. It is
+     * called once for each, by several threads, and each time the notification is tried; so it
+     * depends on nothing but the payload.
+     *
+     * @param payload its to change. Numbers are exact, as they were written
+     * @throws Exception if it cannot: the dead letter tells the kind of the exception and not its
+     *     message, which may quote what is secret, except for an {@link
+     *     PayloadCodec.UnreadablePayloadException}
+     */
+    JsonNode upcast(JsonNode payload) throws Exception;
+  }
+
+  /** What becomes of a payload with a field that its type does not have. */
+  public enum UnknownFields {
+    /** The field is let pass: a column may be added before the record knows it. */
+    IGNORE,
+    /** The notification becomes a dead letter. */
+    FAIL
+  }
+
+  /** What becomes of a payload that lacks a field of its type. Null is no missing field. */
+  public enum MissingFields {
+    /** The field is null. A primitive cannot be: the notification becomes a dead letter. */
+    NULL,
+    /** The field is null, of a primitive 0 or false. */
+    NULL_OR_ZERO,
+    /** The notification becomes a dead letter. */
+    FAIL
+  }
+
+  public PayloadRules {
+    if (version < 1 || version > HIGHEST) {
+      throw new IllegalArgumentException("version " + version + " is not between 1 and 32,767");
+    }
+    if (oldest < 1) {
+      throw new IllegalArgumentException("oldest version " + oldest + " is below 1");
+    }
+    upcasters =
+        Collections.unmodifiableMap(new TreeMap<>(Objects.requireNonNull(upcasters, "upcasters")));
+    upcasters.forEach((from, upcaster) -> Objects.requireNonNull(upcaster, "upcaster"));
+    renamed =
+        Collections.unmodifiableMap(
+            new LinkedHashMap<>(Objects.requireNonNull(renamed, "renamed")));
+    renamed.forEach(
+        (from, to) -> {
+          if (from.isEmpty() || to.isEmpty() || from.equals(to)) {
+            throw new IllegalArgumentException(
+                "field \"" + from + "\" cannot be renamed to \"" + to + "\"");
+          }
+        });
+    if (renamed.values().stream().anyMatch(renamed.keySet()::contains)) {
+      throw new IllegalArgumentException(
+          "a field is renamed to one that is renamed itself: give its last name for each, of "
+              + renamed);
+    }
+    Objects.requireNonNull(unknownFields, "unknownFields");
+    Objects.requireNonNull(missingFields, "missingFields");
+  }
+
+  public PayloadRules withVersion(int version) {
+    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+  }
+
+  /** For when no payloads of earlier versions are left, and their upcasters are gone. */
+  public PayloadRules withOldest(int oldest) {
+    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+  }
+
+  /**
+   * One more upcaster, from a version to the next one.
+   *
+   * @throws IllegalArgumentException if there is one from that version already
+   */
+  public PayloadRules withUpcaster(int from, Upcaster upcaster) {
+    Objects.requireNonNull(upcaster, "upcaster");
+    var all = new TreeMap<>(upcasters);
+    if (all.put(from, upcaster) != null) {
+      throw new IllegalArgumentException("there are two upcasters from version " + from);
+    }
+    return new PayloadRules(version, oldest, all, renamed, unknownFields, missingFields);
+  }
+
+  /** One more field that has another name now; several old ones may lead to one. */
+  public PayloadRules withRenamed(String oldName, String newName) {
+    Objects.requireNonNull(oldName, "oldName");
+    Objects.requireNonNull(newName, "newName");
+    var all = new LinkedHashMap<>(renamed);
+    all.put(oldName, newName);
+    return new PayloadRules(version, oldest, upcasters, all, unknownFields, missingFields);
+  }
+
+  public PayloadRules withUnknownFields(UnknownFields unknownFields) {
+    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+  }
+
+  public PayloadRules withMissingFields(MissingFields missingFields) {
+    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+  }
+
+  /** Each step from the oldest version to this one has its upcaster, and there is no other. */
+  void requireWhole() {
+    if (oldest > version) {
+      throw new IllegalArgumentException(
+          "the oldest version that is read, " + oldest + ", is above the version, " + version);
+    }
+    for (var from = oldest; from < version; from++) {
+      if (!upcasters.containsKey(from)) {
+        throw new IllegalArgumentException(
+            "payloads of version %d could not be read: version %d has no upcaster from %d to %d; give withUpcaster(%d, …), or withOldest(%d) if no such payloads are left"
+                .formatted(oldest, version, from, from + 1, from, from + 1));
+      }
+    }
+    for (var from : upcasters.keySet()) {
+      if (from < oldest || from >= version) {
+        throw new IllegalArgumentException(
+            "the upcaster from version %d to %d leads nowhere: versions %d to %d are read"
+                .formatted(from, from + 1, oldest, version));
+      }
+    }
+  }
+}
