@@ -22,7 +22,8 @@ import org.pgonce.testkit.TestDatabase;
  */
 final class Stage implements AutoCloseable {
 
-  // A bound and no expectation: on a machine that does other things as well, a commit may take 10 ms.
+  // A bound and no expectation: on a machine that does other things as well, a commit may take 10
+  // ms.
   static final Duration SOON = Duration.ofSeconds(45);
 
   /** Failures come back at once, so that tests do not wait for production's backoff. */

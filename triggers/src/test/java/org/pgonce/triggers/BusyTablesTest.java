@@ -80,8 +80,8 @@ class BusyTablesTest {
   }
 
   @Test
-  void h84_channelsInOneTransactionAreAppliedOrGivenUpWithoutALongWait(
-      TestDatabase database) throws Exception {
+  void h84_channelsInOneTransactionAreAppliedOrGivenUpWithoutALongWait(TestDatabase database)
+      throws Exception {
     var channels = createBusyTables(database, SOME);
     try (var writers = writers(database, SOME)) {
       var applied = applyTogether(database, channels);
