@@ -3,13 +3,18 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
@@ -242,5 +247,39 @@ class KeyTest {
       assertThat(handled).hasValue(4);
       assertThat(database.queryLong("select max(id) from ping")).isEqualTo(5); // it did not fail
     }
+  }
+
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void s12_aKeyThatSqlMakesIsNoneIfItIsEmptyAndKnownByItsHashIfItIsLong(
+      TriggerForm form, TestDatabase database) throws Exception {
+    database.execute("create table letter (id bigint not null, body text)");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("letter", Object.class)
+                .afterInsert()
+                .options(ORDERED)
+                .deliveryKeySql("new.body")
+                .orderKeySql("new.body")
+                .form(form)
+                .build());
+    database.execute(
+        """
+        insert into letter values (1, ''), (2, ''), (3, repeat('x', 500)), (4, repeat('y', 501)), (5, repeat('y', 501)), (6, repeat('y', 502)), (7, null)
+        """);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(concat_ws(' ', payload->>'id', coalesce(left(delivery_key, 8), '-'), length(delivery_key), coalesce(nullif(left(order_key, 8), left(chr(1) || id, 8)), '-')), ', ' order by id)
+                  from pgonce.notification where subscription_id > 0
+                """))
+        .isEqualTo(
+            "1 - -, 2 - -, 3 xxxxxxxx 500 xxxxxxxx, 4 sha256:%1$s 71 sha256:%1$s, 6 sha256:%2$s 71 sha256:%2$s, 7 - -"
+                .formatted(digit("y".repeat(501)), digit("y".repeat(502))));
+  }
+
+  private static String digit(String text) throws Exception {
+    var digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+    return HexFormat.of().formatHex(digest).substring(0, 1);
   }
 }

@@ -25,6 +25,8 @@ import org.postgresql.PGConnection;
 class RandomWorkloadTest {
 
   private static final int TRANSACTIONS = 150;
+  private static final int FIRST_WITH_MERGE = 15;
+  private static final int FIRST_THAT_MERGES_VIEWS = 17;
 
   /** Tables with two columns k and v beside what makes them special. */
   private static final List<String> TABLES =
@@ -88,10 +90,12 @@ class RandomWorkloadTest {
     }
     var random = Seed.random();
     var refused = 0;
+    var version =
+        (int) (database.queryLong("select current_setting('server_version_num')::bigint") / 10_000);
     try (var connection = database.dataSource().getConnection()) {
       connection.setAutoCommit(false);
       for (var i = 0; i < TRANSACTIONS; i++) {
-        refused += transaction(connection, random);
+        refused += new Writer(connection, random, version).transaction();
       }
     }
     var seen = lines(database.queryString(SEEN));
@@ -112,96 +116,112 @@ class RandomWorkloadTest {
             .formatted(table));
   }
 
-  /** Some statements, some of them in savepoints, and an end; how many the database refused. */
-  private static int transaction(Connection connection, Random random) throws SQLException {
-    var refused = 0;
-    for (var i = random.nextInt(5); i >= 0; i--) {
-      var before = connection.setSavepoint();
-      try {
-        statement(connection, random);
-        if (random.nextInt(6) == 0) {
-          connection.rollback(before);
-        }
-      } catch (SQLException e) {
-        // A key that is there, most of them; a TRUNCATE while deferred triggers wait.
-        assertThat(e.getSQLState()).isIn("23505", "23503", "21000", "22003", "55006");
-        connection.rollback(before);
-        refused++;
-      }
-    }
-    if (random.nextInt(5) == 0) {
-      connection.rollback();
-    } else {
-      connection.commit();
-    }
-    return refused;
-  }
-
-  private static void statement(Connection connection, Random random) throws SQLException {
-    var table = TABLES.get(random.nextInt(TABLES.size()));
-    var target = table.equals("viewed") && random.nextBoolean() ? "view_of" : table;
-    if (table.equals("partitioned") && random.nextInt(4) == 0) {
-      target = "partitioned_0";
-    }
-    var k = random.nextInt(60);
-    var v = random.nextInt(target.equals("partitioned_0") ? 3 : 8);
-    if (target.equals("view_of") || random.nextInt(10) > 0) {
-      try (var statement = connection.createStatement()) {
-        statement.execute(sql(target, table, k, v, random));
-      }
-    } else {
-      var copy = connection.unwrap(PGConnection.class).getCopyAPI();
-      try {
-        copy.copyIn(
-            "copy " + target + " (k, v) from stdin",
-            new StringReader("%d\t%d\n".formatted(100 + k, v)));
-      } catch (IOException e) {
-        throw new SQLException(e);
-      }
-    }
-  }
-
-  private static String sql(String target, String table, int k, int v, Random random) {
-    var rows = "select i, %d from generate_series(%d, %d) i".formatted(v, k, k + random.nextInt(4));
-    var only = table.equals("parent") && random.nextBoolean() ? "only " : "";
-    switch (random.nextInt(table.equals("partitioned") ? 6 : 8)) {
-      case 0, 1 -> {
-        return "insert into %s (k, v) %s".formatted(target, rows);
-      }
-      case 2 -> {
-        return "update %s%s set v = (v + 1) %% 3 where k between %d and %d"
-            .formatted(only, target, k, k + 5);
-      }
-      case 3 -> {
-        return "update %s%s set k = k + 100 where k %% 7 = %d".formatted(only, target, k % 7);
-      }
-      case 4 -> {
-        return "delete from %s%s where k %% 5 = %d".formatted(only, target, k % 5);
-      }
-      case 5 -> {
-        if (random.nextInt(4) == 0 && !target.equals("view_of")) {
-          return "truncate %s%s".formatted(only, target);
-        }
-        return "with gone as (delete from %1$s where k = %2$d returning k) update %1$s set v = v where k > %2$d"
-            .formatted(target, k);
-      }
-      case 6 -> {
-        var conflict = table.equals("composite") ? "(part, k)" : table.equals("child") ? "" : "(k)";
-        return conflict.isEmpty()
-            ? "insert into %s (k, v) %s on conflict do nothing".formatted(target, rows)
-            : "insert into %1$s as x (k, v) %2$s on conflict %3$s do update set v = x.v + 1 where x.k %% 2 = 0"
-                .formatted(target, rows, conflict);
-      }
-      default -> {
-        return table.equals("tree")
-            ? "insert into tree (k, v, up) select i, 1, (select min(k) from tree) from generate_series(%d, %d) i"
-                .formatted(200 + k, 202 + k)
-            : "update %s set v = v where k < %d".formatted(target, k);
-      }
-    }
-  }
-
   private static List<String> lines(String text) {
     return new ArrayList<>(List.of(text.split("\n", -1)));
+  }
+
+  /** One writer, in one transaction. */
+  private record Writer(Connection connection, Random random, int version) {
+
+    /** Some statements, some of them in savepoints, and an end; how many the database refused. */
+    int transaction() throws SQLException {
+      var refused = 0;
+      for (var i = random.nextInt(5); i >= 0; i--) {
+        var before = connection.setSavepoint();
+        try {
+          statement();
+          if (random.nextInt(6) == 0) {
+            connection.rollback(before);
+          }
+        } catch (SQLException e) {
+          // A key that is there, most of them; a TRUNCATE while deferred triggers wait.
+          assertThat(e.getSQLState()).isIn("23505", "23503", "21000", "22003", "55006");
+          connection.rollback(before);
+          refused++;
+        }
+      }
+      if (random.nextInt(5) == 0) {
+        connection.rollback();
+      } else {
+        connection.commit();
+      }
+      return refused;
+    }
+
+    private void statement() throws SQLException {
+      var table = TABLES.get(random.nextInt(TABLES.size()));
+      var target = table.equals("viewed") && random.nextBoolean() ? "view_of" : table;
+      if (table.equals("partitioned") && random.nextInt(4) == 0) {
+        target = "partitioned_0";
+      }
+      var k = random.nextInt(60);
+      var v = random.nextInt(target.equals("partitioned_0") ? 3 : 8);
+      if (target.equals("view_of") || random.nextInt(10) > 0) {
+        try (var statement = connection.createStatement()) {
+          statement.execute(sql(target, table, k, v));
+        }
+      } else {
+        var copy = connection.unwrap(PGConnection.class).getCopyAPI();
+        try {
+          copy.copyIn(
+              "copy " + target + " (k, v) from stdin",
+              new StringReader("%d\t%d\n".formatted(100 + k, v)));
+        } catch (IOException e) {
+          throw new SQLException(e);
+        }
+      }
+    }
+
+    private String sql(String target, String table, int k, int v) {
+      var rows =
+          "select i, %d from generate_series(%d, %d) i".formatted(v, k, k + random.nextInt(4));
+      var only = table.equals("parent") && random.nextBoolean() ? "only " : "";
+      if (version >= (target.equals("view_of") ? FIRST_THAT_MERGES_VIEWS : FIRST_WITH_MERGE)
+          && random.nextInt(8) == 0) {
+        return """
+            merge into %s%s x using (select i as k from generate_series(%d, %d) i) g on x.k = g.k
+              when matched and x.v > 4 then delete
+              when matched and x.k %% 3 = 0 then do nothing
+              when matched then update set v = (x.v + 1) %% 3
+              when not matched then insert (k, v) values (g.k, %d)"""
+            .formatted(only, target, k, k + 5, v);
+      }
+      switch (random.nextInt(table.equals("partitioned") ? 6 : 8)) {
+        case 0, 1 -> {
+          return "insert into %s (k, v) %s".formatted(target, rows);
+        }
+        case 2 -> {
+          return "update %s%s set v = (v + 1) %% 3 where k between %d and %d"
+              .formatted(only, target, k, k + 5);
+        }
+        case 3 -> {
+          return "update %s%s set k = k + 100 where k %% 7 = %d".formatted(only, target, k % 7);
+        }
+        case 4 -> {
+          return "delete from %s%s where k %% 5 = %d".formatted(only, target, k % 5);
+        }
+        case 5 -> {
+          if (random.nextInt(4) == 0 && !target.equals("view_of")) {
+            return "truncate %s%s".formatted(only, target);
+          }
+          return "with gone as (delete from %1$s where k = %2$d returning k) update %1$s set v = v where k > %2$d"
+              .formatted(target, k);
+        }
+        case 6 -> {
+          var conflict =
+              table.equals("composite") ? "(part, k)" : table.equals("child") ? "" : "(k)";
+          return conflict.isEmpty()
+              ? "insert into %s (k, v) %s on conflict do nothing".formatted(target, rows)
+              : "insert into %1$s as x (k, v) %2$s on conflict %3$s do update set v = x.v + 1 where x.k %% 2 = 0"
+                  .formatted(target, rows, conflict);
+        }
+        default -> {
+          return table.equals("tree")
+              ? "insert into tree (k, v, up) select i, 1, (select min(k) from tree) from generate_series(%d, %d) i"
+                  .formatted(200 + k, 202 + k)
+              : "update %s set v = v where k < %d".formatted(target, k);
+        }
+      }
+    }
   }
 }
