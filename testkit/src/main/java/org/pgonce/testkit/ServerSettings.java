@@ -17,5 +17,13 @@ final class ServerSettings {
           "log_min_messages", "fatal",
           "timezone", "UTC");
 
+  /**
+   * Of the server that all tests of a JVM share, beside that. Nobody kills it, or pulls its plug: a
+   * commit need not wait for the disk. Each of the hundreds of databases that are made and dropped
+   * there would cost a checkpoint that does.
+   */
+  static final Map<String, String> OF_THE_SHARED_ONE =
+      Map.of("fsync", "off", "full_page_writes", "off");
+
   private ServerSettings() {}
 }

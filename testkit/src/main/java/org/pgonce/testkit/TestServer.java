@@ -10,8 +10,8 @@ import java.util.Map;
  *
  * <ul>
  *   <li>{@code embedded} (default): started on this machine from the PostgreSQL binaries of the
- *       build, with {@code fsync} and {@code synchronous_commit} on. It ends with this JVM, however
- *       the JVM ends.
+ *       build, with {@code synchronous_commit} on, and with {@code fsync} on but for the one that
+ *       all tests share, which nobody kills. It ends with this JVM, however the JVM ends.
  *   <li>a JDBC URL with user and password: a server that runs already; tests make fresh databases
  *       there and touch nothing else.
  *   <li>{@code docker}: a container.

@@ -25,8 +25,9 @@ class TestDatabaseTest {
   }
 
   @Test
-  void theServerIsDurable(TestDatabase database) throws Exception {
-    assertThat(database.queryString("SHOW fsync")).isEqualTo("on");
+  void theSharedServerCommitsInOrderAndDoesNotWaitForTheDisk(TestDatabase database)
+      throws Exception {
+    assertThat(database.queryString("SHOW fsync")).isEqualTo("off");
     assertThat(database.queryString("SHOW synchronous_commit")).isEqualTo("on");
     assertThat(database.queryLong("SELECT current_setting('max_connections')::int"))
         .isGreaterThanOrEqualTo(200);
