@@ -2,6 +2,7 @@ package org.pgonce.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
@@ -27,6 +28,8 @@ class TestDatabaseTest {
   @Test
   void theSharedServerCommitsInOrderAndDoesNotWaitForTheDisk(TestDatabase database)
       throws Exception {
+    assumeFalse(
+        database.server() instanceof ExistingServer, "skipped: an existing server is set as it is");
     assertThat(database.queryString("SHOW fsync")).isEqualTo("off");
     assertThat(database.queryString("SHOW synchronous_commit")).isEqualTo("on");
     assertThat(database.queryLong("SELECT current_setting('max_connections')::int"))

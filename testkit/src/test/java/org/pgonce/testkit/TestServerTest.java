@@ -12,6 +12,7 @@ class TestServerTest {
         var database = server.createDatabase()) {
       database.execute("CREATE TABLE t (id int)");
       database.execute("INSERT INTO t VALUES (1)");
+      assertThat(database.queryString("SHOW fsync")).isEqualTo("on");
       server.killPostmaster();
       server.restart();
       assertThat(database.queryLong("SELECT count(*) FROM t")).isEqualTo(1);
