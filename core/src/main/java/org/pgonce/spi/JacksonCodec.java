@@ -14,6 +14,7 @@ import tools.jackson.core.StreamReadFeature;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.DeserializationContext;
 import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.ObjectReader;
 import tools.jackson.databind.PropertyNamingStrategies;
@@ -147,6 +148,9 @@ public final class JacksonCodec implements PayloadCodec {
     }
     if (payload == null) {
       throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is null");
+    }
+    if (payload instanceof JsonNode tree && tree.isMissingNode()) {
+      throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is empty");
     }
     return payload;
   }

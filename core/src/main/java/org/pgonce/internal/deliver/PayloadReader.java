@@ -75,6 +75,9 @@ final class PayloadReader<T> {
     private String raised(String json) throws UnreadablePayloadException {
       try {
         var tree = MAPPER.readTree(json);
+        if (tree.isMissingNode()) {
+          throw new UnreadablePayloadException("not readable as JSON: it is empty");
+        }
         for (var from = version; from < rules.version(); from++) {
           tree = upcast(tree, from);
         }

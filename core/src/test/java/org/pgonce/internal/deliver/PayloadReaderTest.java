@@ -50,8 +50,11 @@ class PayloadReaderTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{\"a\": 1, \"a\": 2}", "{} {}", "", "{\"a\":"})
-  void h21_whatIsNoJsonIsUnreadableBeforeAnUpcasterSeesIt(String json) {
-    assertThatThrownBy(() -> reader.read(1, 1, json))
-        .isInstanceOf(UnreadablePayloadException.class);
+  void h21_whatIsNoJsonIsUnreadableWithAnUpcasterAndWithoutOne(String json) {
+    for (var version = 1; version <= 2; version++) {
+      var made = version;
+      assertThatThrownBy(() -> reader.read(1, made, json))
+          .isInstanceOf(UnreadablePayloadException.class);
+    }
   }
 }
