@@ -12,7 +12,11 @@ public enum TriggerForm {
    * wake-up.
    */
   STATEMENT,
-  /** Once per row. A partition has a copy of the trigger, whichever way its rows come. */
+  /**
+   * Once per row, which costs a bulk write some three times as much. A partition has a copy of the
+   * trigger, whichever way its rows come. Where a definition names columns, or has SQL, give its
+   * table with the schema, unless that is {@code public}: else a plan is made for each row.
+   */
   ROW,
   /**
    * Once per row, at the end of the writer's transaction (a constraint trigger, DEFERRABLE
