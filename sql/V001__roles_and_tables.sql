@@ -6,12 +6,13 @@
 --   pgonce_publisher  may publish
 --   pgonce_listener   may claim, settle and see the state of channels
 --   pgonce_admin      may pause, resume, cancel, redrive, discard, drop and look into payloads
+--   pgonce_sandbox    may do nothing, and is for nobody: as it runs what others may have had a hand in, see pgonce.as_json
 
 DO $$
 DECLARE
   name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin'] LOOP
+  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
       BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', name);
@@ -24,6 +25,12 @@ BEGIN
   -- From PostgreSQL 16 on, who creates a role may grant it but is not yet allowed to act as it.
   IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN
     EXECUTE format('GRANT pgonce_owner TO %I', current_user);
+  END IF;
+  -- To give it its function. A superuser's grant depends on nobody, so it may be for all who install later; others would stay tied to theirs.
+  IF (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN
+    GRANT pgonce_sandbox TO pgonce_owner;
+  ELSIF NOT pg_has_role(current_user, 'pgonce_sandbox', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_sandbox', 'MEMBER') THEN
+    EXECUTE format('GRANT pgonce_sandbox TO %I', current_user);
   END IF;
 END
 $$;
@@ -60,6 +67,8 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   max_depth    integer     NOT NULL DEFAULT 100 CHECK (max_depth BETWEEN 1 AND 10000),
   -- So many notifications a second all processes together begin to handle, for each subscription; null: no bound.
   max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
+  -- Until when listeners of a former EXACTLY_ONCE may have held what was stored: what they began and gave back only its lock tells.
+  held_until   timestamptz,
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user,
   UNIQUE (id, name)
@@ -166,6 +175,7 @@ CREATE TABLE IF NOT EXISTS pgonce.delivery_key (
   fingerprint bytea   NOT NULL,
   -- Subscriptions that still have it, dead letters included.
   waiting     integer NOT NULL,
+  -- When the last of them was done. 'infinity': they are, but since when is to be found out, see pgonce.done_later.
   done_at     timestamptz,
   PRIMARY KEY (channel_id, key)
 );

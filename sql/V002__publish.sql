@@ -12,9 +12,10 @@ LANGUAGE sql
 AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;
 
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
--- order, so the parts need no more than "id/part/parts:", or "id/part/parts/version:" from version 2 on. The id also keeps PostgreSQL from folding
--- two equal payloads into one.
--- Above 1 MB nothing but the fact is sent (0 parts): the queue is one for the whole server, and a trigger must not fail its writer.
+-- order, so the parts need no more than "id/part/parts:", or "id/part/parts/version/depth:" where these are not 1 and 0. The id also keeps PostgreSQL
+-- from folding two equal payloads into one.
+-- Above 1 MB nothing but the fact is sent (0 parts): the queue is one for the whole server, and a trigger must not fail its writer. The same, with the
+-- depth, where that is beyond the channel's.
 CREATE OR REPLACE FUNCTION pgonce.broadcast(channel_name text, payload text, version integer DEFAULT 1) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -24,8 +25,14 @@ DECLARE
   too_large   constant boolean := octet_length(payload) > 1048576;
   parts       constant integer := CASE WHEN too_large THEN 0 ELSE greatest(1, ceil(length(payload)::numeric / part_length)::integer) END;
   id          constant bigint  := nextval('pgonce.notification_id');
-  mark        constant text    := CASE WHEN version = 1 THEN ':' ELSE '/' || (pgonce.stamp(0, version) >> 16) + 1 || ':' END;
+  depth       constant integer := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
+  mark        constant text    := CASE WHEN version = 1 AND depth IS NULL THEN ':'
+                                       ELSE '/' || (coalesce(pgonce.stamp(0, version), 0) >> 16) + 1 || '/' || coalesce(depth, 0) || ':' END;
 BEGIN
+  IF depth IS NOT NULL AND EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.max_depth < depth) THEN
+    PERFORM pg_notify('pgonce_' || channel_name, id || '/0/0' || mark);
+    RETURN id;
+  END IF;
   IF too_large THEN
     PERFORM pg_notify('pgonce_' || channel_name, id || '/0/0:');
   END IF;
@@ -61,7 +68,8 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
--- How many handlers led here, by the setting pgonce.depth, which a claim sets. Null for none, and for what is no number.
+-- How many handlers led here, by the setting pgonce.depth, which a claim sets, and who publishes from a handler. Null for none, and for what is no
+-- number.
 CREATE OR REPLACE FUNCTION pgonce.current_depth() RETURNS smallint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -157,6 +165,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
   memory constant interval := channel.key_memory;
+  -- Where nobody has the notification.
+  done constant timestamptz := CASE WHEN waiting = 0 THEN pgonce.done_later(memory) END;
   wanted bigint;
   taken bigint;
   found_keys text[];
@@ -166,7 +176,7 @@ BEGIN
   -- Most come alone, and are new.
   IF cardinality(keys) = 1 AND keys[1] IS NOT NULL THEN
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
-    VALUES (channel.id, keys[1], ids[1], fingerprints[1], take_keys.waiting, CASE WHEN take_keys.waiting = 0 THEN clock_timestamp() END)
+    VALUES (channel.id, keys[1], ids[1], fingerprints[1], take_keys.waiting, done)
     ON CONFLICT DO NOTHING;
     IF FOUND THEN
       RETURN QUERY SELECT keys[1], ids[1], fingerprints[1];
@@ -176,8 +186,7 @@ BEGIN
   wanted := (SELECT count(DISTINCT g.key) FROM unnest(keys) AS g (key));
   LOOP
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
-    SELECT DISTINCT ON (g.key COLLATE "C") channel.id, g.key, g.id, g.fingerprint, take_keys.waiting,
-           CASE WHEN take_keys.waiting = 0 THEN clock_timestamp() END
+    SELECT DISTINCT ON (g.key COLLATE "C") channel.id, g.key, g.id, g.fingerprint, take_keys.waiting, done
       FROM unnest(keys, ids, fingerprints) AS g (key, id, fingerprint) WHERE g.key IS NOT NULL
      ORDER BY g.key COLLATE "C", g.id
     ON CONFLICT DO NOTHING;
@@ -193,12 +202,13 @@ BEGIN
          ORDER BY f.key COLLATE "C" FOR UPDATE OF k
       )
       UPDATE pgonce.delivery_key k
-         SET id = o.id, fingerprint = o.fingerprint, waiting = take_keys.waiting,
-             done_at = CASE WHEN take_keys.waiting = 0 THEN clock_timestamp() END
+         SET id = o.id, fingerprint = o.fingerprint, waiting = take_keys.waiting, done_at = done
         FROM over o WHERE k.channel_id = channel.id AND k.key = o.key;
     END IF;
-    SELECT array_agg(k.key), array_agg(k.id), array_agg(k.fingerprint) INTO found_keys, found_ids, found_fingerprints
-      FROM pgonce.delivery_key k WHERE k.channel_id = channel.id AND k.key = ANY (keys);
+    -- A REPEATABLE READ snapshot still sees a row that was forgotten after it was taken, beside ours of the same key: ours has the higher id.
+    SELECT array_agg(h.key), array_agg(h.id), array_agg(h.fingerprint) INTO found_keys, found_ids, found_fingerprints
+      FROM (SELECT DISTINCT ON (k.key COLLATE "C") k.key, k.id, k.fingerprint
+              FROM pgonce.delivery_key k WHERE k.channel_id = channel.id AND k.key = ANY (keys) ORDER BY k.key COLLATE "C", k.id DESC) AS h;
     -- One that was there and has been forgotten meanwhile is free: once more.
     EXIT WHEN coalesce(cardinality(found_keys), 0) = wanted;
   END LOOP;

@@ -62,34 +62,52 @@ BEGIN
 END
 $$;
 
+-- With the id of a subscription: the advisory lock of those that lease from it (shared), and of who changes its mode. "pgon" in ASCII.
+CREATE OR REPLACE FUNCTION pgonce.mode_lock() RETURNS integer
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT 1885826926 $$;
+
 -- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
 -- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, and one whose process died as died: both
--- unchanged and locked, for the caller to bury it, to count it or to have it wait.
+-- unchanged and locked, for the caller to bury it, to count it or to have it wait. None is given to a caller who knows the channel in another mode,
+-- nor while that is being changed: see change_mode, which waits for those that have begun. What a listener of a former EXACTLY_ONCE has held, and has
+-- given back, is spent for AT_MOST_ONCE: its handler may have begun, and only who locked the row before tells (as in the claim of EXACTLY_ONCE).
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
-  key_order text, after_key text)
+  key_order text, after_key text, known_mode text)
 RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   until constant timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
+  held_until timestamptz;
   next_id bigint;
+  held xid;
 BEGIN
   PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
+  -- Two statements: what a change has committed before the lock was free, the snapshot of the second sees.
+  IF NOT pg_try_advisory_xact_lock_shared(pgonce.mode_lock(), subscription) THEN
+    RETURN;
+  END IF;
+  SELECT CASE WHEN c.mode = 'AT_MOST_ONCE' THEN c.held_until END INTO held_until
+    FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription AND c.mode = known_mode;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
   IF due THEN
     IF key_order = 'NONE' THEN
-      SELECT s.* INTO claimed FROM pgonce.scheduled s
+      SELECT s.id, s.xmax INTO next_id, held FROM pgonce.scheduled s
        WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
        ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     ELSE
-      -- Two statements: what the first has locked, the snapshot of the second sees.
-      SELECT d.id INTO next_id FROM pgonce.next_due(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
-      SELECT s.* INTO claimed FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = next_id;
+      SELECT d.id, d.held INTO next_id, held FROM pgonce.next_due(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
     END IF;
+    -- Two statements: what the first has locked, the snapshot of the second sees.
+    SELECT s.* INTO claimed FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = next_id;
     IF NOT FOUND THEN
       RETURN;
     END IF;
-    spent := claimed.attempts >= max_attempts;
+    spent := claimed.attempts >= max_attempts OR (held <> '0' AND claimed.created_at < held_until) IS TRUE;
     died := claimed.token IS NOT NULL;
     IF NOT spent AND NOT died THEN
       UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token
@@ -97,38 +115,57 @@ BEGIN
     END IF;
   ELSE
     IF key_order = 'NONE' THEN
-      SELECT n.id INTO next_id FROM pgonce.notification n
+      SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
        WHERE n.subscription_id = subscription ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     ELSE
-      SELECT d.id INTO next_id FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
+      SELECT d.id, d.held INTO next_id, held FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
     END IF;
     IF NOT FOUND THEN
       RETURN;
     END IF;
-    spent := false;
     died := false;
-    WITH taken AS (
-      DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
-    )
-    INSERT INTO pgonce.scheduled
-      (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token)
-    SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, new_token FROM taken t
-    RETURNING * INTO claimed;
+    IF held_until IS NOT NULL AND held <> '0' THEN
+      SELECT n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL INTO claimed
+        FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id AND n.created_at < held_until;
+      spent := FOUND;
+    ELSE
+      spent := false;
+    END IF;
+    IF NOT spent THEN
+      WITH taken AS (
+        DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
+      )
+      INSERT INTO pgonce.scheduled
+        (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token)
+      SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, new_token FROM taken t
+      RETURNING * INTO claimed;
+    END IF;
   END IF;
   age_us := 1000000 * extract(epoch FROM clock_timestamp() - claimed.created_at);
   RETURN NEXT;
 END
 $$;
 
--- Prolongs leases; returns the ids of those that are still held. Another's claim that waits for a row gets it only when its lease is over.
+-- Prolongs leases; returns the ids of those that are still held. Another's claim that waits for a row gets it only when its lease is over. One that
+-- is over already goes on as long as nobody has taken the row, nor another of its order key: with the key locked, a second statement sees that.
 CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
-  SELECT pgonce.bound_idle(greatest(lease_ms, 1000));
-  UPDATE pgonce.scheduled s SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond'
-    FROM unnest(ids, tokens) AS h (id, token)
-   WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
-  RETURNING s.id
+DECLARE
+  now constant timestamptz := clock_timestamp();
+  late bigint[];
+BEGIN
+  PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
+  SELECT array_agg(s.id) INTO late FROM unnest(ids) AS h (id) JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id
+   WHERE CASE WHEN s.order_key IS NOT NULL AND s.due_at <= now THEN pgonce.try_key(subscription, s.order_key) ELSE false END;
+  RETURN QUERY UPDATE pgonce.scheduled s SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond'
+      FROM unnest(ids, tokens) AS h (id, token)
+     WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
+       AND (s.order_key IS NULL OR s.due_at > now
+            OR (s.id = ANY (late) AND (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
+                                           AND b.token IS NOT NULL AND b.due_at > now LIMIT 1) IS NULL))
+    RETURNING s.id;
+END
 $$;
 
 -- Takes a row out of where it waits, unless somebody has counted an attempt or leased it since: a failure may be recorded after its claim was
@@ -155,13 +192,24 @@ END
 $$;
 
 -- Has it due again after the delay: failed, with one attempt more, or leased, when it has a token. False, and nothing changed, if the row is
--- not there as expected.
+-- not there as expected. begun: that its handler has, and for which reason it is a dead letter instead where the channel promises AT_MOST_ONCE by
+-- now, whatever the caller knows; false then, too. Null: its handler has not begun.
 CREATE OR REPLACE FUNCTION pgonce.schedule(
-  subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, token uuid, delay_ms bigint, error text)
+  subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, token uuid, delay_ms bigint, error text,
+  begun text DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+  IF begun IS NOT NULL AND EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+                                    WHERE s.id = subscription AND c.mode = 'AT_MOST_ONCE') THEN
+    PERFORM pgonce.bury(subscription, schedule.id, expected_attempts, expected_token,
+                        greatest(CASE WHEN token IS NULL THEN schedule.attempts END, expected_attempts, 1), begun,
+                        coalesce(error, 'its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already'));
+    PERFORM pgonce.wake_up(c.name, 'due') -- others of its order key may have waited for it
+      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+    RETURN false;
+  END IF;
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token)
   SELECT t.subscription_id, t.id, clock_timestamp() + delay_ms * interval '1 millisecond', schedule.attempts, t.created_at,
@@ -217,7 +265,13 @@ BEGIN
 END
 $$;
 
--- The same for many of a channel at once; an id stands there as often as subscriptions are done with it.
+-- When a key is done that is done from this transaction's end on, which may be far: at a time that is not known yet, and that forget_keys makes known
+-- once it is committed. So a key is never remembered for less than was promised. Where nothing is remembered, it is free from then on.
+CREATE OR REPLACE FUNCTION pgonce.done_later(key_memory interval) RETURNS timestamptz
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT CASE WHEN key_memory = interval '0' THEN clock_timestamp() ELSE 'infinity' END $$;
+
+-- The same for many of a channel at once, in somebody's transaction, which may go on; an id stands there as often as subscriptions are done with it.
 CREATE OR REPLACE FUNCTION pgonce.keys_done(channel integer, ids bigint[], keys text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -227,12 +281,39 @@ AS $$
     SELECT k.key, e.times FROM ended e JOIN pgonce.delivery_key k ON k.channel_id = channel AND k.key = e.key AND k.id = e.id
      ORDER BY k.key COLLATE "C" FOR UPDATE OF k
   )
-  UPDATE pgonce.delivery_key k SET waiting = greatest(k.waiting - h.times, 0), done_at = CASE WHEN k.waiting <= h.times THEN clock_timestamp() END
+  UPDATE pgonce.delivery_key k
+     SET waiting = greatest(k.waiting - h.times, 0),
+         done_at = CASE WHEN k.waiting <= h.times THEN pgonce.done_later((SELECT c.key_memory FROM pgonce.channel c WHERE c.id = channel)) END
     FROM held h WHERE k.channel_id = channel AND k.key = h.key;
 $$;
 
--- Forgets keys whose time is over, never earlier, and at most so many of each channel; those that somebody is at are left for the next time.
--- Returns how many. A listener's scan calls it.
+-- Takes out again what this very transaction has published under the given delivery keys (a JSON array), with the keys, from all subscriptions;
+-- returns how many notifications. What another has published is passed over, so it gives a publisher no power over that.
+CREATE OR REPLACE FUNCTION pgonce.take_back(channel_name text, delivery_keys json) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  own constant xid := pg_current_xact_id()::xid;
+  channel constant integer := (pgonce.find_channel(channel_name)).id;
+  subscriptions constant integer[] := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel);
+  ids bigint[];
+BEGIN
+  WITH gone AS (
+    DELETE FROM pgonce.delivery_key k
+     WHERE k.channel_id = channel AND k.key = ANY (ARRAY(SELECT json_array_elements_text(delivery_keys))) AND k.xmin = own
+    RETURNING k.id
+  )
+  SELECT coalesce(array_agg(g.id), '{}') INTO ids FROM gone g;
+  DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (subscriptions) AND n.id = ANY (ids) AND n.xmin = own;
+  DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (subscriptions) AND d.id = ANY (ids) AND d.xmin = own;
+  DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (subscriptions) AND l.id = ANY (ids) AND l.xmin = own;
+  RETURN cardinality(ids);
+END
+$$;
+
+-- Forgets keys whose time is over, never earlier, and begins the time of those that are done since nobody knows when; at most so many of each
+-- channel. Those that somebody is at are left for the next time. Returns how many it has forgotten. A listener's scan calls it.
 CREATE OR REPLACE FUNCTION pgonce.forget_keys(amount integer DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -250,6 +331,13 @@ BEGIN
   )
   DELETE FROM pgonce.delivery_key k USING over o WHERE k.channel_id = o.channel_id AND k.key = o.key;
   GET DIAGNOSTICS forgotten = ROW_COUNT;
+  -- What is seen here is committed: its time begins now, after that.
+  WITH seen AS MATERIALIZED (
+    SELECT d.channel_id, d.key FROM pgonce.channel c CROSS JOIN LATERAL (
+      SELECT k.channel_id, k.key FROM pgonce.delivery_key k
+       WHERE k.channel_id = c.id AND k.done_at = 'infinity' LIMIT amount FOR UPDATE SKIP LOCKED) d
+  )
+  UPDATE pgonce.delivery_key k SET done_at = clock_timestamp() FROM seen s WHERE k.channel_id = s.channel_id AND k.key = s.key;
   RETURN forgotten;
 END
 $$;

@@ -30,16 +30,19 @@ AS $$
 $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
--- the next row of each is due (null: none), and whether it still exists. It is also the listener's sign of life. Lengths of time, never points in
--- time: clocks differ. A paused subscription has nothing to do; since when, in microseconds since 1970, is for people to read. queue_usage: of the
--- server's NOTIFY queue, 0 to 1.
+-- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed tells it (null: it was dropped). It is also the
+-- listener's sign of life. Lengths of time, never points in time: clocks differ. A paused subscription has nothing to do; since when, in
+-- microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
-RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint, known boolean,
-               paused_us bigint, paused_by text, pause_reason text, queue_usage double precision)
+RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
+               paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
+               mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer,
+               epoch text, encoding text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
+  usage constant double precision := pg_notification_queue_usage();
 BEGIN
   PERFORM pgonce.bound_idle(30000);
   UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by WHERE l.id = listener;
@@ -55,9 +58,10 @@ BEGIN
            k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now),
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
-           k.id IS NOT NULL,
-           (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, pg_notification_queue_usage()
+           (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
+           i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.epoch, i.encoding
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
+      LEFT JOIN LATERAL pgonce.installed(k.of_channel, k.name) i ON true
      WHERE l.id = listener;
 END
 $$;
@@ -92,7 +96,8 @@ BEGIN
 END
 $$;
 
--- What is installed under a name: the start-up check compares it with the definition in code. encoding says what text can be stored here.
+-- What is installed under a name: a listener compares it with the definition in code, when it starts and with each scan. encoding says what text
+-- can be stored here.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
 RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer,
                epoch text, encoding text)

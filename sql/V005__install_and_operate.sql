@@ -38,7 +38,8 @@ END
 $$;
 
 -- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
--- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed. subscriptions is an object: name to filter, or to
+-- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed, and listeners that were made for
+-- what was installed before handle nothing of the channel from then on: they hear of it at once, or learn it from their scan. subscriptions is an object: name to filter, or to
 -- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription).
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
@@ -48,6 +49,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   channel pgonce.channel;
+  is_new boolean;
   changed boolean;
   subscribed bigint;
 BEGIN
@@ -57,7 +59,7 @@ BEGIN
     INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate)
     VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate)
     ON CONFLICT (name) DO NOTHING;
-    changed := FOUND;
+    is_new := FOUND;
     -- Nobody drops it before this transaction ends; who has just dropped it leaves nothing to be found.
     SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR KEY SHARE;
     EXIT WHEN FOUND;
@@ -75,7 +77,7 @@ BEGIN
    WHERE c.id = channel.id
      AND (c.key_memory, c.key_order, c.max_depth, c.max_rate) IS DISTINCT FROM
          (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate);
-  changed := changed OR FOUND;
+  changed := is_new OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
   SELECT channel.id, channel.name, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
@@ -85,12 +87,16 @@ BEGIN
       format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s',
         install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
         coalesce(install_channel.max_rate::text, 'none')));
+    IF NOT is_new THEN -- who listens to it looks whether it is still what he was made for
+      PERFORM pgonce.wake_up(channel_name, 'definition');
+    END IF;
   END IF;
   RETURN channel.id;
 END
 $$;
 
--- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored.
+-- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored. Listeners that were
+-- made for the old mode learn it as install_channel says. Until then they may claim under EXACTLY_ONCE, and lease nothing any more.
 CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -115,6 +121,9 @@ BEGIN
         USING ERRCODE = 'PO003';
     END IF;
   END IF;
+  -- Nobody is leasing anything while this looks; who comes meanwhile does without.
+  PERFORM pg_advisory_xact_lock(pgonce.mode_lock(), o.id) FROM (
+    SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
   -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT t.subscription_id, t.id, t.attempts, t.created_at, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed',
@@ -123,13 +132,29 @@ BEGIN
     JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
    CROSS JOIN LATERAL pgonce.take_out(d.subscription_id, d.id, d.attempts, d.token) t
    WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
+  -- Nor does what has begun before the channel promises that: what failed, or whose process died, and waits to be run again. What is being handled
+  -- may end well; if it does not, it is a dead letter then (pgonce.schedule, and lease, where its holder dies).
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
+  SELECT t.subscription_id, t.id, greatest(t.attempts, 1), t.created_at, CASE WHEN t.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
+         coalesce(t.last_error, 'its handler had begun when the channel''s mode was changed'),
+         t.payload, t.delivery_key, t.order_key, t.context, t.stamp
+    FROM (SELECT d.subscription_id, d.id, d.attempts, d.token
+            FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id JOIN pgonce.scheduled d ON d.subscription_id = s.id
+           WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
+             FOR UPDATE OF d SKIP LOCKED) w
+   CROSS JOIN LATERAL pgonce.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
   SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
   END IF;
   IF old_mode <> new_mode THEN
-    UPDATE pgonce.channel c SET mode = new_mode WHERE c.name = channel_name;
+    -- What listeners of EXACTLY_ONCE hold, or held and gave back, the rows do not tell but by who locked them: lease looks for that. The hour is for
+    -- those that have not heard of the change yet.
+    UPDATE pgonce.channel c SET mode = new_mode,
+           held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
+     WHERE c.name = channel_name;
     PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
+    PERFORM pgonce.wake_up(channel_name, 'definition');
   END IF;
 END
 $$;
@@ -268,8 +293,9 @@ BEGIN
 END
 $$;
 
--- Takes waiting rows out for good, and returns them: all but those that somebody holds, by a lock or by a lease. Where an AT_MOST_ONCE handler
--- has begun, its outcome may be unknown and must not go unseen: that one becomes a dead letter first.
+-- Takes waiting rows out for good, and returns them: all but those that somebody holds, by a lock or by a lease. EXACTLY_ONCE holds by lock alone: a
+-- token is then what an attempt was counted by ahead. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must not go unseen:
+-- that one becomes a dead letter first.
 CREATE OR REPLACE FUNCTION pgonce.take_waiting(subscriptions integer[], ids bigint[])
 RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -286,9 +312,10 @@ BEGIN
     WITH free AS MATERIALIZED (
       SELECT d.subscription_id, d.id FROM pgonce.scheduled d
        WHERE d.subscription_id = ANY (subscriptions) AND d.id = ANY (ids)
-         AND (d.token IS NULL OR d.due_at <= clock_timestamp() AND EXISTS (
+         AND (d.token IS NULL OR EXISTS (
               SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-               WHERE s.id = d.subscription_id AND c.mode <> 'AT_MOST_ONCE'))
+               WHERE s.id = d.subscription_id
+                 AND (c.mode = 'EXACTLY_ONCE' OR c.mode = 'AT_LEAST_ONCE' AND d.due_at <= clock_timestamp())))
          FOR UPDATE SKIP LOCKED)
     DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id
     RETURNING d.subscription_id, d.id, d.delivery_key;

@@ -13,7 +13,7 @@ GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.publish(text, json, timestamptz, interval, text, text, integer), pgonce.publish_all(text, json, integer),
-  pgonce.publish_each(text, json, json, integer)
+  pgonce.publish_each(text, json, json, integer), pgonce.take_back(text, json)
 TO pgonce_publisher, pgonce_admin;
 
 -- These touch no table.
@@ -24,8 +24,8 @@ TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.payload_part(integer, bigint, boolean, integer, integer),
-  pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
-  pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text),
+  pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
+  pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
   pgonce.scan(uuid, text), pgonce.installed(text, text),

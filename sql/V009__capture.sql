@@ -2,14 +2,87 @@
 
 SET ROLE pgonce_owner;
 
--- The columns of a table's primary key, in their order. Empty: it has none.
+-- A value as JSON, for types that are not PostgreSQL's own: who owns one may give it a cast to json, whose function then runs here, now or from one
+-- write to the next. So this runs as a role without rights, and not as pgonce_owner. If such a function has changed the search_path,
+-- the caller goes on with the one that it has pinned; other settings, and those of the writer's session afterwards, are not looked after. No SET of its own,
+-- which would cost as much again and which that function could override.
+GRANT CREATE ON SCHEMA pgonce TO pgonce_sandbox; -- which PostgreSQL asks of whom a function is given to
+RESET ROLE;
+CREATE OR REPLACE FUNCTION pgonce.as_json(value anyelement) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+COST 1 -- so that a plan in which it turns out not to be called seems no better: each statement would be planned anew
+AS $$
+DECLARE
+  written json;
+BEGIN
+  written := pg_catalog.to_json(value);
+  PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+  RETURN written;
+END
+$$;
+ALTER FUNCTION pgonce.as_json(anyelement) OWNER TO pgonce_sandbox;
+REVOKE ALL ON FUNCTION pgonce.as_json(anyelement) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pgonce.as_json(anyelement) TO pgonce_owner;
+SET ROLE pgonce_owner;
+REVOKE CREATE ON SCHEMA pgonce FROM pgonce_sandbox;
+
+-- The columns of a table's primary key, in their order, without those that its index only includes. Empty: it has none. In PL/pgSQL, which keeps
+-- the plan: a function in SQL makes one for each call before PostgreSQL 18.
 CREATE OR REPLACE FUNCTION pgonce.primary_key(relation oid) RETURNS text[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(array_agg(a.attname::text ORDER BY k.place), '{}')
+      FROM pg_index i CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (attnum, place)
+      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+     WHERE i.indrelid = relation AND i.indisprimary AND k.place <= i.indnkeyatts);
+END
+$$;
+
+-- Whether a row of the table can be many times longer as JSON than it is stored: where a numeric, a name or a whole row is part of a larger value.
+-- Of types that are not PostgreSQL's own nobody knows.
+CREATE OR REPLACE FUNCTION pgonce.may_expand(relation oid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT coalesce(array_agg(a.attname::text ORDER BY k.place), '{}')
-    FROM pg_index i CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (attnum, place)
-    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-   WHERE i.indrelid = relation AND i.indisprimary
+  WITH RECURSIVE typed AS (
+    SELECT a.atttypid AS id FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
+    UNION
+    SELECT t.typbasetype FROM typed d JOIN pg_type t ON t.oid = d.id WHERE t.typtype = 'd'
+  )
+  SELECT EXISTS (
+    SELECT FROM typed d JOIN pg_type t ON t.oid = d.id LEFT JOIN pg_type e ON e.typarray = t.oid
+     WHERE t.typtype IN ('c', 'm') OR t.oid IN ('jsonb'::regtype, 'jsonpath'::regtype)
+        OR CASE WHEN e.oid IS NULL THEN t.typtype = 'b' AND t.typnamespace <> 'pg_catalog'::regnamespace
+                ELSE e.typtype <> 'b' OR e.typnamespace <> 'pg_catalog'::regnamespace OR e.oid IN ('numeric'::regtype, 'jsonb'::regtype, 'jsonpath'::regtype) END)
+$$;
+
+-- The columns of a row that are among those, or all but those. Null if one of them is not there. A json column may hold escapes that text cannot,
+-- such as a lone surrogate, and PostgreSQL fails to look for a key in such a document. So none is one while it is looked through: \u is \\u
+-- meanwhile, and \\ is \\b.
+CREATE OR REPLACE FUNCTION pgonce.row_part(payload json, columns text[], named boolean) RETURNS json
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  masked constant boolean := strpos(payload::text, E'\\u') > 0;
+  kept json;
+  found integer;
+BEGIN
+  IF masked THEN
+    payload := replace(replace(payload::text, E'\\\\', E'\\\\b'), E'\\u', E'\\\\u');
+    columns := ARRAY(
+      SELECT json_object_keys(replace(replace(json_build_object(c.name, 0)::text, E'\\\\', E'\\\\b'), E'\\u', E'\\\\u')::json)
+        FROM unnest(columns) AS c (name));
+  END IF;
+  SELECT json_object_agg(e.key, e.value) FILTER (WHERE (e.key = ANY (columns)) = named), count(*) FILTER (WHERE e.key = ANY (columns))
+    INTO kept, found FROM json_each(payload) AS e;
+  IF found < cardinality(columns) THEN
+    RETURN NULL;
+  ELSIF masked THEN
+    kept := replace(replace(kept::text, E'\\\\u', E'\\u'), E'\\\\b', E'\\\\');
+  END IF;
+  RETURN coalesce(kept, '{}');
+END
 $$;
 
 -- A row without the columns that must not be stored. Where one of them is not there, it may have another name by now: nothing is stored then.
@@ -17,20 +90,54 @@ CREATE OR REPLACE FUNCTION pgonce.row_without(payload json, columns text[]) RETU
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  gone text[];
-  kept json;
+  kept constant json := pgonce.row_part(payload, columns, false);
 BEGIN
-  IF payload IS NULL THEN
-    RETURN NULL;
-  END IF;
-  SELECT json_object_agg(e.key, e.value) FILTER (WHERE e.key <> ALL (columns)),
-         array(SELECT c.name FROM unnest(columns) AS c (name) EXCEPT ALL SELECT unnest(array_agg(e.key)))
-    INTO kept, gone FROM json_each(payload) AS e;
-  IF gone <> '{}' THEN
-    RAISE EXCEPTION 'column % must not be stored and is not there: it was dropped, or has another name now', array_to_string(gone, ', ')
+  IF kept IS NULL THEN
+    RAISE EXCEPTION 'column % must not be stored and is not there: it was dropped, or has another name now',
+        (SELECT string_agg(c.name, ', ') FROM unnest(columns) AS c (name) WHERE pgonce.row_part(payload, ARRAY[c.name], true) IS NULL)
       USING ERRCODE = 'undefined_column';
   END IF;
-  RETURN coalesce(kept, '{}');
+  RETURN kept;
+END
+$$;
+
+-- The primary key of a row.
+CREATE OR REPLACE FUNCTION pgonce.row_only(payload json, columns text[]) RETURNS json
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF columns = '{}' THEN
+    RAISE EXCEPTION 'the table has no primary key any more, and nothing else is to be stored' USING ERRCODE = 'PO006';
+  END IF;
+  RETURN pgonce.row_part(payload, columns, true);
+END
+$$;
+
+-- A payload that an expression has made.
+CREATE OR REPLACE FUNCTION pgonce.given_payload(payload json) RETURNS json
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF payload IS NULL THEN
+    RAISE EXCEPTION 'it is null, which is no payload: which rows make a notification is said by a condition' USING ERRCODE = 'PO006';
+  END IF;
+  RETURN payload;
+END
+$$;
+
+-- A value as a key has it, whose writer must not fail: what text cannot hold is taken as it is written in JSON.
+CREATE OR REPLACE FUNCTION pgonce.key_part(value json) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF strpos(value::text, E'\\u') = 0 THEN
+    RETURN value #>> '{}';
+  END IF;
+  BEGIN
+    RETURN value #>> '{}';
+  EXCEPTION WHEN OTHERS THEN
+    RETURN value::text;
+  END;
 END
 $$;
 

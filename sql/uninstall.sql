@@ -11,7 +11,7 @@ BEGIN
   IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = 'pgonce_owner') AND pg_has_role('pgonce_owner', 'MEMBER') THEN
     ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner GRANT EXECUTE ON FUNCTIONS TO PUBLIC; -- as it was before: what the role keeps of this database is nothing
   END IF;
-  FOREACH name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_owner'] LOOP
+  FOREACH name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
         EXECUTE format('DROP OWNED BY %I', name);

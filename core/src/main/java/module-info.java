@@ -13,6 +13,8 @@ module org.pgonce {
   exports org.pgonce;
   exports org.pgonce.spi;
   // Its sister module installs and checks channels as core does, by the same code.
+  exports org.pgonce.internal.operate to
+      org.pgonce.triggers;
   exports org.pgonce.internal.store to
       org.pgonce.triggers;
 }

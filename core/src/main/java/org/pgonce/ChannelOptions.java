@@ -12,8 +12,9 @@ import org.pgonce.internal.store.ChannelNames;
  * What a channel is installed with beside its name, mode and feed, and how its payloads are read.
  * Immutable; the {@code with…} methods return changed copies. {@link PgOnce#install} brings what
  * has changed into the database; a listener whose definition differs from what is installed refuses
- * to start. The rules for payloads are code alone, and differ from nothing that is installed: only
- * the trigger of a trigger channel knows its version.
+ * to start, and one that runs handles nothing of the channel any more. The rules for payloads are
+ * code alone, and differ from nothing that is installed: only the trigger of a trigger channel
+ * knows its version.
  *
  * @param subscriptions the named handlers of the channel, each of which handles each notification
  *     once, alone in success, retry and dead letter; and for each the context that it is for:
@@ -22,15 +23,24 @@ import org.pgonce.internal.store.ChannelNames;
  *     subscription gets what is published from its installation on. Default {@code default}, for
  *     everything
  * @param keyMemory how long a delivery key is remembered after its notification is done by all
- *     subscriptions: publishing it again within that time adds nothing. 0 to 3,650 days, in whole
- *     milliseconds; default 0, which is until it is done
+ *     subscriptions: publishing it again within that time adds nothing. It counts from the last
+ *     statement before the commit of a handler; where a notification was cancelled, discarded, or
+ *     dropped with its subscription, or was for no subscription, from the first scan of a listener
+ *     after the commit: so it is never shorter, and longer while none runs. 0 to 3,650 days, in
+ *     whole milliseconds; default 0, which is until it is done
  * @param order default {@link KeyOrder#NONE}
  * @param maxDepth how often a notification may be published by the handler of one that was itself
- *     published by a handler, and so on: what is deeper becomes a dead letter at once. 1 to 10,000,
- *     default 100
+ *     published by a handler, and so on: what is deeper becomes a dead letter at once, and a
+ *     broadcast is dropped by whoever hears it, and told ({@link
+ *     org.pgonce.spi.Observer#broadcastDropped}); neither fails who publishes. Counted is what is
+ *     published in the handler's transaction, by triggers too, and on the handler's thread by
+ *     {@link Publisher}, whatever its connection; not what triggers or SQL publish in a transaction
+ *     of the handler's own, nor what its other threads do. 1 to 10,000, default 100
  * @param maxRate notifications per second that all processes together begin to handle, for each
- *     subscription: what a rate of 20 lets through in a minute is 1,200 and at most a few more. 1
- *     to 1,000,000, or {@link #NO_MAX_RATE}, the default
+ *     subscription: what a rate of 20 lets through in a minute is 1,200 and at most a few more.
+ *     Each attempt counts. All of a batch count that is undone, and again when they are handled one
+ *     by one: what their handler has done elsewhere is done. 1 to 1,000,000, or {@link
+ *     #NO_MAX_RATE}, the default
  * @param payload which version of the payload this code writes, and how those of earlier versions
  *     are read. Default {@link PayloadRules#DEFAULT}
  */
@@ -141,10 +151,13 @@ public record ChannelOptions(
   public ChannelOptions requireFitFor(Mode mode) {
     payload.requireWhole();
     var asBroadcast =
-        DEFAULT.withSubscriptions(names().toArray(String[]::new)).withPayload(payload);
+        DEFAULT
+            .withSubscriptions(names().toArray(String[]::new))
+            .withMaxDepth(maxDepth)
+            .withPayload(payload);
     if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
       throw new IllegalArgumentException(
-          "a BROADCAST stores nothing, so it has no filter, key memory, order, depth or rate: "
+          "a BROADCAST stores nothing, so it has no filter, key memory, order or rate: "
               + this
               + "; take another mode, or leave them at their defaults");
     }

@@ -3,9 +3,13 @@ package org.pgonce;
 /**
  * Whether notifications of one order key wait for one another. Within a subscription, one that was
  * stored later is not handled before an earlier one of its key has ended; other keys, and what has
- * no order key, flow on. Earlier is who has the lower id. Ids are given when a row is stored, so
- * transactions that write the same key at the same time have an order only where they wait for one
- * another, as those do that change the same row.
+ * no order key, flow on. Of a key one is handled at a time, whichever process has it; with a lease,
+ * for as long as the lease holds.
+ *
+ * <p>Earlier is who has the lower id. Ids are given when a row is stored, so transactions that
+ * write the same key at the same time have an order only where they wait for one another, as those
+ * do that change the same row. Where they do not, one that commits late may come after a higher id:
+ * after it, not beside it.
  */
 public enum KeyOrder {
   /**
@@ -17,6 +21,9 @@ public enum KeyOrder {
   /** A dead letter blocks those behind it until it is redriven or discarded. */
   DEAD_LETTER_BLOCKS,
 
-  /** A dead letter has ended: those behind it go on, and it comes out of turn if it is redriven. */
+  /**
+   * A dead letter has ended: those behind it go on, and it comes out of turn if it is redriven:
+   * next, when the one of its key that runs has ended.
+   */
   DEAD_LETTER_PASSES
 }

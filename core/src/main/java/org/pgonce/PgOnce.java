@@ -68,6 +68,9 @@ public final class PgOnce implements AutoCloseable {
    * channels before that one are installed, that one is not at all, and installing again goes on
    * from there.
    *
+   * <p>Where this changes the settings of a channel that is installed, listeners that were started
+   * with the former ones handle nothing of it any more, see {@link #start()}.
+   *
    * <p>No writer waits for longer than 2 s at a time: a table's lock is tried for 1.5 s at most,
    * then the writers pass, and after some 6 s it gives up and says who uses the table. Other locks,
    * which writers do not need, are waited for 10 s. An installing process that freezes is cut off
@@ -163,6 +166,11 @@ public final class PgOnce implements AutoCloseable {
   /**
    * Checks that every channel is installed as defined and that the role may handle it, then begins
    * to listen, and returns. What was stored before is handled too.
+   *
+   * <p>A channel that is installed with another definition later is not handled here any more from
+   * the moment that this process hears of it, until it is installed as defined here again. An error
+   * in the log, {@link Status.ChannelActivity#outdated()} and {@link
+   * org.pgonce.spi.Observer#outdated} say what differs. The other channels go on.
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
    *     of it
@@ -317,7 +325,8 @@ public final class PgOnce implements AutoCloseable {
    *     taken off at random; 100 ms to 365 days
    * @param sql one query without parameters. All that it finds is read into memory: a LIMIT leaves
    *     the rest to the next run
-   * @param mapper makes of each row a message that has a delivery key
+   * @param mapper makes of each row a message that has a delivery key; where something is new it is
+   *     called once more for each row, and must give it the same key
    * @throws IllegalArgumentException if the interval is another one, or the channel is a BROADCAST,
    *     which keeps no keys
    * @throws IllegalStateException after the stop

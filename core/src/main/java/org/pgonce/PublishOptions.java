@@ -19,7 +19,8 @@ import org.pgonce.internal.store.Keys;
  *     handled or is a dead letter, and as long after that as the channel remembers keys ({@link
  *     ChannelOptions#keyMemory()}), publishing the key again stores nothing. 1 to 500 characters;
  *     {@link DeliveryKey#of} makes one of several parts. Null, the default: none, and it is stored
- *     each time
+ *     each time. What transactions do to each other that publish the same key, see {@link
+ *     Publisher#publish(java.sql.Connection, Channel, Object, PublishOptions)}
  * @param orderKey what it keeps the order of; only on a channel that has one, see {@link KeyOrder}.
  *     1 to 500 characters. Those behind it wait until it is due, too. Null, the default: it waits
  *     for no other

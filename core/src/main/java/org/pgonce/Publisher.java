@@ -14,7 +14,9 @@ import org.pgonce.spi.PayloadCodec;
  * only if that transaction commits. With autocommit on, each call is a transaction of its own.
  *
  * <p>What is published deeper than the channel allows ({@link ChannelOptions#maxDepth()}) is stored
- * as a dead letter at once, and that is no error.
+ * as a dead letter at once, or dropped where it is heard if it is a broadcast, and that is no
+ * error. On a handler's thread each call counts as the handler's, whatever its connection, and
+ * tells the depth to its transaction (setting {@code pgonce.depth}), until that ends.
  *
  * <p>Immutable and safe for use by several threads; needs no listener and holds nothing open. The
  * connection's role needs {@code pgonce_publisher}.
@@ -77,6 +79,13 @@ public final class Publisher {
   /**
    * Publishes one notification with options.
    *
+   * <p>Delivery keys are unique, as by a unique index. Two transactions that publish the same keys,
+   * each in another order and in several calls, can wait for each other, and PostgreSQL ends one
+   * (SQLState 40P01). In a transaction of REPEATABLE READ or SERIALIZABLE, a key that another has
+   * published, or taken over from a notification that is forgotten, since the snapshot was taken is
+   * refused (40001). Both undo the whole transaction: run it again, as after any other deadlock or
+   * serialization failure. At READ COMMITTED, one call per transaction meets neither.
+   *
    * @return its id and whether it was stored: it was not if its delivery key is there already.
    *     Where another transaction has published the key and not yet ended, this waits for it
    * @throws IllegalArgumentException as for {@link #publish(Connection, Channel, Object)}; and if
@@ -97,7 +106,8 @@ public final class Publisher {
   /**
    * Publishes notifications with options of their own, in their order, in one statement and with at
    * most one wake-up for those that are due and one for those that are not. Of several with the
-   * same delivery key the first is stored.
+   * same delivery key the first is stored. Keys are taken in one order, whatever that of the
+   * messages is: two such calls do not wait for each other.
    *
    * @return for each what {@link #publish(Connection, Channel, Object, PublishOptions)} returns, in
    *     the order of the messages

@@ -45,6 +45,8 @@ public record Status(
    * @param emptyClaims those among them that found nothing
    * @param paused that it is paused, as this process has learnt from the database; null if it is
    *     not
+   * @param outdated why this process does not handle it any more, and what to do: the channel was
+   *     installed with another definition than this process has, or dropped. Null if it does
    */
   public record ChannelActivity(
       String channel,
@@ -54,7 +56,8 @@ public record Status(
       int stuck,
       long claims,
       long emptyClaims,
-      @Nullable Paused paused) {}
+      @Nullable Paused paused,
+      @Nullable String outdated) {}
 
   /**
    * A pause; {@link Operations#resume} ends it.

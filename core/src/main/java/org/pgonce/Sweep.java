@@ -4,15 +4,20 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.store.PublishStatements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,7 +28,17 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A key is unique while its notification waits, and as long after that as the channel remembers
  * keys ({@link ChannelOptions#keyMemory()}, 0 by default): see to it that a row that was handled is
- * not found any more, or that the channel remembers its key for longer than it is found.
+ * not found any more from the commit of its handler on, or that the channel remembers its key for
+ * longer than it is found.
+ *
+ * <p>A run that has stored something looks once more before it commits: the query and the mapper
+ * run again, and what is not found again is taken out of all subscriptions, and not counted. Else a
+ * row that was found, and then handled by way of another sweep before this one came to publish it,
+ * would be published twice. So the mapper must give a row the same key each time. With a LIMIT the
+ * rows need an order that stays: what is within it at the first look only comes with a later run. A
+ * query that itself changes or locks rows ({@code UPDATE … RETURNING}, {@code FOR UPDATE}) is run
+ * once: what it finds is its own until the commit, if those are the rows that tell whether they
+ * were handled.
  *
  * <p>Safe for use by several threads. Made and begun by {@link PgOnce#sweep}.
  */
@@ -156,25 +171,78 @@ public final class Sweep<T> implements AutoCloseable {
 
   private long publish(Connection transaction) throws SQLException {
     var found = new ArrayList<Message<T>>();
+    var keys = new ArrayList<String>();
+    look(
+        transaction,
+        (message, key) -> {
+          found.add(message);
+          keys.add(key);
+        });
+    var published = publisher.publishEach(transaction, channel, found);
+    var stored = new LinkedHashSet<String>();
+    for (var i = 0; i < keys.size(); i++) {
+      if (published.get(i).stored()) {
+        stored.add(keys.get(i));
+      }
+    }
+    return stored.isEmpty() ? 0 : stored.size() - takeBackWhatIsGone(transaction, stored);
+  }
+
+  private void look(Connection transaction, BiConsumer<Message<T>, String> finder)
+      throws SQLException {
     try (var statement = transaction.prepareStatement(sql);
         var row = statement.executeQuery()) {
       while (row.next()) {
-        found.add(requireKey(mapper.map(row)));
+        var message = mapper.map(row);
+        finder.accept(message, requireKey(message));
       }
     }
-    return publisher.publishEach(transaction, channel, found).stream()
-        .filter(Published::stored)
-        .count();
   }
 
-  private Message<T> requireKey(Message<T> message) {
-    if (message.options().deliveryKey() == null) {
+  private String requireKey(Message<T> message) {
+    var key = message.options().deliveryKey();
+    if (key == null) {
       throw new PgOnceException(
           "pgonce cannot sweep for channel "
               + channel.name()
               + ": a message has no delivery key, and would be published by each run; give it one, derived from its row");
     }
-    return message;
+    return key;
+  }
+
+  /**
+   * What was found may have been handled, and its key forgotten, before this transaction took the
+   * key. Now that it has the keys nothing can come in between: who handled a row before has
+   * committed that, and READ COMMITTED sees it.
+   *
+   * @return how many
+   */
+  private long takeBackWhatIsGone(Connection transaction, Set<String> stored) throws SQLException {
+    var gone = new LinkedHashSet<>(stored);
+    try (var statement = transaction.createStatement()) {
+      statement.execute("SAVEPOINT pgonce_look");
+      // One that changes what it finds would not find it again; whoever changed or locked it is
+      // this transaction, so nobody else has handled it.
+      statement.execute("SET TRANSACTION READ ONLY");
+      try {
+        look(transaction, (message, key) -> gone.remove(key));
+      } catch (SQLException e) {
+        if (!PoolSettings.READ_ONLY_TRANSACTION.equals(e.getSQLState())) {
+          throw e;
+        }
+        gone.clear();
+      }
+      statement.execute("ROLLBACK TO SAVEPOINT pgonce_look");
+    }
+    if (gone.isEmpty()) {
+      return 0;
+    }
+    LOG.info(
+        "pgonce: of {} rows that a sweep was to publish to channel {}, {} were not found again, and are not published",
+        stored.size(),
+        channel.name(),
+        gone.size());
+    return PublishStatements.takeBack(transaction, channel, gone);
   }
 
   /** No run begins from now on. Returns at once. */

@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ToLongFunction;
@@ -357,27 +359,41 @@ class AblationTest {
 
   @Test
   void s16_withoutTheUniqueKeyItIsTwo() throws Exception {
-    stage.database.execute(
-        """
-        create or replace function pgonce.take_keys(channel pgonce.channel, waiting integer, keys text[], ids bigint[], fingerprints bytea[])
-        returns table (key text, id bigint, fingerprint bytea) language sql
-        as $$ select * from unnest(keys, ids, fingerprints) $$
-        """);
+    stage.database.execute("alter table pgonce.delivery_key drop constraint delivery_key_pkey");
     assertRed(this::assertOneNotificationPerKey, "stored once");
   }
 
+  /** The second one publishes when the first has stored, and has not committed. */
   private void assertOneNotificationPerKey() throws Exception {
-    var once = PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("campaign", "1", "lot", "1"));
-    var stored = 0;
-    for (var publisher = 0; publisher < 2; publisher++) {
-      try (var connection = stage.dataSource.getConnection()) {
-        var published =
-            Publisher.standard()
-                .publish(connection, Stage.ORDERS, new Stage.Order(1, "item"), once);
-        stored += published.stored() ? 1 : 0;
-      }
+    var others = Executors.newSingleThreadExecutor();
+    try (var first = stage.dataSource.getConnection()) {
+      first.setAutoCommit(false);
+      var stored = isStored(first) ? 1 : 0;
+      var second =
+          others.submit(
+              () -> {
+                try (var connection = stage.dataSource.getConnection()) {
+                  return isStored(connection);
+                }
+              });
+      stage.awaitSoon(() -> second.isDone() || waitsForALock());
+      first.commit();
+      stored += second.get(45, TimeUnit.SECONDS) ? 1 : 0;
+      assertThat(stored).as("stored once").isEqualTo(1);
+      assertThat(stage.waiting()).as("stored once").isEqualTo(1);
+    } finally {
+      others.shutdownNow();
     }
-    assertThat(stored).as("stored once").isEqualTo(1);
-    assertThat(stage.waiting()).as("stored once").isEqualTo(1);
+  }
+
+  private static boolean isStored(Connection connection) throws SQLException {
+    var once = PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("campaign", "1", "lot", "1"));
+    return Publisher.standard()
+        .publish(connection, Stage.ORDERS, new Stage.Order(1, "item"), once)
+        .stored();
+  }
+
+  private boolean waitsForALock() throws SQLException {
+    return stage.database.queryLong("select count(*) from pg_locks where not granted") > 0;
   }
 }

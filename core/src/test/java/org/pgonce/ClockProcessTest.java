@@ -32,6 +32,7 @@ class ClockProcessTest {
   private static final String TABLES =
       """
       create table step (number int);
+      create table counter as select 0 as n;
       create table outside (id bigint, attempt int, by text, at timestamptz default clock_timestamp())
       """;
 
@@ -100,7 +101,7 @@ class ClockProcessTest {
   void h80_itsListenerHandlesInTimeAndWaitsOutTheBackoff(ShiftedClock clock) throws Exception {
     long now;
     try (var listener = ClockedProcess.start(database, clock, Task.LISTEN)) {
-      listener.awaitLine("listening", BOUND);
+      listener.awaitLine("started", BOUND);
       now = now();
       var then = Instant.ofEpochMilli(now);
       var plain = PublishOptions.DEFAULT;
@@ -136,7 +137,7 @@ class ClockProcessTest {
     var effects = new CrashEffects(database.dataSource(), "right", true);
     var channel = CrashEffects.channel(Mode.AT_LEAST_ONCE);
     try (var holder = ClockedProcess.start(database, clock, Task.HOLD)) {
-      holder.awaitLine("listening", BOUND);
+      holder.awaitLine("started", BOUND);
       publish(channel);
       holder.awaitLine("in the handler", BOUND);
       stage.pgonce().listen(channel, HOLDING, effects::handle).start();
@@ -178,7 +179,7 @@ class ClockProcessTest {
     publish(channel);
     Stage.awaitSoon(holding);
     try (var other = ClockedProcess.start(database, clock, Task.HOLD)) {
-      other.awaitLine("listening", BOUND);
+      other.awaitLine("started", BOUND);
       awaitRenewals(4);
       goOn.countDown();
       stage.awaitNothingWaits();

@@ -60,7 +60,6 @@ final class ClockedProcess {
       throws IOException, InterruptedException {
     var command =
         JvmProcess.of(ClockedProcess.class)
-            .options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
             .property("pgonce.test.driver", System.getProperty("pgonce.test.driver", "pgjdbc"))
             .arguments(
                 database.host(),
@@ -152,7 +151,7 @@ final class ClockedProcess {
               }
             })
         .start();
-    System.out.println("listening");
+    System.out.println("started");
     pgonce.awaitStopped();
   }
 
@@ -168,7 +167,7 @@ final class ClockedProcess {
               awaitStep(1);
             })
         .start();
-    System.out.println("listening");
+    System.out.println("started");
     pgonce.awaitStopped();
   }
 

@@ -12,7 +12,8 @@ import org.pgonce.Stage.Order;
 /**
  * The handler of the crash matrix: first something outside that nobody can undo (a row through a
  * connection of its own, committed at once), then an effect in the database, through its
- * transaction.
+ * transaction: a row of its own, and one that all handlers change, so that each waits for whoever
+ * has changed it before and has not ended.
  *
  * @param direct connections that no proxy is in front of
  * @param by who handles, as the outside sees it
@@ -43,6 +44,7 @@ record CrashEffects(DataSource direct, String by, boolean inDatabase) {
     }
     if (inDatabase) {
       Stage.effect(order, tx);
+      tx.update("update counter set n = n + 1");
     }
   }
 

@@ -29,7 +29,7 @@ final class CrashStage implements AutoCloseable {
     this.channel = CrashEffects.channel(mode);
     this.stage = new Stage(database);
     database.execute(
-        "create table outside (id bigint, attempt int, by text); create table gate ()");
+        "create table outside (id bigint, attempt int, by text); create table gate (); create table counter as select 0 as n");
     PgOnce.using(stage.dataSource).install(channel);
   }
 
@@ -97,7 +97,7 @@ final class CrashStage implements AutoCloseable {
   /** The same with a bound on its handler. */
   JvmProcess victimAt(CrashVictim.Point point, Duration timeout) throws Exception {
     var victim = CrashVictim.start(database, mode, point, database.port(), timeout);
-    victim.awaitLine("listening", BOUND);
+    victim.awaitLine("started", BOUND);
     publish(1);
     victim.awaitLine(point.line, BOUND);
     return victim;
@@ -111,7 +111,7 @@ final class CrashStage implements AutoCloseable {
   /** A process whose pool goes by way of the proxy; nothing is published to it yet. */
   JvmProcess victimThrough(FaultProxy proxy) throws Exception {
     var victim = CrashVictim.start(database, mode, CrashVictim.Point.NONE, proxy.port(), BOUND);
-    victim.awaitLine("listening", BOUND);
+    victim.awaitLine("started", BOUND);
     return victim;
   }
 
@@ -144,6 +144,9 @@ final class CrashStage implements AutoCloseable {
     assertThat(database.queryLong("select count(*) from effect where id = 1"))
         .as("effects in the database")
         .isEqualTo(inDatabase);
+    assertThat(database.queryLong("select n - (select count(*) from effect) from counter"))
+        .as("what the counter has more than effects")
+        .isZero();
   }
 
   void assertStored(int notifications) throws SQLException {

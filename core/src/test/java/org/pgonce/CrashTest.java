@@ -61,7 +61,7 @@ class CrashTest {
               }
             });
         pgonce.start();
-        System.out.println("listening");
+        System.out.println("started");
         pgonce.awaitStopped();
         System.out.println("stopped");
       }
@@ -83,7 +83,7 @@ class CrashTest {
       for (var i = 0; i < 3; i++) {
         listeners.add(listener(database, "0.005"));
       }
-      listeners.get(0).awaitLine("listening", BOUND);
+      listeners.get(0).awaitLine("started", BOUND);
       stage.publish(1_500);
       for (var kills = 0; kills < 5; kills++) {
         var target = 250L * (kills + 1);
@@ -107,7 +107,7 @@ class CrashTest {
   void h49_killedInTheHandlerItIsHandledAgainByAnother(TestDatabase database) throws Exception {
     try (var stage = new Stage(database);
         var first = listener(database, "3600")) {
-      first.awaitLine("listening", BOUND);
+      first.awaitLine("started", BOUND);
       stage.publish(1);
       database.backends().awaitRunning("pg_sleep(3600)");
       first.kill9();
@@ -247,7 +247,7 @@ class CrashTest {
   void h85_sigtermDrainsTheHandlersThatRun(TestDatabase database) throws Exception {
     try (var stage = new Stage(database);
         var process = listener(database, "1")) {
-      process.awaitLine("listening", BOUND);
+      process.awaitLine("started", BOUND);
       stage.publish(20);
       await().atMost(BOUND).until(() -> !database.backends().running("pg_sleep(1)").isEmpty());
       process.sigterm();
@@ -263,7 +263,7 @@ class CrashTest {
       throws Exception {
     try (var stage = new Stage(database);
         var frozen = listener(database, "1")) {
-      frozen.awaitLine("listening", BOUND);
+      frozen.awaitLine("started", BOUND);
       stage.publish(1);
       database.backends().awaitRunning("pg_sleep(1)");
       // Its system goes on to acknowledge what the server sends: nothing tells the server.

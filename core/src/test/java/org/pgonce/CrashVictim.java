@@ -1,5 +1,7 @@
 package org.pgonce;
 
+import static org.awaitility.Awaitility.await;
+
 import java.time.Duration;
 import java.util.Map;
 import org.pgonce.spi.JacksonCodec;
@@ -41,7 +43,6 @@ final class CrashVictim {
   static JvmProcess start(
       TestDatabase database, Mode mode, Point point, int port, Duration timeout) {
     return JvmProcess.of(CrashVictim.class)
-        .options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
         .property("pgonce.test.driver", System.getProperty("pgonce.test.driver", "pgjdbc"))
         .arguments(
             database.host(),
@@ -91,7 +92,11 @@ final class CrashVictim {
                 }
               })
           .start();
-      System.out.println("listening");
+      // A broadcast would not wait for whoever does not hear it yet.
+      await("a listener that hears")
+          .atMost(CrashEffects.BOUND)
+          .until(() -> pgonce.status().deafReason() == null);
+      System.out.println("started");
       pgonce.awaitStopped();
     }
   }

@@ -114,7 +114,6 @@ class DeadlyNotificationTest {
         assertThat(deaths).isLessThanOrEqualTo(MAX_ATTEMPTS + 1);
         try (var listener =
             JvmProcess.of(ListenerProcess.class)
-                .options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
                 .arguments(
                     database.host(),
                     String.valueOf(database.port()),

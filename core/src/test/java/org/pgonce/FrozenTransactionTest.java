@@ -6,13 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.GuardTest.Receipt;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
@@ -173,6 +176,27 @@ class FrozenTransactionTest {
     assertThat(unbound).allMatch(sql -> sql.contains("FROM pgonce.installed"));
   }
 
+  /** What it has locked is free some time after its process froze: in every mode. */
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void h49_aHandlersTransactionMayNotIdleForLongerThanTheHandlersTime(Mode mode) throws Exception {
+    var channel = Channel.of("bounded", Order.class, mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var bound = new CompletableFuture<String>();
+    var pgonce = stage.pgonce();
+    pgonce
+        .listen(
+            channel,
+            ListenOptions.DEFAULT.withHandlerTimeout(Duration.ofSeconds(40)),
+            (order, tx) -> bound.complete(one(tx.connection(), IDLE_BOUND)))
+        .start();
+    stage.awaitSoon(() -> pgonce.status().state() == Status.State.RUNNING);
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, channel, new Order(1, "item"));
+    }
+    assertThat(bound.get(45, TimeUnit.SECONDS)).isEqualTo("45s");
+  }
+
   @Test
   void h49_aShorterBoundOfTheSessionStays() throws Exception {
     try (var connection = stage.database.dataSource().getConnection()) {
@@ -227,7 +251,7 @@ class FrozenTransactionTest {
             transaction,
             "select count(l.age_us) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), "
                 + lease.toMillis()
-                + ", 10, 'NONE', '') l");
+                + ", 10, 'NONE', '', 'AT_LEAST_ONCE') l");
     return "1".equals(lent);
   }
 

@@ -108,6 +108,7 @@ class OperationsTest {
 
   @Test
   void ops_whatIsLeasedIsNotCancelledBeforeItsLeaseIsOver() throws Exception {
+    stage.database.execute("select pgonce.change_mode('orders', 'AT_LEAST_ONCE')");
     stage.publish(2);
     var ids = operations.peek(ORDERS, 10).stream().map(Waiting::id).toList();
     var lease =
@@ -116,6 +117,27 @@ class OperationsTest {
     stage.database.execute(lease.formatted(ids.get(1), -1));
     assertThat(operations.cancel(ORDERS, ids, "for a test")).isEqualTo(new Cancelled(1, 1));
     assertThat(operations.peek(ORDERS, 10)).extracting(Waiting::id).containsExactly(ids.get(0));
+  }
+
+  /** Whose process has died twice: it was counted ahead, and waits out its backoff. */
+  @Test
+  void ops_whatIsSuspectUnderExactlyOnceIsCancelledUnlessSomebodyHoldsIt() throws Exception {
+    stage.publish(2);
+    var ids = operations.peek(ORDERS, 10).stream().map(Waiting::id).toList();
+    for (var id : ids) {
+      stage.database.execute(
+          "select pgonce.schedule((select id from pgonce.subscription), %d, 0, null, 1, gen_random_uuid(), 3600000, null)"
+              .formatted(id));
+    }
+    try (var holder = stage.dataSource.getConnection()) {
+      holder.setAutoCommit(false);
+      holder
+          .createStatement()
+          .execute("select from pgonce.scheduled where id = %d for update".formatted(ids.get(1)));
+      assertThat(operations.cancel(ORDERS, ids, "for a test")).isEqualTo(new Cancelled(1, 1));
+      holder.rollback();
+    }
+    assertThat(operations.peek(ORDERS, 10)).extracting(Waiting::id).containsExactly(ids.get(1));
   }
 
   @Test

@@ -332,8 +332,9 @@ class OrderTest {
       stage.awaitSoon(() -> ended.size() == 50);
       stage.close();
       stage.awaitSoon(() -> stage.database.queryLong(read) > before);
-      // About 32 of the oldest rows and their key's first, for each of some 50 claims.
-      assertThat(stage.database.queryLong(read) - before).isLessThan(20_000);
+      // Some 50 claims, and some in vain: each looks at 32 of the oldest rows and at the first of
+      // each key, where what is handled is not vacuumed yet. A walk over all would be a million.
+      assertThat(stage.database.queryLong(read) - before).isLessThan(100_000);
       holder.rollback();
     }
     assertThat(byKey().get("cold")).isSorted();

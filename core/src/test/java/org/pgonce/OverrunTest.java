@@ -181,4 +181,24 @@ class OverrunTest {
       goOn.countDown();
     }
   }
+
+  @Test
+  void h45_aBroadcastHandlerThatOverrunsInAStatementKeepsNoLocks() throws Exception {
+    stage
+        .pgonce()
+        .listen(
+            NEWS,
+            BRIEF.withHandlerTimeout(Duration.ofSeconds(1)),
+            (news, tx) -> {
+              tx.update("insert into effect values (1, 'late')");
+              tx.query("select pg_sleep(3600)", row -> 1);
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      stage.pgonce().publish(connection, NEWS, "late");
+    }
+    stage.database.backends().awaitRunning("pg_sleep(3600)");
+    await().atMost(SOON).until(() -> stage.database.backends().running("pg_sleep(3600)").isEmpty());
+    assertThat(stage.effects()).isZero();
+  }
 }

@@ -43,7 +43,7 @@ class PauseProcessTest {
                 })
             .listen(WITNESS, (number, tx) -> System.out.println("witness " + number.payload()))
             .start();
-        System.out.println("listening");
+        System.out.println("started");
         pgonce.awaitStopped();
       }
     }
@@ -63,7 +63,7 @@ class PauseProcessTest {
     try (var stage = new Stage(database)) {
       var operations = PgOnce.using(stage.dataSource).install(WITNESS).operations();
       try (var first = listener(database)) {
-        first.awaitLine("listening", BOUND);
+        first.awaitLine("started", BOUND);
         stage.publish(3);
         await().atMost(BOUND).until(() -> stage.eachOnce(3));
         operations.by("Anna").pause(ORDERS, "the mail server is replaced");

@@ -7,12 +7,17 @@ import static org.pgonce.Stage.QUICK;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -21,6 +26,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest
 class RateTest {
 
+  private final Set<Long> tried = ConcurrentHashMap.newKeySet();
   private Stage stage;
 
   @BeforeEach
@@ -111,6 +117,73 @@ class RateTest {
             "select (1000 * extract(epoch from max(at) - min(at)))::bigint from began");
     // 2 s, but for the 20 that were saved up and 2 batches at each end.
     assertThat(took).isGreaterThan(1_600L);
+  }
+
+  /** What is undone and done again begins again, as the service sees that is called. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aRateCountsWhatABatchHasUndoneAndWhatIsHandledAgain(boolean asLists) throws Exception {
+    var rate = 100;
+    var calls = channel(Mode.EXACTLY_ONCE, rate);
+    var begins = new ConcurrentLinkedQueue<Long>();
+    Handler<Order> one =
+        (call, tx) -> {
+          var id = call.payload().id();
+          begins.add(System.nanoTime());
+          tx.update("insert into began (id) values (?)", id);
+          if (id % 20 == 0 || (id % 3 == 0 && tried.add(id))) {
+            throw new IllegalStateException("fails");
+          }
+        };
+    Handler<Order> all =
+        Handler.batch(
+            (list, tx) -> {
+              for (var call : list) {
+                one.handle(call, tx);
+              }
+            });
+    publish(calls, 200);
+    for (var listener = 0; listener < 2; listener++) {
+      stage
+          .pgonce()
+          .listen(calls, QUICK.withConcurrency(1).withBatch(10), asLists ? all : one)
+          .start();
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.deadLetters()).isEqualTo(10);
+    assertThat(stage.database.queryLong("select count(*) from began")).isEqualTo(190);
+    assertThat(stage.database.queryLong("select count(distinct id) from began")).isEqualTo(190);
+    // 200, two more for each that is buried, and what was undone with those that failed.
+    assertThat(begins.size()).isGreaterThan(200 + 20 + 50);
+    var took = Duration.ofNanos(Collections.max(begins) - Collections.min(begins)).toMillis();
+    // But for what was saved up, and what each listener had in hand, at the beginning.
+    var inHand = rate / 10 + 2 * rate / 20;
+    assertThat(took).isBetween(1_000L * (begins.size() - inHand) / rate, 20_000L);
+  }
+
+  /** At one a second they would take a minute. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void whatBeginsNoHandlerCostsNoTurn(Mode mode) throws Exception {
+    var calls = channel(mode, 1);
+    publish(calls, 60);
+    // As if their processes had died in the last attempt that they may have.
+    stage.database.execute(
+        """
+        select pgonce.schedule(n.subscription_id, n.id, 0, null, 3, gen_random_uuid(), -1, 'died')
+          from pgonce.notification n where n.subscription_id > 0
+        """);
+    stage
+        .pgonce()
+        .listen(
+            calls,
+            QUICK.withMaxAttempts(3),
+            (call, tx) -> tx.update("insert into began (id) values (?)", call.payload().id()))
+        .start();
+    await().atMost(Duration.ofSeconds(30)).until(() -> stage.deadLetters() == 60);
+    assertThat(stage.database.queryLong("select count(*) from began")).isZero();
   }
 
   @Test

@@ -12,7 +12,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
-import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 import org.pgonce.testkit.TestDatabase;
 
@@ -48,12 +47,6 @@ final class Stage implements AutoCloseable {
   final TestDatabase database;
   final HikariDataSource dataSource;
   private final List<PgOnce> opened = new ArrayList<>();
-
-  static {
-    // What is waited for mostly takes a few milliseconds.
-    Awaitility.setDefaultPollDelay(Duration.ofMillis(10));
-    Awaitility.setDefaultPollInterval(Duration.ofMillis(25));
-  }
 
   Stage(TestDatabase database) throws SQLException {
     this.database = database;

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Stage.Order;
+import org.pgonce.spi.Observer;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -165,6 +167,53 @@ class StopTest {
           .atMost(SOON)
           .until(() -> stage.database.backends().running("pg_sleep(3600)").isEmpty());
     }
+  }
+
+  @Test
+  void h85_whatCannotBeSaidOfOneHandlerIsSaidOfTheOthersAndOnlyThatIsTold() throws Exception {
+    var once = Channel.of("once", Order.class, Mode.AT_MOST_ONCE);
+    PgOnce.using(stage.dataSource).install(once);
+    stage.database.execute(
+        """
+        create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$;
+        create trigger refuse before insert on pgonce.dead_letter for each row when (new.payload ->> 'id' = '2') execute function refuse();
+        """);
+    var told = new CopyOnWriteArrayList<Long>();
+    var inside = new CountDownLatch(3);
+    var pgonce =
+        stage.pgonce(
+            PgOnce.builder(stage.dataSource)
+                .observer(
+                    new Observer() {
+                      @Override
+                      public void deadLettered(String channel, long id, int attempt, String why) {
+                        told.add(id);
+                      }
+                    }));
+    pgonce
+        .listen(
+            once,
+            QUICK.withConcurrency(3),
+            (order, tx) -> {
+              inside.countDown();
+              goOn.await();
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard()
+          .publishAll(
+              connection, once, List.of(new Order(1, "x"), new Order(2, "x"), new Order(3, "x")));
+    }
+    Stage.awaitSoon(inside);
+    assertThat(pgonce.stop(Duration.ZERO)).isFalse();
+    assertThat(
+            stage.database.queryString(
+                "select string_agg(payload ->> 'id', ',' order by id) from pgonce.dead_letter"))
+        .isEqualTo("1,3");
+    assertThat(
+            stage.database.queryString(
+                "select string_agg(id::text, ',' order by id) from pgonce.dead_letter"))
+        .isEqualTo(told.stream().sorted().map(String::valueOf).collect(Collectors.joining(",")));
   }
 
   /** Its claim was given up once, so its only attempt is counted before it begins. */

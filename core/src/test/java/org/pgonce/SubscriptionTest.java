@@ -370,7 +370,7 @@ class SubscriptionTest {
                   }
                 })
             .start();
-        System.out.println("listening");
+        System.out.println("started");
         pgonce.awaitStopped();
       }
     }
@@ -395,7 +395,7 @@ class SubscriptionTest {
             .property("pgonce.test.driver", System.getProperty("pgonce.test.driver", "pgjdbc"))
             .arguments(arguments.toArray(String[]::new))
             .start()) {
-      stock.awaitLine("listening", BOUND);
+      stock.awaitLine("started", BOUND);
       publish(placed, 3);
       stock.awaitLine("in the handler", BOUND);
       stock.kill9();

@@ -10,12 +10,16 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -245,7 +249,8 @@ class SweepTest {
         };
     self.set(stage.pgonce().sweep(OVERDUE, Duration.ofMillis(100), FIND, closing));
     stage.awaitSoon(() -> stage.waiting() == 20);
-    assertThat(closed).hasValue(20);
+    // Each row is looked at once more when it is published.
+    assertThat(closed).hasValue(40);
     stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
   }
 
@@ -253,5 +258,125 @@ class SweepTest {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(thread -> thread.getName().equals(name))
         .count();
+  }
+
+  /** What is due and not yet marked by its handler, on a channel that remembers no keys. */
+  private static Channel<Overdue> forgetful(Mode mode) {
+    return Channel.of(
+        "forgetful", Overdue.class, mode, ChannelOptions.DEFAULT.withSubscriptions("one", "two"));
+  }
+
+  private static void mark(Notification<Overdue> overdue, Tx tx) throws SQLException {
+    tx.update("update todo set due_at = null where id = ?", overdue.payload().todo());
+    effect(overdue, tx);
+  }
+
+  /** Publishes the first row, which another sweep has found already, and waits for its end. */
+  private Tx.RowMapper<Message<Overdue>> afterTheFirstIsHandled(Sweep<Overdue> other) {
+    var first = new AtomicBoolean(true);
+    return row -> {
+      if (first.getAndSet(false)) {
+        assertThat(other.run()).isEqualTo(1);
+        stage.awaitSoon(() -> stage.effects() == 2 && stage.waiting() == 0 && keys() == 0);
+      }
+      return MESSAGE.map(row);
+    };
+  }
+
+  private long keys() throws SQLException {
+    return stage.database.queryLong("select count(*) from pgonce.delivery_key");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "EXACTLY_ONCE, read committed",
+    "AT_LEAST_ONCE, read committed",
+    "EXACTLY_ONCE, repeatable read"
+  })
+  void s09_whatIsHandledBetweenTheQueryAndThePublishingIsNotPublishedAgain(
+      Mode mode, String isolation) throws Exception {
+    var channel = forgetful(mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    stage.database.execute(
+        "alter database %s set default_transaction_isolation = '%s'"
+            .formatted(stage.database.name(), isolation));
+    var pgonce = stage.pgonce(stage.database.pooled(12));
+    pgonce
+        .listen(channel, "one", Stage.QUICK, SweepTest::mark)
+        .listen(channel, "two", Stage.QUICK, SweepTest::mark)
+        .start();
+    var year = Duration.ofDays(365);
+    var quick = pgonce.sweep(channel, year, "select 1 from todo where id = 1", MESSAGE);
+    // The third and later ones are not within the limit before the first is gone.
+    var sql = "select id from todo where due_at < now() order by id limit 2";
+    var slow = pgonce.sweep(channel, year, sql, afterTheFirstIsHandled(quick));
+    assertThat(slow.run()).isEqualTo(1);
+    stage.awaitSoon(() -> stage.effects() == 4 && stage.waiting() == 0 && keys() == 0);
+    assertThat(slow.run()).isEqualTo(2);
+    stage.awaitNothingWaits();
+    assertThat(
+            stage.database.queryString(
+                "select string_agg(id || ' x' || n, ',' order by id) from (select id, count(*) n from effect group by id) e"))
+        .isEqualTo("1 x2,2 x2,3 x2,4 x2"); // by each subscription once
+  }
+
+  @Test
+  void s09_whatIsNotDueYetIsTakenOutTheSame() throws Exception {
+    var looks = new AtomicInteger();
+    Tx.RowMapper<Message<Overdue>> later =
+        row -> {
+          // Not found by the second look.
+          stage.database.execute("update todo set due_at = null where id <= 2");
+          looks.incrementAndGet();
+          var message = MESSAGE.map(row);
+          var id = message.payload().todo();
+          return new Message<>(
+              message.payload(),
+              id % 2 == 0 ? message.options().withDelay(Duration.ofHours(1)) : message.options());
+        };
+    var sql = "select id from todo where due_at < now() and id <= 4 order by id";
+    var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), sql, later);
+    assertThat(sweep.run()).isEqualTo(2);
+    assertThat(looks).hasValue(4 + 2);
+    assertThat(stage.waiting()).isEqualTo(2);
+    assertThat(keys()).isEqualTo(2);
+    assertThat(sweep.run()).isZero(); // and looks once only, since nothing is new
+    assertThat(looks).hasValue(4 + 2 + 2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "update todo set due_at = null where due_at < now() returning id",
+        "select id from todo where due_at < now() for update skip locked"
+      })
+  void s09_aQueryThatChangesOrLocksWhatItFindsIsRunOnce(String sql) throws Exception {
+    var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), sql, MESSAGE);
+    assertThat(sweep.run()).isEqualTo(20);
+    assertThat(stage.waiting()).isEqualTo(20);
+  }
+
+  @Test
+  void s09_aPublisherTakesOutNothingButItsOwn() throws Exception {
+    assertThat(stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), FIND, MESSAGE).run())
+        .isEqualTo(20);
+    try (var connection =
+        stage.database.loginRole("writer", "pgonce_publisher").unpooled().getConnection()) {
+      connection.setAutoCommit(false);
+      Publisher.standard()
+          .publish(
+              connection, OVERDUE, new Overdue(99), PublishOptions.DEFAULT.withDeliveryKey("mine"));
+      try (var row =
+          connection
+              .createStatement()
+              .executeQuery(
+                  "select pgonce.take_back('overdue', '[\"todo:1\", \"todo:2\", \"mine\"]')")) {
+        row.next();
+        assertThat(row.getLong(1)).isEqualTo(1);
+      }
+      connection.commit();
+    }
+    assertThat(stage.waiting()).isEqualTo(20);
+    assertThat(keys()).isEqualTo(20);
   }
 }

@@ -2,11 +2,13 @@ package org.pgonce.internal;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
@@ -22,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * Empties one subscription as far as this process can. Wake-ups that come while it is at work are
  * folded into one; a further worker joins only while there is work that the others do not get to.
  */
-final class Drain<T> {
+final class Drain<T> implements Scanned {
 
   private static final Logger LOG = LoggerFactory.getLogger(Drain.class);
 
@@ -38,9 +40,12 @@ final class Drain<T> {
   private final Stint stint;
   private final Turnstile turnstile;
   private final Pausing pausing;
+  private final DefinitionWatch definition;
   private final Pace pace = new Pace();
   private final HeadStart headStart = new HeadStart();
   private final Places places;
+  // One delayed wake-up at a time, however often it is told that rows are due.
+  private final AtomicBoolean letsOthersBegin = new AtomicBoolean();
 
   private final ReentrantLock lock = new ReentrantLock();
   // Those among the workers that have not finished a claim yet: what they do not find,
@@ -57,6 +62,9 @@ final class Drain<T> {
   private boolean dueFirst;
   private long claims;
   private long emptyClaims;
+  // Of those, the ones for scheduled rows; and how many notifications have ended. See Slot.found.
+  private long emptyDueClaims;
+  private long ends;
 
   Drain(Subscribed<T> subscribed, Context context, Sessions sessions, Scan scan) {
     this.subscribed = subscribed;
@@ -64,6 +72,7 @@ final class Drain<T> {
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.pausing = new Pausing(subscribed, context.observer());
+    this.definition = new DefinitionWatch(subscribed, context.observer());
     var reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
     var suspects = new Suspects(subscribed, reports);
     var settlement =
@@ -85,7 +94,8 @@ final class Drain<T> {
     this.places = new Places(subscribed, context.threads(), () -> wake(false));
   }
 
-  int subscription() {
+  @Override
+  public int subscription() {
     return subscription;
   }
 
@@ -100,7 +110,7 @@ final class Drain<T> {
   ChannelActivity activity() {
     lock.lock();
     try {
-      return places.activity(claims, emptyClaims, pausing.known());
+      return places.activity(claims, emptyClaims, pausing.known(), definition.difference());
     } finally {
       lock.unlock();
     }
@@ -113,10 +123,15 @@ final class Drain<T> {
    */
   void wake(boolean isDue) {
     var others = isDue ? headStart.length() : Duration.ZERO;
-    if (!others.isZero()) {
-      context.threads().tickLater(others, () -> wakeNow(true));
+    if (!others.isZero() && letsOthersBegin.compareAndSet(false, true)) {
+      context.threads().tickLater(others, this::othersHaveBegun);
     }
     wakeNow(isDue && others.isZero());
+  }
+
+  private void othersHaveBegun() {
+    letsOthersBegin.set(false);
+    wakeNow(true);
   }
 
   private void wakeNow(boolean isDue) {
@@ -132,8 +147,24 @@ final class Drain<T> {
     }
   }
 
-  /** A pause is over: looks for what came meanwhile. */
-  void goOn() {
+  @Override
+  public void told(Found found, long scan) {
+    var changed = definition.told(found.definition());
+    if (pausing.told(found.paused(), changed, scan) || changed) {
+      goOn();
+    }
+    if (found.ready() || found.due()) {
+      wake(found.due());
+    }
+  }
+
+  /** Whether nothing may be claimed for now. */
+  private boolean isHeldUp() {
+    return pausing.isOn() || definition.isOutdated();
+  }
+
+  /** A pause is over, or the like: looks for what came meanwhile. */
+  private void goOn() {
     lock.lock();
     try {
       if ((wokenMeanwhile || behind || due) && looking == 0) {
@@ -162,7 +193,7 @@ final class Drain<T> {
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void join() {
-    if (resting || pausing.isOn() || !places.isFree()) {
+    if (resting || isHeldUp() || !places.isFree()) {
       return;
     }
     var rest = pace.rest();
@@ -254,6 +285,9 @@ final class Drain<T> {
     private boolean hasTurn;
     // Whether this worker knows of new rows, or has come to look whether there are.
     private boolean more;
+    private long endsBefore;
+    private long emptyBefore;
+    private long emptyDueBefore;
 
     /** Called with the lock held. */
     Slot(Places.Place place) {
@@ -275,6 +309,7 @@ final class Drain<T> {
           Drain.this.looking++;
         }
         hasTurn = false;
+        endsBefore = ends;
         dueFirst = due && !dueFirst;
         askedForDue = dueFirst;
         if (!askedForDue) {
@@ -295,7 +330,7 @@ final class Drain<T> {
         stopLooking();
         pace.claimed(claim != null);
         claims++;
-        emptyClaims += claim == null ? 1 : 0;
+        count(claim);
         if (askedForDue) {
           // Where none is found, those that are left are claimed; the scan tells of others.
           due = claim != null;
@@ -305,6 +340,7 @@ final class Drain<T> {
         }
         if (claim == null) {
           turnstile.giveBack(1);
+          lookAgainIfOneEnded();
           return;
         }
         if (more || due || wokenMeanwhile) {
@@ -320,23 +356,50 @@ final class Drain<T> {
       }
     }
 
+    /** Called with the lock held. */
+    private void count(@Nullable Claim claim) {
+      if (claim == null) {
+        emptyClaims++;
+        emptyDueClaims += askedForDue ? 1 : 0;
+      } else {
+        emptyBefore = emptyClaims - emptyDueClaims;
+        emptyDueBefore = emptyDueClaims;
+      }
+    }
+
+    /**
+     * Where rows wait for one another, this claim may have found none because of one that ended
+     * meanwhile: neither that one's worker nor anyone else looks for it then. The other way round,
+     * {@link #ended} looks for what others did not get while it was at work: what was stored after
+     * the snapshot that tells what is left, and heard of before it was committed, only a claim in
+     * vain tells of. Called with the lock held.
+     */
+    private void lookAgainIfOneEnded() {
+      if (subscribed.isOrdered() && ends != endsBefore) {
+        more |= !askedForDue;
+        due |= askedForDue;
+      }
+    }
+
     @Override
     public int mayClaim(int most) {
       return 1 + turnstile.enterMore(most - 1);
     }
 
     @Override
-    public void claimedLess(int by) {
-      turnstile.giveBack(by);
+    public void notBegun(int count) {
+      turnstile.giveBack(count);
     }
 
     @Override
     public void ended(Left left) {
       lock.lock();
       try {
-        more = left.more();
-        behind = left.more();
-        due |= left.due();
+        ends++;
+        var ordered = subscribed.isOrdered();
+        more = left.more() || (ordered && emptyClaims - emptyDueClaims != emptyBefore);
+        behind = more;
+        due |= left.due() || (ordered && emptyDueClaims != emptyDueBefore);
       } finally {
         lock.unlock();
       }
@@ -344,7 +407,7 @@ final class Drain<T> {
 
     @Override
     public boolean isPaused() {
-      return pausing.isOn();
+      return isHeldUp();
     }
 
     @Override
@@ -352,7 +415,7 @@ final class Drain<T> {
       lock.lock();
       try {
         return !places.isStopping()
-            && !pausing.isOn()
+            && !isHeldUp()
             && (more || due || wokenMeanwhile)
             && (hasTurn = turnstile.enterAtOnce());
       } finally {

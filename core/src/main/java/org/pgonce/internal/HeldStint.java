@@ -101,12 +101,11 @@ final class HeldStint implements Stint {
                         handlerTimeout));
     turns.found(claim);
     remember(claim);
-    if (turns.isPaused()) {
-      connection.rollback();
-      return true;
+    if (claim != null && !turns.isPaused()) {
+      return handleAlone(connection, taken, turns, claim);
     }
     if (claim != null) {
-      return handleAlone(connection, taken, turns, claim);
+      turns.notBegun(1);
     }
     connection.rollback();
     return true;
@@ -122,6 +121,7 @@ final class HeldStint implements Stint {
     var stay = context.quarantine().enter(longestCall());
     if (stay == null) {
       suspects.postpone(connection, claim, Quarantine.TURN);
+      turns.notBegun(1);
       return true;
     }
     try {
@@ -145,7 +145,11 @@ final class HeldStint implements Stint {
       }
     }
     // It is a dead letter, or goes back at once: the listener stops.
+    turns.notBegun(1);
     connection.rollback();
+    if (order != KeyOrder.NONE) {
+      turns.ended(settlement.afterFailure());
+    }
     if (clear != null && clear.token() != null) {
       settlement.giveBack(clear);
     }
@@ -162,9 +166,10 @@ final class HeldStint implements Stint {
             connection,
             same ->
                 ClaimStatement.claimSeveral(same, taken, subscription, due, most, handlerTimeout));
-    turns.claimedLess(most - Math.max(1, claims.size()));
+    turns.notBegun(most - Math.max(1, claims.size()));
     turns.found(claims.isEmpty() ? null : claims.get(0));
     if (claims.isEmpty() || turns.isPaused()) {
+      turns.notBegun(claims.size());
       connection.rollback();
       return true;
     }
@@ -176,7 +181,7 @@ final class HeldStint implements Stint {
     var others = claims.size() - clean.size();
     if (others > 0) {
       alone.set(others);
-      turns.claimedLess(others);
+      turns.notBegun(others);
     }
     if (clean.isEmpty()) {
       connection.rollback();

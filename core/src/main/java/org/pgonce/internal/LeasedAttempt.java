@@ -131,6 +131,9 @@ final class LeasedAttempt implements Places.CutOff {
   @Override
   public void overran(Duration timeout) {
     transaction.cutOff();
+    if (transaction.isUsed()) {
+      settlement.endSession(claim); // The server goes on with its statement, and keeps its locks.
+    }
     var words = "the handler did not return within " + timeout.toMillis() + " ms";
     settlement.failLate(
         claim,

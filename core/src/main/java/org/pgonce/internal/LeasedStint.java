@@ -4,11 +4,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.Quarantine.Stay;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.claim.LeaseStatements.Leased;
 import org.pgonce.internal.deliver.Delivery;
@@ -89,11 +91,22 @@ final class LeasedStint implements Stint {
     if (key != null) {
       lastKey = key;
     }
+    if (found.claim == null) {
+      return null;
+    }
     if (found.leased == null) {
+      turns.notBegun(1);
+      if (subscribed.isOrdered()) {
+        turns.ended(settlement.afterFailure()); // as a dead letter it may let others go on
+      }
       return null;
     }
     var late = System.nanoTime() - found.asked > subscribed.options().lease().toNanos();
-    return late && !isStillOurs(found.leased) ? null : found.leased;
+    if (late && !isStillOurs(found.leased)) {
+      turns.notBegun(1);
+      return null;
+    }
+    return found.leased;
   }
 
   /** What one look has found. */
@@ -109,15 +122,20 @@ final class LeasedStint implements Stint {
       leased = null;
       asked = System.nanoTime();
       var found = bounded(connection, due);
-      claim = found == null ? null : found.claim();
-      if (found == null || found.spent()) {
-        if (found != null) {
-          suspects.bury(connection, found.claim());
-        }
-      } else if (found.claim().suspect()) {
-        leased = suspected(connection, found.claim());
+      if (found == null) {
+        claim = null;
+        return;
+      }
+      claim = found.claim();
+      var died = claim.token();
+      if (died != null && (found.spent() || claim.suspect())) {
+        // Its holder may be frozen or cut off, and keep what its handler has locked.
+        HandlerSession.end(connection, died);
+      }
+      if (found.spent()) {
+        suspects.bury(connection, found.claim());
       } else {
-        leased = found.claim();
+        leased = claim.suspect() ? suspected(connection, claim) : claim;
       }
     }
 
@@ -173,6 +191,7 @@ final class LeasedStint implements Stint {
                         maxAttempts,
                         subscribed.channel().options().order(),
                         lastKey,
+                        subscribed.channel().mode(),
                         context.transactions())))
         .orElse(null);
   }
@@ -186,11 +205,17 @@ final class LeasedStint implements Stint {
   private boolean handle(Claim claim, Turns turns) {
     if (turns.isPaused()) {
       settlement.giveBack(claim);
+      turns.notBegun(1);
       return true;
     }
     var transaction =
         new OwnTransaction(
-            context, longestCall(), claim + " of channel " + subscribed.label(), claim.origin());
+            context,
+            longestCall(),
+            claim + " of channel " + subscribed.label(),
+            claim.origin(),
+            subscribed.options().handlerTimeout(),
+            Objects.requireNonNull(claim.token()));
     var attempt =
         new LeasedAttempt(
             claim, subscribed, transaction, settlement, sessions, context.transactions());

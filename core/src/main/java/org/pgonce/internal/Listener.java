@@ -20,6 +20,7 @@ import org.pgonce.Status;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.State;
 import org.pgonce.internal.claim.ListenerIdentity;
+import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.BroadcastReceiver;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
@@ -41,6 +42,10 @@ public final class Listener {
   private static final String LATER = "later";
   private static final String PAUSE = "pause";
   private static final String RESUME = "resume";
+  private static final String DEFINITION = "definition";
+
+  // Anybody can NOTIFY: a broadcast's definition is looked at no more often.
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(100);
 
   private final Context context;
   private final ListenSettings settings;
@@ -49,7 +54,7 @@ public final class Listener {
   private final Hearing hearing;
   private final Scan scan;
   private final Foresight foresight;
-  private final List<Drain<?>> drains = new ArrayList<>();
+  private final List<Scanned> scanned = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
   private final Ending ending;
   private final CountDownLatch stopped = new CountDownLatch(1);
@@ -121,7 +126,7 @@ public final class Listener {
                               + " is a BROADCAST, which polling alone never hears")
                   .orElse(""));
     }
-    scan.start(drains);
+    scan.start(scanned);
   }
 
   /**
@@ -170,22 +175,41 @@ public final class Listener {
     var one = defined.as(installed);
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
-      addEar(one, receiver::heard);
-      activities.add(receiver::activity);
+      var definition = new DefinitionWatch(one, context.observer());
+      scanned.add(new Broadcast(installed.subscription(), definition));
+      addEar(one, payload -> heard(receiver, definition, payload));
+      activities.add(() -> receiver.activity(definition.difference()));
       ending.add(receiver.places());
       return;
     }
     var drain = new Drain<>(one, context, sessions, scan);
-    drains.add(drain);
+    scanned.add(drain);
     addEar(one, payload -> heard(drain, payload));
     activities.add(drain::activity);
     ending.add(drain.places());
   }
 
-  /** Anybody can NOTIFY: whether it is paused, only the scan knows. */
+  /** Nothing of it is stored: all that a scan can tell is that it is defined anew. */
+  private record Broadcast(int subscription, DefinitionWatch definition) implements Scanned {
+
+    @Override
+    public void told(Found found, long scan) {
+      var unused = definition.told(found.definition());
+    }
+  }
+
+  private void heard(BroadcastReceiver<?> receiver, DefinitionWatch definition, String payload) {
+    if (payload.equals(DEFINITION)) {
+      scan.within(BETWEEN_LOOKS);
+    } else if (!definition.isOutdated()) {
+      receiver.heard(payload);
+    }
+  }
+
+  /** Anybody can NOTIFY: whether it is paused, or defined anew, only the scan knows. */
   private void heard(Drain<?> drain, String payload) {
     switch (payload) {
-      case PAUSE -> scan.within(drain.pausing().heardPause(scan.begun()));
+      case PAUSE, DEFINITION -> scan.within(drain.pausing().heardPause(scan.begun()));
       case RESUME -> scan.within(drain.pausing().heardResume());
       case LATER -> foresight.look();
       default -> drain.wake(payload.equals(DUE));

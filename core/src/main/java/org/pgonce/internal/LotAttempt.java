@@ -88,12 +88,11 @@ final class LotAttempt extends HeldAttempt {
     if (claims.stream().map(Claim::origin).allMatch(one -> isAlike(one, first))) {
       return;
     }
-    var deepest = claims.stream().mapToInt(claim -> claim.origin().depth()).max().orElse(0);
     var context =
         claims.stream().allMatch(claim -> Objects.equals(claim.origin().context(), first.context()))
             ? first.context()
             : null;
-    new Origin(null, null, context, deepest, 1).tell(connection);
+    new Origin(null, null, context, Claim.deepest(claims), 1).tell(connection);
   }
 
   private static boolean isAlike(Origin one, Origin other) {

@@ -57,7 +57,7 @@ final class Pausing {
   }
 
   /**
-   * A wake-up says that it is paused.
+   * A wake-up says that it is paused, or otherwise not to be claimed from.
    *
    * @param scans how many scans have begun
    * @return within which time a scan is to say whether that is so
@@ -119,10 +119,11 @@ final class Pausing {
    * What a scan has found.
    *
    * @param found null if it is not paused
+   * @param changed whether something else has changed, of which a wake-up may have spoken
    * @param scan its number
    * @return whether claims may begin that were held up until now
    */
-  boolean told(@Nullable Paused found, long scan) {
+  boolean told(@Nullable Paused found, boolean changed, long scan) {
     Paused before;
     boolean goesOn;
     lock.lock();
@@ -131,7 +132,7 @@ final class Pausing {
         return false;
       }
       before = known;
-      if (rumoured && (before == null) == (found == null)) {
+      if (rumoured && !changed && (before == null) == (found == null)) {
         distrusts = true;
         distrustsUntil = System.nanoTime() + DISTRUST.toNanos();
       }

@@ -50,6 +50,16 @@ public record SafeObserver(Observer inner) implements Observer {
   }
 
   @Override
+  public void outdated(String channel, String subscription, String difference) {
+    tell(() -> inner.outdated(channel, subscription, difference));
+  }
+
+  @Override
+  public void upToDate(String channel, String subscription) {
+    tell(() -> inner.upToDate(channel, subscription));
+  }
+
+  @Override
   public void listening(String source) {
     tell(() -> inner.listening(source));
   }

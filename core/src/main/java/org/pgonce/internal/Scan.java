@@ -21,9 +21,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What correctness rests on: looks for work that no wake-up announced, for all drains of the
- * process in one statement. It runs right after every (re)LISTEN, when the next row is due, and at
- * a slow interval. One scan at a time; requests meanwhile are folded into the next.
+ * What correctness rests on: looks for work that no wake-up announced, and whether the channels are
+ * still what they were, for all subscriptions of the process in one statement. It runs right after
+ * every (re)LISTEN, when the next row is due, and at a slow interval. One scan at a time; requests
+ * meanwhile are folded into the next.
  */
 final class Scan {
 
@@ -39,7 +40,7 @@ final class Scan {
   private final BooleanSupplier hears;
   private final Sessions sessions;
   private final QueueWatch queue;
-  private volatile List<Drain<?>> drains = List.of();
+  private volatile List<Scanned> scanned = List.of();
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition idle = lock.newCondition();
@@ -68,10 +69,10 @@ final class Scan {
     this.queue = new QueueWatch(context.observer());
   }
 
-  void start(Collection<Drain<?>> toWake) {
+  void start(Collection<Scanned> toAskFor) {
     lock.lock();
     try {
-      drains = List.copyOf(toWake);
+      scanned = List.copyOf(toAskFor);
       started = true;
     } finally {
       lock.unlock();
@@ -184,16 +185,19 @@ final class Scan {
     }
   }
 
-  /** Wakes the drains that have work, and are not paused; returns the time until the next scan. */
+  /** Tells each what was found of it; returns the time until the next scan. */
   private Duration scan() throws SQLException {
-    return wake(
+    return tell(
         context.transactions().run(connection -> sessions.within(TIMEOUT, connection, this::scan)));
   }
 
   private List<Found> scan(Connection connection) throws SQLException {
     if (!registered) {
       ScanStatements.register(
-          connection, identity, drains.stream().map(Drain::subscription).toList(), hearsBy.get());
+          connection,
+          identity,
+          scanned.stream().map(Scanned::subscription).toList(),
+          hearsBy.get());
     }
     try {
       var found = ScanStatements.scan(connection, identity.id(), hearsBy.get());
@@ -205,7 +209,7 @@ final class Scan {
     }
   }
 
-  private Duration wake(List<Found> found) {
+  private Duration tell(List<Found> found) {
     // While nothing is heard, the scan is all there is.
     var interval =
         Math.min(
@@ -215,29 +219,14 @@ final class Scan {
     var delay = ThreadLocalRandom.current().nextLong(interval * 3 / 4, interval + 1);
     found.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));
     for (var work : found) {
-      if (!work.known()) {
-        LOG.error(
-            "pgonce: subscription {} was dropped, or dropped and installed anew, while this process"
-                + " listens to it; nothing reaches it here until it is started again",
-            work.subscription());
-      }
-      drains.stream()
-          .filter(drain -> drain.subscription() == work.subscription())
-          .forEach(drain -> tell(drain, work));
+      scanned.stream()
+          .filter(one -> one.subscription() == work.subscription())
+          .forEach(one -> one.told(work, begun.get()));
       if (work.dueInMs() != null) {
         delay = Math.min(delay, Math.max(1, work.dueInMs()));
       }
     }
     return Duration.ofMillis(delay);
-  }
-
-  private void tell(Drain<?> drain, Found work) {
-    if (drain.pausing().told(work.paused(), begun.get())) {
-      drain.goOn();
-    }
-    if (work.ready() || work.due()) {
-      drain.wake(work.due());
-    }
   }
 
   private Duration trouble(SQLException e) {

@@ -37,7 +37,7 @@ final class Sessions {
   private final Queue<Released> released = new ConcurrentLinkedQueue<>();
   private final Set<Bounded> bounded = ConcurrentHashMap.newKeySet();
 
-  private record Released(@Nullable Connection connection, Transactions.Change lastWord) {}
+  private record Released(@Nullable Connection connection, Transactions.Work<Runnable> lastWord) {}
 
   /** Work within a bound. Not a record: each is only equal to itself. */
   private static final class Bounded {
@@ -104,19 +104,24 @@ final class Sessions {
     }
   }
 
-  /** Closes the socket of a handler that is cut off; {@link #endReleased} tells the database. */
-  void release(Connection connection, Transactions.Change lastWord) {
+  /**
+   * Closes the socket of a handler that is cut off; {@link #endReleased} tells the database.
+   *
+   * @param lastWord returns what is done when it is committed
+   */
+  void release(Connection connection, Transactions.Work<Runnable> lastWord) {
     LostConnection.abandon(connection);
     released.add(new Released(connection, lastWord));
   }
 
   /** The same where its connection is seen to. */
-  void release(Transactions.Change lastWord) {
+  void release(Transactions.Work<Runnable> lastWord) {
     released.add(new Released(null, lastWord));
   }
 
   /**
-   * Says the last word of what was released. Waits for the database.
+   * Says the last words of what was released, each in a transaction of its own: one that fails must
+   * not take back the others. Waits for the database.
    *
    * @param end by System.nanoTime(): after that they are left to the server
    */
@@ -131,26 +136,46 @@ final class Sessions {
     var lastResort =
         takeBackLater(
             sessions.stream().map(Released::connection).flatMap(Stream::ofNullable).toList());
+    var untold = 0;
+    SQLException failure = null;
     try {
-      transactions.make(
-          transaction -> {
-            if (System.nanoTime() - end > 0) {
-              throw new SQLException("the database did not answer in time");
-            }
-            for (var session : sessions) {
-              session.lastWord().on(transaction);
-            }
-          });
-    } catch (SQLException e) {
-      LOG.warn(
-          "pgonce: the database could not be told of {} handlers that were cut off ({}); their rows stay"
-              + " locked until the server notices that their connections are closed, or leased until their lease is over",
-          sessions.size(),
-          Failures.inWords(e));
+      for (var session : sessions) {
+        try {
+          sayLastWord(session, end);
+        } catch (SQLException e) {
+          untold++;
+          failure = e;
+        }
+      }
     } finally {
       if (lastResort != null) {
         lastResort.cancel(false);
       }
+    }
+    if (failure != null) {
+      LOG.warn(
+          "pgonce: the database could not be told of {} of {} handlers that were cut off ({}); their rows stay"
+              + " locked until the server notices that their connections are closed, or leased until their lease is over",
+          untold,
+          sessions.size(),
+          Failures.inWords(failure));
+    }
+  }
+
+  private void sayLastWord(Released session, long end) throws SQLException {
+    requireTime(end); // it may take long to find out that there is no connection to be had
+    var whenCommitted =
+        transactions.run(
+            transaction -> {
+              requireTime(end);
+              return session.lastWord().on(transaction);
+            });
+    whenCommitted.run();
+  }
+
+  private static void requireTime(long end) throws SQLException {
+    if (System.nanoTime() - end > 0 || Thread.currentThread().isInterrupted()) {
+      throw new SQLException("the database did not answer in time");
     }
   }
 

@@ -40,8 +40,11 @@ interface Stint {
     /** How many may be claimed at once instead of one; the rate may allow less than is wanted. */
     int mayClaim(int most);
 
-    /** So many less were there than {@link #mayClaim} allowed; the last is {@link #found}'s. */
-    void claimedLess(int by);
+    /**
+     * So many of those that might be claimed begin no handler: the rate is one of handlers that
+     * begin. {@link #found} sees to that itself where there was none.
+     */
+    void notBegun(int count);
 
     /**
      * A notification's time has ended.

@@ -20,10 +20,12 @@ public final class Transactions {
   // A shorter one of the session's stays.
   private static final String BOUND_IDLE =
       """
-      SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true)
-       WHERE pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval
-             NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
-      """;
+      SELECT %s,
+             CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval
+                       NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
+               THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true) END
+      """
+          .formatted(PoolSettings.COLUMN);
 
   private final DataSource dataSource;
   private final PoolSettings pool;
@@ -62,13 +64,16 @@ public final class Transactions {
 
   /**
    * The same for work that locks and sets no bound itself: a process that freezes before its COMMIT
-   * is sent keeps its locks for 30 s. One round trip more.
+   * is sent keeps its locks for 30 s. And for work that must be READ COMMITTED from its first
+   * statement on, whatever the data source has as its default. One round trip more.
    */
   public <R> R runBounded(Work<R> work) throws SQLException {
     return run(
         transaction -> {
-          try (var statement = transaction.createStatement()) {
-            statement.execute(BOUND_IDLE);
+          try (var statement = transaction.createStatement();
+              var row = statement.executeQuery(BOUND_IDLE)) {
+            row.next();
+            PoolSettings.Taken.requireFit(row.getString(1));
           }
           return work.on(transaction);
         });

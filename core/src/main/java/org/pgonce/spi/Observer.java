@@ -41,8 +41,8 @@ public interface Observer {
   default void deadLettered(String channel, long id, int attempt, String reason) {}
 
   /**
-   * A BROADCAST could not be handled by this process (queue full, unreadable, too large) and is
-   * gone.
+   * A BROADCAST could not be handled by this process (queue full, unreadable, too large, too deep)
+   * and is gone.
    */
   default void broadcastDropped(String channel, String reason) {}
 
@@ -55,6 +55,17 @@ public interface Observer {
 
   /** This process has learnt that a subscription is not paused any more. */
   default void resumed(String channel, String subscription) {}
+
+  /**
+   * This process does not handle a subscription any more: it was dropped, or its channel is
+   * installed with another definition than this process has.
+   *
+   * @param difference what differs, and what to do; several lines
+   */
+  default void outdated(String channel, String subscription, String difference) {}
+
+  /** A subscription that was {@link #outdated} is installed as defined here again, and handled. */
+  default void upToDate(String channel, String subscription) {}
 
   /** The process hears wake-ups through the named source from now on. */
   default void listening(String source) {}

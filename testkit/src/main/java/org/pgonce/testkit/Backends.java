@@ -58,7 +58,8 @@ public final class Backends {
 
   private List<Integer> pids(String condition, String argument) throws SQLException {
     var sql =
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            + " AND application_name <> '%s' AND ".formatted(Asking.APPLICATION_NAME)
             + condition
             + " ORDER BY backend_start";
     try (var connection = database.dataSource().getConnection();

@@ -1,5 +1,7 @@
 package org.pgonce.testkit;
 
+import java.time.Duration;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
@@ -12,6 +14,12 @@ import org.junit.jupiter.api.extension.ParameterResolver;
 final class FreshDatabase implements ParameterResolver {
 
   private static final Namespace NAMESPACE = Namespace.create(FreshDatabase.class);
+
+  static {
+    // What is waited for mostly takes a few milliseconds.
+    Awaitility.setDefaultPollDelay(Duration.ofMillis(10));
+    Awaitility.setDefaultPollInterval(Duration.ofMillis(25));
+  }
 
   @Override
   public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {

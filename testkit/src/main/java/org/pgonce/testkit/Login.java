@@ -73,6 +73,8 @@ public record Login(String host, int port, String database, String user, String 
     config.setUsername(user);
     config.setPassword(password);
     config.setMaximumPoolSize(size);
+    // Most tests need two or three, and each is a process of the server.
+    config.setMinimumIdle(1);
     return new HikariDataSource(config);
   }
 

@@ -2,7 +2,6 @@ package org.pgonce.testkit;
 
 import com.impossibl.postgres.jdbc.PGDataSource;
 import com.zaxxer.hikari.HikariDataSource;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
@@ -25,10 +24,12 @@ public final class TestDatabase implements AutoCloseable {
   private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
   private final List<String> roles = new CopyOnWriteArrayList<>();
   private final Backends backends = new Backends(this);
+  private final Asking asking;
 
   private TestDatabase(TestServer server, Login login) {
     this.server = server;
     this.login = login;
+    this.asking = new Asking(login);
   }
 
   static TestDatabase create(TestServer server, String options) {
@@ -143,33 +144,18 @@ public final class TestDatabase implements AutoCloseable {
     }
   }
 
-  /** The first column of the only row. */
+  /** The first column of the only row, as {@link #queryString}. */
   public long queryLong(String sql) throws SQLException {
-    return query(sql, row -> row.getLong(1));
+    return asking.one(sql, row -> row.getLong(1));
   }
 
-  /** The first column of the only row; null for SQL null. */
+  /**
+   * The first column of the only row; null for SQL null. Most often in a session that earlier
+   * questions had as well: what is to change one, or to end with it, is for {@link #execute} or a
+   * connection of the caller's.
+   */
   public @Nullable String queryString(String sql) throws SQLException {
-    return query(sql, row -> row.getString(1));
-  }
-
-  private <T extends @Nullable Object> T query(String sql, Column<T> column) throws SQLException {
-    try (var connection = dataSource().getConnection();
-        var statement = connection.createStatement();
-        var rows = statement.executeQuery(sql)) {
-      if (!rows.next()) {
-        throw new SQLException("Expected one row, got none from: " + sql);
-      }
-      var value = column.read(rows);
-      if (rows.next()) {
-        throw new SQLException("Expected one row, got more from: " + sql);
-      }
-      return value;
-    }
-  }
-
-  private interface Column<T extends @Nullable Object> {
-    T read(ResultSet row) throws SQLException;
+    return asking.one(sql, row -> row.getString(1));
   }
 
   /** The server processes that work for this database. */
@@ -184,6 +170,7 @@ public final class TestDatabase implements AutoCloseable {
   @Override
   public void close() {
     pools.forEach(HikariDataSource::close);
+    asking.close();
     if (!server.isRunning()) {
       return;
     }

@@ -14,11 +14,6 @@ final class SqlText {
       throw new IllegalArgumentException(
           "the SQL of the " + what + " is empty, or has a character that SQL cannot have");
     }
-    if (sql.contains("$pgonce$") || sql.contains("$capture$")) {
-      throw new IllegalArgumentException(
-          "the SQL of the %s has $pgonce$ or $capture$, which quote the function around it: quote with other words"
-              .formatted(what));
-    }
     return sql.strip();
   }
 }

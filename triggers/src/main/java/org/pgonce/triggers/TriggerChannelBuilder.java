@@ -29,10 +29,14 @@ import org.pgonce.triggers.internal.fit.RecordFit;
  * <p>SQL that is given here ({@link #when}, {@link #dueAt} and others) is one expression over the
  * rows {@code old} and {@code new} and the text {@code tg_op}; where there is no such row, its
  * columns are null. It is part of a function that runs with the rights of {@code pgonce_owner} and
- * with the search path {@code pg_catalog}: what is not PostgreSQL's own needs its schema's name,
- * and whoever may replace a function that is called here could read and forge notifications.
- * Whether it can be computed is looked at when the channel is installed and when a listener starts;
- * for rows for which it fails later, see {@link #unstorable}.
+ * with the search path {@code pg_catalog}, in the time zone UTC: what is not PostgreSQL's own needs
+ * its schema's name, and a GRANT to that role (USAGE on the schema, EXECUTE on the function).
+ * Whoever owns a function that is called here could replace it by one that reads and forges
+ * notifications: so that must be a superuser or a member of {@code pgonce_owner}. Whether it can be
+ * computed with those rights is looked at when the channel is installed, and by a listener that
+ * starts as far as its own rights allow; for rows for which it fails later, see {@link
+ * #unstorable}. A trigger per statement computes it twice, to see whether it fails before it
+ * stores: give none that counts or makes up values, such as nextval.
  *
  * @param <T> the payload
  */
@@ -80,7 +84,8 @@ public final class TriggerChannelBuilder<T> {
   /**
    * The same for statements only that set one of these columns, be it to the value that it has
    * ({@code UPDATE OF}). The trigger is one per row then, and PostgreSQL refuses to drop such a
-   * column before the channel. {@link #onlyIfChanged} has neither drawback.
+   * column, or to give it another type, before the channel is dropped. {@link #onlyIfChanged} has
+   * neither drawback.
    *
    * @param columns names of columns in the database, or of components of the record that read them
    */
@@ -100,7 +105,8 @@ public final class TriggerChannelBuilder<T> {
 
   /**
    * One notification per TRUNCATE, also by CASCADE; only for {@link TriggerChannel#changesOf}. It
-   * has no row: conditions and keys are not asked for.
+   * has no row: conditions and keys are not asked for. A TRUNCATE of a partition by its own name,
+   * or of a table that inherits from this one, makes none.
    */
   public TriggerChannelBuilder<T> afterTruncate() {
     events.add(Event.TRUNCATE);
@@ -153,7 +159,10 @@ public final class TriggerChannelBuilder<T> {
     return select(Selection.WITHOUT, columns("withoutColumns", columns));
   }
 
-  /** Stores the columns of the primary key and no other. */
+  /**
+   * Stores the columns of the primary key and no other; not those that its index only includes. A
+   * table without one is refused; where it is dropped later, see {@link #unstorable}.
+   */
   public TriggerChannelBuilder<T> primaryKeyOnly() {
     return select(Selection.PRIMARY_KEY, List.of());
   }
@@ -213,11 +222,18 @@ public final class TriggerChannelBuilder<T> {
   /**
    * The columns that make the delivery key of a row, as {@link org.pgonce.DeliveryKey#of} makes it
    * of their values in the payload. A row whose key is there already is written all the same, and
-   * not published; see {@link org.pgonce.PublishOptions#deliveryKey()} for how long that is. The
-   * writer never fails by it, but where another transaction has inserted the same key and not yet
-   * ended, it waits for that one. A row that has null in one of the columns has no key, and a key
-   * that is longer than 500 characters is its SHA-256 instead. Once a column is renamed or dropped,
-   * rows are published without keys until the channel is mended; the start of a listener says so.
+   * not published; see {@link org.pgonce.PublishOptions#deliveryKey()} for how long that is. A row
+   * that has null in one of the columns has no key, and a key that is longer than 500 characters is
+   * its SHA-256 instead. Once a column is renamed or dropped, rows are published without keys until
+   * the channel is mended; the start of a listener says so.
+   *
+   * <p>Keys are unique, so writers meet as they do at a unique index of their own. Where another
+   * transaction has inserted the same key and not yet ended, the writer waits for that one. Two
+   * that write the same keys in several statements, in another order, can wait for each other, and
+   * PostgreSQL ends one (40P01). At REPEATABLE READ or SERIALIZABLE, a key that another transaction
+   * has inserted, or taken over, since the snapshot was taken fails the writer (40001). Both undo
+   * the whole transaction: run it again, as after any other deadlock or serialization failure. At
+   * READ COMMITTED, a statement of its own meets neither.
    *
    * @param columns as for {@link #afterUpdateOf}
    * @throws IllegalArgumentException if there is none
@@ -259,6 +275,11 @@ public final class TriggerChannelBuilder<T> {
   /**
    * When a notification is due: for example {@code new.created_at + interval '6 hours'}. Null and
    * the past are now; infinity, which never comes, cannot be stored, see {@link #unstorable}.
+   *
+   * <p>It is computed in UTC, whatever zone the writer's session has. A {@code timestamp} without
+   * time zone, or a {@code date}, would be taken for UTC, so such an expression is refused: say
+   * which zone it is of, as in {@code new.created_at AT TIME ZONE 'America/New_York' + interval '6
+   * hours'}. A text that names no zone is UTC.
    */
   public TriggerChannelBuilder<T> dueAt(String expression) {
     keys = keys.withDue(SqlText.requireExpression("due time", expression), 0);

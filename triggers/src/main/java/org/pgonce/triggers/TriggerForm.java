@@ -15,13 +15,20 @@ public enum TriggerForm {
   /**
    * Once per row, which costs a bulk write some three times as much. A partition has a copy of the
    * trigger, whichever way its rows come. Where a definition names columns, or has SQL, give its
-   * table with the schema, unless that is {@code public}: else a plan is made for each row.
+   * table with the schema, unless that is {@code public}: else a plan is made for each row. For the
+   * same reason the owner of pgonce's functions needs USAGE on that schema, which is asked for at
+   * the installation.
    */
   ROW,
   /**
    * Once per row, at the end of the writer's transaction (a constraint trigger, DEFERRABLE
    * INITIALLY DEFERRED), with the row as its statement left it. {@code SET CONSTRAINTS ALL
    * IMMEDIATE} brings it forward. Not for TRUNCATE.
+   *
+   * <p>Until it has fired, PostgreSQL refuses to TRUNCATE the table, to ALTER or to DROP it in the
+   * same transaction («because it has pending trigger events»): {@code SET CONSTRAINTS ALL
+   * IMMEDIATE} before that. To install it again in another form takes the table's owner, not the
+   * right TRIGGER alone.
    */
   DEFERRED
 }

@@ -12,10 +12,10 @@ import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.operate.OwnTransactions;
 import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.store.OwnTransactions;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
@@ -88,7 +88,8 @@ public final class Triggers {
 
   /**
    * In what the database differs from the definitions, as {@link org.pgonce.PgOnce#start} finds it:
-   * one line per difference, with what to do. Read-only.
+   * one line per difference, with what to do; and partitions of their tables that were detached, of
+   * which the start only warns, because that is what partitions are made for. Read-only.
    */
   public static List<String> check(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
@@ -98,6 +99,7 @@ public final class Triggers {
         problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
       }
       problems.addAll(channel.feed().problems(connection, channel));
+      problems.addAll(feed(channel).detachedPartitions(connection));
     }
     return problems;
   }
@@ -152,9 +154,11 @@ public final class Triggers {
    * for a trigger, and no one who stores something longer than 2.5 s in one for channels; then come
    * the commit and, between two tries, a pause in which they pass. If it fails half-way, what was
    * dropped stays dropped, a channel whose trigger is gone stores nothing new, and dropping again
-   * goes on where it stopped.
+   * goes on where it stopped. Channels that are installed again after their triggers were dropped
+   * are kept.
    *
-   * @throws PgOnceException if a table is in use for some 6 s, and by whom
+   * @throws PgOnceException if a table is in use for some 6 s, and by whom, or a channel is
+   *     installed again meanwhile
    * @throws SQLException also if transactions that store something leave no moment free for some 16
    *     s (SQLState 55P03)
    */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
@@ -247,6 +249,30 @@ class KeyTest {
       assertThat(handled).hasValue(4);
       assertThat(database.queryLong("select max(id) from ping")).isEqualTo(5); // it did not fail
     }
+  }
+
+  /** A key of the writer's snapshot, which was handled and forgotten since. */
+  @ParameterizedTest
+  @ValueSource(ints = {Connection.TRANSACTION_REPEATABLE_READ, Connection.TRANSACTION_SERIALIZABLE})
+  void s12_aKeyThatWasForgottenAfterTheWritersSnapshotIsFree(int level, TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource())
+        .install(TriggerChannel.on("mail", Mail.class).afterInsert().deliveryKey("id").build());
+    database.execute("insert into mail values (1)");
+    try (var writer = database.dataSource().getConnection()) {
+      writer.setTransactionIsolation(level);
+      writer.setAutoCommit(false);
+      try (var statement = writer.createStatement()) {
+        statement.execute("set local statement_timeout = '10s'");
+        statement.execute("select count(*) from mail");
+        database.execute("select pgonce.cancel('mail_inserted', null, array['1'])");
+        database.execute("select pgonce.forget_keys()");
+        assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isZero();
+        statement.execute("insert into mail values (1), (2)");
+      }
+      writer.commit();
+    }
+    assertThat(stored(database)).isEqualTo(2);
   }
 
   @ParameterizedTest

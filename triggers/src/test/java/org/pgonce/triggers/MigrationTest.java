@@ -273,6 +273,27 @@ class MigrationTest {
     assertThat(database.queryLong("select count(*) from pgonce.channel")).isZero();
   }
 
+  /** Whatever the search path is of who prints it, and of who runs it. */
+  @Test
+  void h33_theWayBackNamesTheSchemas(TestDatabase database) throws Exception {
+    database.execute("create schema app; create table app.thing (id int)");
+    var thing = TriggerChannel.on("app.thing", Object.class).afterInsert().named("thing");
+    PgOnce.using(database.dataSource()).install(thing.build());
+    for (var form : List.of(TriggerForm.ROW, TriggerForm.DEFERRED)) {
+      try (var connection = database.dataSource().getConnection();
+          var statement = connection.createStatement()) {
+        statement.execute("set search_path = pgonce, app");
+        assertThat(Triggers.migration(connection, thing.form(form).build()).down())
+            .contains(" ON app.thing ")
+            .contains("EXECUTE FUNCTION pgonce.capture_thing()");
+        try (var path = statement.executeQuery("show search_path")) {
+          path.next();
+          assertThat(path.getString(1)).isEqualTo("pgonce, app");
+        }
+      }
+    }
+  }
+
   @Test
   void h34_whatCannotBeInstalledIsNotPrinted(TestDatabase database) throws Exception {
     try (var connection = database.dataSource().getConnection()) {

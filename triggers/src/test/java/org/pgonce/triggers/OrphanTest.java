@@ -3,13 +3,20 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
@@ -137,6 +144,88 @@ class OrphanTest {
         .hasMessageContaining("was installed since it was looked at");
     try (var connection = database.dataSource().getConnection()) {
       assertThat(Triggers.check(connection, OLD)).isEmpty();
+    }
+  }
+
+  private interface Drop {
+    void run(DataSource dataSource) throws SQLException;
+  }
+
+  /** Between the two transactions of a drop, and while the second waits for who installs. */
+  @ParameterizedTest
+  @ValueSource(strings = {"installed", "installing"})
+  void h83_whatIsInstalledBetweenTheTriggersAndTheChannelIsKept(String what, TestDatabase database)
+      throws Exception {
+    var orphans = orphans(database);
+    for (Drop drop :
+        List.<Drop>of(
+            source -> Triggers.dropOrphans(source, orphans),
+            source -> Triggers.drop(source, OLD))) {
+      try (var installing = database.dataSource().getConnection()) {
+        installing.setAutoCommit(false);
+        var others = new ArrayList<CompletableFuture<?>>();
+        var source =
+            new BeforeTheSecond(
+                database.dataSource(),
+                () -> {
+                  Triggers.apply(installing, OLD);
+                  if (what.equals("installed")) {
+                    installing.commit();
+                  } else {
+                    others.add(
+                        CompletableFuture.runAsync(
+                            () -> commitWhenWaitedFor(database, installing)));
+                  }
+                });
+        assertThatThrownBy(() -> drop.run(source.proxy()))
+            .isInstanceOf(PgOnceException.class)
+            .hasMessageContaining("was installed again after its triggers were dropped");
+        for (var other : others) {
+          other.get(30, TimeUnit.SECONDS);
+        }
+      }
+      try (var connection = database.dataSource().getConnection()) {
+        assertThat(Triggers.check(connection, OLD)).isEmpty();
+      }
+      var before = orphans(database).get(0).held();
+      database.execute("insert into author values (1, 'Ann')");
+      assertThat(orphans(database).get(0).held()).isEqualTo(before + 1);
+      database.execute("delete from pgonce.notification where subscription_id > 0");
+    }
+  }
+
+  private static void commitWhenWaitedFor(TestDatabase database, Connection installing) {
+    Awaitility.await()
+        .until(() -> database.queryLong("select count(*) from pg_locks where not granted") > 0);
+    try {
+      installing.commit();
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Does something before the second connection is handed out. */
+  private record BeforeTheSecond(DataSource source, Work work, AtomicInteger handedOut) {
+
+    interface Work {
+      void run() throws SQLException;
+    }
+
+    BeforeTheSecond(DataSource source, Work work) {
+      this(source, work, new AtomicInteger());
+    }
+
+    DataSource proxy() {
+      return (DataSource)
+          Proxy.newProxyInstance(
+              OrphanTest.class.getClassLoader(),
+              new Class<?>[] {DataSource.class},
+              (self, method, arguments) -> {
+                if (method.getName().equals("getConnection") && handedOut.incrementAndGet() == 2) {
+                  work.run();
+                }
+                return method.invoke(source, arguments);
+              });
     }
   }
 

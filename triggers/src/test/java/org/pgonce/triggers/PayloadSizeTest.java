@@ -52,15 +52,18 @@ class PayloadSizeTest {
   }
 
   @Test
-  void h03_aRowOf50MBIsWrittenAndStored(TestDatabase database) throws Exception {
+  void h03_aRowOf100MBIsWrittenAndStoredAndItsNotifyCarriesNothing(TestDatabase database)
+      throws Exception {
     PgOnce.using(database.dataSource()).install(STORED);
+    try (var wakeUps = new WakeUps(database, STORED)) {
+      database.execute("insert into document values (1, repeat('x', 100000000))");
 
-    database.execute("insert into document values (1, repeat('x', 50 * 1024 * 1024))");
-
-    assertThat(
-            database.queryLong(
-                "select octet_length(payload::text) from pgonce.notification where subscription_id > 0"))
-        .isEqualTo(50 * 1024 * 1024 + "{\"id\":1,\"text\":\"\"}".length());
+      assertThat(
+              database.queryLong(
+                  "select octet_length(payload::text) from pgonce.notification where subscription_id > 0"))
+          .isEqualTo(100_000_000 + "{\"id\":1,\"text\":\"\"}".length());
+      assertThat(wakeUps.take()).containsOnly("");
+    }
   }
 
   @Test

@@ -50,6 +50,17 @@ class TableDriftTest {
             warning ->
                 warning.startsWith("no longer partitions of table public.author: public.author_1;")
                     && warning.endsWith("SELECT pgonce.forget_partitions('author_inserted')"));
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .startsWith(
+            "channel author_inserted: no longer partitions of table public.author: public.author_1;");
+    // To detach is what partitions are made for: a listener starts.
+    try (var pgonce = PgOnce.using(database.pooled(4))) {
+      pgonce.listen(ADDED, (added, tx) -> {});
+      pgonce.start();
+    }
+    database.execute("select pgonce.forget_partitions('author_inserted')");
     assertThat(problems(database)).isEmpty();
   }
 
@@ -93,19 +104,39 @@ class TableDriftTest {
         .anyMatch(warning -> warning.contains(": public.author_1;"));
   }
 
+  /** In a schema that they may not use, with SQL that they cannot compute. */
   @Test
   void h34_aListenerAndAnAdministratorSeeTheWarning(TestDatabase database) throws Exception {
-    database.execute(PARTITIONED);
-    PgOnce.using(database.dataSource()).install(ADDED);
-    database.execute("alter table author detach partition author_1");
+    database.execute(
+        "create schema app; create function app.f(bigint) returns boolean language plpgsql as 'begin return true; end';"
+            + " grant usage on schema app to pgonce_owner;"
+            + PARTITIONED.replace(" author", " app.author"));
+    var channel =
+        TriggerChannel.on("app.author", Author.class)
+            .afterInsert()
+            .when("app.f(new.id)")
+            .columns("id", "name")
+            .build();
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("alter table app.author detach partition app.author_1");
     for (var role : List.of("pgonce_listener", "pgonce_admin")) {
-      try (var connection = database.loginRole("sees", role).dataSource().getConnection()) {
-        assertThat(Triggers.plan(connection, ADDED).warnings())
-            .anyMatch(warning -> warning.contains(": public.author_1;"));
-        assertThat(Triggers.check(connection, ADDED)).isEmpty();
+      var login = database.loginRole("sees", role);
+      try (var connection = login.dataSource().getConnection()) {
+        assertThat(Triggers.plan(connection, channel).warnings())
+            .anyMatch(warning -> warning.contains(": app.author_1;"));
+        assertThat(Triggers.check(connection, channel))
+            .singleElement()
+            .asString()
+            .contains(": app.author_1;");
+      }
+      if (role.equals("pgonce_listener")) {
+        try (var pgonce = PgOnce.using(login.dataSource())) {
+          pgonce.listen(channel, (added, tx) -> {});
+          pgonce.start();
+        }
       }
     }
-    PgOnce.using(database.loginRole("installs", "pgonce_admin").dataSource()).install(ADDED);
+    PgOnce.using(database.loginRole("installs", "pgonce_admin").dataSource()).install(channel);
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
@@ -88,6 +89,53 @@ class TableFormTest {
 
     assertWarned(database, channel, "other tables inherit from table public.parent");
     assertWarned(database, channel, "is unlogged");
+  }
+
+  /** PostgreSQL fires such a trigger for the table that is named, and has no copies of it. */
+  @Test
+  void h08_aTruncateOfAPartitionByItsOwnNameIsNotSeenAndWarnedOf(TestDatabase database)
+      throws Exception {
+    database.execute(
+        "create table whole (id int not null) partition by range (id); create table part partition of whole default");
+    var channel =
+        TriggerChannel.changesOf("whole", Row.class)
+            .afterInsert()
+            .afterTruncate()
+            .form(TriggerForm.ROW)
+            .named("whole")
+            .build();
+    PgOnce.using(database.dataSource()).install(channel);
+    var stored = "select count(*) from pgonce.notification where subscription_id > 0";
+    database.execute("truncate part");
+    assertThat(database.queryLong(stored)).isZero();
+    database.execute("truncate whole");
+    assertThat(database.queryLong(stored)).isOne();
+
+    assertWarned(
+        database, channel, "a TRUNCATE of one of those by its own name makes no notification");
+  }
+
+  @Test
+  void h08_aDeferredTriggerIsWarnedOf(TestDatabase database) throws Exception {
+    database.execute("create table thing (id int not null)");
+    var channel =
+        TriggerChannel.on("thing", Row.class).afterInsert().form(TriggerForm.DEFERRED).build();
+    PgOnce.using(database.dataSource()).install(channel);
+    assertWarned(database, channel, "cannot TRUNCATE or ALTER it before");
+    for (var change : List.of("truncate thing", "alter table thing add column note text")) {
+      try (var connection = database.dataSource().getConnection();
+          var statement = connection.createStatement()) {
+        connection.setAutoCommit(false);
+        statement.execute("insert into thing values (1)");
+        var before = connection.setSavepoint();
+        assertThatThrownBy(() -> statement.execute(change))
+            .hasMessageContaining("pending trigger events");
+        connection.rollback(before);
+        statement.execute("set constraints all immediate");
+        statement.execute(change);
+        connection.commit();
+      }
+    }
   }
 
   private static void assertRefused(TestDatabase database, String table, String why) {

@@ -7,6 +7,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
@@ -83,34 +85,6 @@ class WriterTest {
   }
 
   @Test
-  void h32_aCastToJsonThatWouldRunWithTheRightsOfPgonceIsRefused(TestDatabase database)
-      throws Exception {
-    var attacker = database.loginRole("attacker");
-    database.execute("create schema lair authorization \"%s\"".formatted(attacker.user()));
-    try (var connection = attacker.dataSource().getConnection()) {
-      execute(
-          connection,
-          """
-          create type lair.grade as enum ('a');
-          create function lair.spy(lair.grade) returns json language sql as $$ select to_json(current_user) $$;
-          create cast (lair.grade as json) with function lair.spy(lair.grade);
-          create type lair.mark as (grade lair.grade)
-          """);
-    }
-    database.execute("alter table reading add column marks lair.mark[]");
-    try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.check(connection, ADDED))
-          .singleElement()
-          .asString()
-          .contains(
-              "column marks of table public.reading is cast to json by a function of role "
-                  + attacker.user());
-    }
-    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
-        .hasMessageContaining("which would run with the rights of pgonce_owner");
-  }
-
-  @Test
   void h22_thePayloadIsTheSameWhateverTheWritersSessionHasSet(TestDatabase database)
       throws Exception {
     try (var connection = writer.dataSource().getConnection()) {
@@ -138,6 +112,68 @@ class WriterTest {
         .isEqualTo(
             "{\"name\":\"Ann\",\"at\":\"2024-02-29T12:34:56.789+00:00\",\"raw\":\"\\\\xc0ffee\",\"took\":\"P1DT2H\","
                 + "\"ratio\":0.30000000000000004,\"price\":\"$12.34\"}");
+  }
+
+  /** What decides how names are written, and how the SQL of a definition is read. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h22_conditionsAndNamesAreTheSameWhateverTheWritersSessionHasSet(
+      TriggerForm form, TestDatabase database) throws Exception {
+    database.execute("create table item (code text, kind regclass, gone text)");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("item", JsonNode.class)
+                .afterInsert()
+                .when("new.code ~ '^\\d+$' and (new.gone = null) is null")
+                .form(form)
+                .build(),
+            TriggerChannel.on("item", JsonNode.class)
+                .afterInsert()
+                .form(form)
+                .named("plain")
+                .build());
+    for (var settings :
+        new String[] {
+          "standard_conforming_strings = on",
+          "quote_all_identifiers = on",
+          "standard_conforming_strings = off",
+          "transform_null_equals = on"
+        }) {
+      // A session of its own: plans are kept.
+      try (var connection = database.dataSource().getConnection()) {
+        execute(
+            connection,
+            "do $$ begin set local %s; insert into item values ('7', 'pgonce.channel'); end $$"
+                .formatted(settings));
+      }
+    }
+    assertThat(
+            database.queryString(
+                "select string_agg(payload::text, ' ') from pgonce.notification where subscription_id > 0"))
+        .isEqualTo("{\"code\":\"7\",\"kind\":\"pgonce.channel\",\"gone\":null} ".repeat(8).strip());
+  }
+
+  /** As documented: such a session writes what was captured elsewhere. */
+  @Test
+  void h08_whatAReplicaWritesMakesNothing(TestDatabase database) throws Exception {
+    try (var connection = database.dataSource().getConnection()) {
+      execute(connection, "set session_replication_role = replica");
+      execute(connection, INSERT);
+      assertThat(stored(database)).isZero();
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+      database.execute("alter table reading enable always trigger pgonce_reading_inserted");
+      execute(connection, INSERT);
+      assertThat(stored(database)).isEqualTo(1);
+    }
+    database.execute("alter table reading enable replica trigger pgonce_reading_inserted");
+    database.execute(INSERT);
+    assertThat(stored(database)).isEqualTo(1);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, ADDED))
+          .singleElement()
+          .asString()
+          .contains("fires for replicated rows only");
+    }
   }
 
   @Test

@@ -3,6 +3,7 @@ package org.pgonce.internal.claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,11 @@ public record Claim(
   @Override
   public String toString() {
     return "notification " + id + " (subscription " + subscription + ", attempt " + attempt() + ")";
+  }
+
+  /** Of the depths of several. */
+  public static int deepest(List<Claim> claims) {
+    return claims.stream().mapToInt(claim -> claim.origin().depth()).max().orElse(0);
   }
 
   public Instant createdAt() {

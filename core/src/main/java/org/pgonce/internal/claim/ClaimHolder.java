@@ -4,8 +4,6 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The session that holds a claimed row, and what bounds its hold. The claim gives its transaction
@@ -17,8 +15,6 @@ import org.slf4j.LoggerFactory;
  * @param idleTimeout its idle_in_transaction_session_timeout outside the claim's transaction
  */
 public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
-
-  private static final Logger LOG = LoggerFactory.getLogger(ClaimHolder.class);
 
   /** What a session may idle beyond the handler's time: by then the process itself has ended it. */
   private static final Duration LEEWAY = Duration.ofSeconds(5);
@@ -46,12 +42,6 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
         FROM pg_catalog.pg_stat_activity AS a
        WHERE a.pid = ? AND a.xact_start <= TIMESTAMPTZ 'epoch' + ? * INTERVAL '1 microsecond'
       """;
-  private static final String SAVEPOINT = "SAVEPOINT pgonce_end";
-  // Whose session it is, is told by its login role; one with «ALTER ROLE … SET role» acts as
-  // another one, which may not end it.
-  private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
-  // Takes back the role, and the failure.
-  private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_end";
 
   /**
    * Reads the columns {@link #COLUMNS} of the current row.
@@ -75,21 +65,7 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
    * @throws SQLException if the caller's own connection fails
    */
   public void end(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(SAVEPOINT);
-      try {
-        statement.execute(AS_LOGIN_ROLE);
-        terminate(transaction);
-      } catch (SQLException e) {
-        LOG.warn(
-            "pgonce: server process {} could not be ended (SQLState {}); its row stays locked until its"
-                + " session ends. Grant the role EXECUTE on pg_terminate_backend, or pg_signal_backend",
-            backendPid,
-            e.getSQLState());
-        LOG.debug("pgonce: the failure to end a server process", e);
-      }
-      statement.execute(UNDO);
-    }
+    SessionEnd.in(transaction, "server process " + backendPid, () -> terminate(transaction));
   }
 
   private void terminate(Connection transaction) throws SQLException {

@@ -54,7 +54,8 @@ public final class ClaimStatement {
           SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
-             AND s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
+             AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
+                   THEN s.order_key IS NULL OR pgonce.lock_key(s.subscription_id, s.order_key) ELSE false END
              FOR UPDATE SKIP LOCKED
           """);
 
@@ -138,7 +139,8 @@ public final class ClaimStatement {
   }
 
   /**
-   * The same where the rows of one order key wait for one another.
+   * The same where the rows of one order key wait for one another. The key is locked with the row,
+   * and no other row of it is claimed by anyone before the transaction ends.
    *
    * @param afterKey where the looking goes on when the oldest rows wait for their turn; empty at
    *     first

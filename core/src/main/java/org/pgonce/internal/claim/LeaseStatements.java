@@ -10,6 +10,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.KeyOrder;
+import org.pgonce.Mode;
 import org.pgonce.internal.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
@@ -23,7 +24,7 @@ public final class LeaseStatements {
              CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
              octet_length((l.claimed).payload::text),
              (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?) AS l
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, ?) AS l
       """
           .formatted(Payload.SHORT);
   private static final String RENEW =
@@ -46,6 +47,7 @@ public final class LeaseStatements {
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param afterKey where the looking goes on when the oldest rows of an ordered channel wait for
    *     their turn; empty at first
+   * @param mode the channel's as the caller knows it: none is leased under another one
    * @param transactions where a long payload is fetched later
    */
   public static @Nullable Leased lease(
@@ -56,6 +58,7 @@ public final class LeaseStatements {
       int maxAttempts,
       KeyOrder order,
       String afterKey,
+      Mode mode,
       Transactions transactions)
       throws SQLException {
     try (var statement = transaction.prepareStatement(LEASE)) {
@@ -66,6 +69,7 @@ public final class LeaseStatements {
       statement.setInt(5, maxAttempts);
       statement.setString(6, order.name());
       statement.setString(7, afterKey);
+      statement.setString(8, mode.name());
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;

@@ -1,6 +1,7 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,11 @@ public record Origin(
     @Nullable String context,
     int depth,
     int version) {
+
+  /** Of what is stored nowhere, and has neither keys nor context. */
+  public static Origin ofBroadcast(int depth, int version) {
+    return new Origin(null, null, null, depth, version);
+  }
 
   /** Of a plain notification. */
   public static final Origin PLAIN = new Origin(null, null, null, 0, 1);
@@ -40,9 +46,14 @@ public record Origin(
   /** By these settings, what is published in the transaction from here on tells whence it comes. */
   public void tell(Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(SETTINGS)) {
-      statement.setString(1, String.valueOf(depth + 1));
-      statement.setString(2, context == null ? "" : context);
+      bind(statement, 1, 2);
       statement.execute();
     }
+  }
+
+  /** Binds what the settings {@code pgonce.depth} and {@code pgonce.context} are to be. */
+  void bind(PreparedStatement statement, int depthAt, int contextAt) throws SQLException {
+    statement.setString(depthAt, String.valueOf(depth + 1));
+    statement.setString(contextAt, context == null ? "" : context);
   }
 }

@@ -11,6 +11,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
+import org.pgonce.internal.store.Definition;
 
 /** The statements of a listener's slow scan, and of its entry in the list of listeners. */
 public final class ScanStatements {
@@ -24,9 +25,13 @@ public final class ScanStatements {
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
       """
-      SELECT f.subscription, f.ready, f.due, f.due_in_ms, f.known, f.paused_us, f.paused_by, f.pause_reason, f.queue_usage
-        FROM pgonce.scan(?::text::uuid, ?) AS f
-      """;
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, %s
+        FROM pgonce.scan(?::text::uuid, ?) AS i
+      """
+          .formatted(Definition.COLUMNS);
+
+  // Where its columns begin; the mode comes second.
+  private static final int DEFINITION = 8;
 
   private ScanStatements() {}
 
@@ -36,8 +41,8 @@ public final class ScanStatements {
    * @param ready whether a new row waits, claimed or not
    * @param due whether a scheduled row is due, claimed or not
    * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
-   * @param known whether the subscription exists
    * @param paused that it is paused; null if it is not
+   * @param definition how it is installed by now; null if it does not exist any more
    * @param queueUsage the share of the server's NOTIFY queue that is in use, 0 to 1
    */
   public record Found(
@@ -45,8 +50,8 @@ public final class ScanStatements {
       boolean ready,
       boolean due,
       @Nullable Long dueInMs,
-      boolean known,
       @Nullable Paused paused,
+      @Nullable Definition definition,
       double queueUsage) {}
 
   public static void register(
@@ -80,17 +85,17 @@ public final class ScanStatements {
       statement.setString(2, hearsBy);
       try (var row = statement.executeQuery()) {
         while (row.next()) {
-          var dueInMs = row.getLong(4);
+          var dueInMs = row.getLong(3);
           var scheduled = !row.wasNull();
           found.add(
               new Found(
-                  row.getInt(1),
+                  row.getInt(DEFINITION),
+                  row.getBoolean(1),
                   row.getBoolean(2),
-                  row.getBoolean(3),
                   scheduled ? dueInMs : null,
-                  row.getBoolean(5),
                   paused(row),
-                  row.getDouble(9)));
+                  row.getString(DEFINITION + 1) == null ? null : Definition.read(row, DEFINITION),
+                  row.getDouble(7)));
         }
       }
     }
@@ -98,10 +103,10 @@ public final class ScanStatements {
   }
 
   private static @Nullable Paused paused(ResultSet row) throws SQLException {
-    var since = row.getLong(6);
+    var since = row.getLong(4);
     return row.wasNull()
         ? null
         : new Paused(
-            Instant.EPOCH.plus(since, ChronoUnit.MICROS), row.getString(7), row.getString(8));
+            Instant.EPOCH.plus(since, ChronoUnit.MICROS), row.getString(5), row.getString(6));
   }
 }

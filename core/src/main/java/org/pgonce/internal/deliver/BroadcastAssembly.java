@@ -11,17 +11,22 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
  */
 final class BroadcastAssembly {
 
-  // As pgonce.broadcast writes it: id/part/parts:text, or id/part/parts/version:text.
+  // As pgonce.broadcast writes it: id/part/parts:text, or id/part/parts/version/depth:text.
   private static final Pattern PART =
-      Pattern.compile("(\\d{1,18})/(\\d{1,6})/(\\d{1,6})(?:/(\\d{1,5}))?:(.*)", Pattern.DOTALL);
+      Pattern.compile(
+          "(\\d{1,18})/(\\d{1,6})/(\\d{1,6})(?:/(\\d{1,5})/(\\d{1,5}))?:(.*)", Pattern.DOTALL);
   private static final int MAX_LENGTH = 1024 * 1024;
 
   private final StringBuilder text = new StringBuilder();
   private long id = -1;
   private int lastPart;
 
-  /** A whole message. */
-  record Message(long id, int version, String payload) {}
+  /**
+   * A whole message.
+   *
+   * @param depth how many handlers led to it
+   */
+  record Message(long id, int version, int depth, String payload) {}
 
   /**
    * @return the message that the part completes; null if it is incomplete
@@ -36,6 +41,12 @@ final class BroadcastAssembly {
     var itsId = Long.parseLong(matcher.group(1));
     var number = Integer.parseInt(matcher.group(2));
     var parts = Integer.parseInt(matcher.group(3));
+    var depth = matcher.group(5) == null ? 0 : Integer.parseInt(matcher.group(5));
+    if (parts == 0 && depth > 0) {
+      throw new UnreadablePayloadException(
+          "it was published at depth %d, by the handler of a notification that a handler published, and so on, and the channel does not allow that: look for a loop of handlers, or raise max_depth"
+              .formatted(depth));
+    }
     if (parts == 0) {
       throw new UnreadablePayloadException(
           "its payload is larger than 1 MiB, which BROADCAST does not carry; publish a reference instead");
@@ -50,12 +61,12 @@ final class BroadcastAssembly {
           "part " + number + " of " + parts + " follows no part before it");
     }
     lastPart = number;
-    text.append(matcher.group(5));
+    text.append(matcher.group(6));
     if (number < parts) {
       return null;
     }
     var version = matcher.group(4) == null ? 1 : Integer.parseInt(matcher.group(4));
-    var whole = new Message(id, version, text.toString());
+    var whole = new Message(id, version, depth, text.toString());
     id = -1;
     text.setLength(0);
     return whole;

@@ -2,16 +2,19 @@ package org.pgonce.internal.deliver;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.Context;
+import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.NewerVersionException;
+import org.pgonce.internal.store.HandlerDepth;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,8 +68,13 @@ public final class BroadcastReceiver<T> {
     return places;
   }
 
-  public ChannelActivity activity() {
-    return places.activity(received.get(), 0, null);
+  /**
+   * What it does.
+   *
+   * @param outdated why it is not heard any more; null if it is
+   */
+  public ChannelActivity activity(@Nullable String outdated) {
+    return places.activity(received.get(), 0, null, outdated);
   }
 
   private void join() {
@@ -96,18 +104,22 @@ public final class BroadcastReceiver<T> {
   private boolean handle(Message message, Places.Place place) {
     var begun = System.nanoTime();
     var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
+    var origin = Origin.ofBroadcast(message.depth(), message.version());
+    var token = UUID.randomUUID().toString();
     try (var transaction =
         new OwnTransaction(
             context,
             longestCall,
             "broadcast " + message.id() + " of channel " + subscribed.label(),
-            Origin.PLAIN)) {
-      if (!place.begin(new End(transaction))) {
+            origin,
+            subscribed.options().handlerTimeout(),
+            token)) {
+      if (!place.begin(new End(transaction, token))) {
         waiting.clear(); // The listener stops.
         return false;
       }
       received.incrementAndGet();
-      var outcome = outcome(message, transaction);
+      var outcome = outcome(message, origin, transaction);
       if (!place.end()) {
         transaction.cutOff(); // whoever does that may not have got to it yet
         return false;
@@ -136,13 +148,12 @@ public final class BroadcastReceiver<T> {
   private record Outcome(@Nullable String failure, boolean handled) {}
 
   /** Runs the handler and commits. */
-  private Outcome outcome(Message message, OwnTransaction transaction) {
+  private Outcome outcome(Message message, Origin origin, OwnTransaction transaction) {
     try {
-      var payload = reader.read(message.id(), message.version(), message.payload());
-      var notification = subscribed.notification(message.id(), 1, null, Origin.PLAIN, payload);
-      var handled =
-          subscribed.handle(
-              notification, new HandlerTx(transaction::connection, context.publisher()));
+      var payload = reader.read(message.id(), origin.version(), message.payload());
+      var notification = subscribed.notification(message.id(), 1, null, origin, payload);
+      var tx = new HandlerTx(transaction::connection, context.publisher());
+      var handled = HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx));
       transaction.commit();
       return new Outcome(null, handled);
     } catch (UnreadablePayloadException | NewerVersionException e) {
@@ -157,14 +168,19 @@ public final class BroadcastReceiver<T> {
   private final class End implements Places.CutOff {
 
     private final OwnTransaction transaction;
+    private final String token;
 
-    End(OwnTransaction transaction) {
+    End(OwnTransaction transaction, String token) {
       this.transaction = transaction;
+      this.token = token;
     }
 
     @Override
     public void overran(Duration timeout) {
       transaction.cutOff();
+      if (transaction.isUsed()) {
+        endSession(token);
+      }
       dropped("its handler did not return within " + timeout.toMillis() + " ms");
     }
 
@@ -172,6 +188,19 @@ public final class BroadcastReceiver<T> {
     public void released() {
       transaction.cutOff();
       dropped("the listener stopped before its handler returned");
+    }
+  }
+
+  /** The server goes on with its statement, and keeps its locks. */
+  private void endSession(String token) {
+    try {
+      context.transactions().make(transaction -> HandlerSession.end(transaction, token));
+    } catch (SQLException | RuntimeException e) {
+      LOG.warn(
+          "pgonce: a session of channel {} that is given up could not be ended ({}); what it has locked stays locked until the server notices",
+          subscribed.label(),
+          Failures.inWords(e));
+      LOG.debug("pgonce: the failure in full", e);
     }
   }
 

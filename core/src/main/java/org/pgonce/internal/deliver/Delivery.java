@@ -9,6 +9,7 @@ import org.pgonce.Notification;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.settle.NewerVersionException;
+import org.pgonce.internal.store.HandlerDepth;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
@@ -34,7 +35,9 @@ public final class Delivery<T> {
    * @throws Exception whatever the handler throws
    */
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
-    return subscribed.handle(notification(claim), new HandlerTx(connection, publisher));
+    var notification = notification(claim);
+    var tx = new HandlerTx(connection, publisher);
+    return HandlerDepth.within(claim.origin().depth(), () -> subscribed.handle(notification, tx));
   }
 
   /**
@@ -48,9 +51,9 @@ public final class Delivery<T> {
     for (var claim : claims) {
       notifications.add(notification(claim));
     }
-    return subscribed
-        .handleAll(List.copyOf(notifications), new HandlerTx(connection, publisher))
-        .stream()
+    var tx = new HandlerTx(connection, publisher);
+    var all = List.copyOf(notifications);
+    return HandlerDepth.within(Claim.deepest(claims), () -> subscribed.handleAll(all, tx)).stream()
         .map(Notification::id)
         .collect(Collectors.toUnmodifiableSet());
   }

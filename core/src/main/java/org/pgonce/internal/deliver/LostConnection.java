@@ -61,7 +61,8 @@ public final class LostConnection {
     abandon(lost);
     try {
       lost.close();
-    } catch (SQLException e) {
+    } catch (SQLException
+        | RuntimeException e) { // pgjdbc-ng releases what its abort() has released.
       LOG.debug("pgonce: the lost connection was given back", e);
     }
   }

@@ -7,6 +7,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.Transactions;
+import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
@@ -24,10 +25,13 @@ public final class OwnTransaction implements AutoCloseable {
 
   private final Context context;
   private final Duration longestCall;
+  private final Duration handlerTimeout;
   private final Object notification;
   private final Origin origin;
+  private final String token;
   private final ReentrantLock beginning = new ReentrantLock();
   private PoolSettings.@Nullable Taken taken;
+  private volatile @Nullable String idleTimeout;
   private volatile @Nullable GuardedConnection guarded;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -39,12 +43,22 @@ public final class OwnTransaction implements AutoCloseable {
    * @param longestCall the most that the driver waits for one answer of the server
    * @param notification says in messages which notification is handled, by its toString()
    * @param origin where that comes from
+   * @param handlerTimeout when the handler is cut off
+   * @param token by which its session is known to whoever ends it: of its lease, where it has one
    */
-  public OwnTransaction(Context context, Duration longestCall, Object notification, Origin origin) {
+  public OwnTransaction(
+      Context context,
+      Duration longestCall,
+      Object notification,
+      Origin origin,
+      Duration handlerTimeout,
+      String token) {
     this.context = context;
     this.longestCall = longestCall;
     this.notification = notification;
     this.origin = origin;
+    this.handlerTimeout = handlerTimeout;
+    this.token = token;
   }
 
   /**
@@ -75,7 +89,7 @@ public final class OwnTransaction implements AutoCloseable {
     }
     taken = context.pool().take(begun, longestCall);
     taken.begin();
-    origin.tell(begun);
+    idleTimeout = HandlerSession.begin(begun, origin, handlerTimeout, token);
     return GuardedConnection.over(begun, notification, GuardedConnection.DEFAULT_PATIENCE);
   }
 
@@ -123,9 +137,9 @@ public final class OwnTransaction implements AutoCloseable {
     return guarded != null;
   }
 
-  private static void restoreSession(GuardedConnection used, Connection connection) {
+  private void restoreSession(GuardedConnection used, Connection connection) {
     try {
-      used.restoreSession(null);
+      used.restoreSession(idleTimeout);
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",

@@ -36,7 +36,7 @@ final class PayloadReader<T> {
       throws UnreadablePayloadException, NewerVersionException {
     if (version > rules.version()) {
       throw new NewerVersionException(
-          "notification %d of channel %s was made by version %d of its definition and this listener knows version %d: it is put back for those that know more; deploy them"
+          "notification %d of channel %s was made by version %d of its definition and this listener knows version %d: deploy listeners that know more"
               .formatted(id, channel.name(), version, rules.version()));
     }
     if (version < rules.oldest()) {

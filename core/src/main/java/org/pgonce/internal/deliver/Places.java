@@ -143,7 +143,8 @@ public final class Places {
   }
 
   /** How it stands; what it is given is the owner's. */
-  public ChannelActivity activity(long claims, long emptyClaims, @Nullable Paused paused) {
+  public ChannelActivity activity(
+      long claims, long emptyClaims, @Nullable Paused paused, @Nullable String outdated) {
     lock.lock();
     try {
       return new ChannelActivity(
@@ -154,7 +155,8 @@ public final class Places {
           stuck,
           claims,
           emptyClaims,
-          paused);
+          paused,
+          outdated);
     } finally {
       lock.unlock();
     }

@@ -33,7 +33,9 @@ public final class PoolSettings {
   private static final String BEGIN = "BEGIN";
   private static final String MODES = " ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
-  private static final String READ_ONLY_TRANSACTION = "25006";
+  /** What a READ ONLY transaction says to what changes or locks something. */
+  public static final String READ_ONLY_TRANSACTION = "25006";
+
   private static final String SERIALIZATION_FAILURE = "40001";
 
   private static final Duration SHORT = Duration.ofSeconds(30);
@@ -105,6 +107,20 @@ public final class PoolSettings {
         try (var statement = connection.createStatement()) {
           statement.execute(SET + MODES);
         }
+      }
+    }
+
+    /**
+     * Fails a transaction that is not READ COMMITTED and READ WRITE, so that {@link
+     * #mustBeginAgain(SQLException)}.
+     *
+     * @param column {@link #COLUMN}
+     */
+    public static void requireFit(String column) throws SQLException {
+      if (!AS_NEEDED.equals(column)) {
+        throw new SQLException(
+            "the transaction is not as needed, READ COMMITTED and READ WRITE, but: " + column,
+            SERIALIZATION_FAILURE);
       }
     }
 

@@ -111,12 +111,13 @@ public final class Reports {
 
   /**
    * The row is not there with its attempts: its transaction did commit, or somebody had the row
-   * since. Not a success that we may report.
+   * since, or it may not run again. Not a success that we may report.
    */
   private void tellGone(Claim claim, Verdict verdict) {
     LOG.warn(
         "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is not as it was: either the attempt was committed and only"
-            + " its answer was lost, or another worker has had it since, or it was deleted by hand",
+            + " its answer was lost, or another worker has had it since, or it was deleted by hand, or it is a dead letter since the channel is"
+            + " AT_MOST_ONCE by now",
         claim.attempt(),
         claim.id(),
         channel,

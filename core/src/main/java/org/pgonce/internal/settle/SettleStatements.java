@@ -70,7 +70,7 @@ final class SettleStatements {
   private static final String KEY_DONE = "SELECT pgonce.key_done(?, ?, ?)";
   private static final String NOT_THERE = "PO001";
   private static final String SCHEDULE =
-      "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?)";
+      "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?, ?)";
   private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?::text::uuid, ?, ?, ?)";
 
   private SettleStatements() {}
@@ -176,10 +176,14 @@ final class SettleStatements {
     return inOrder ? COMPLETE_NEW_IN_ORDER : COMPLETE_NEW;
   }
 
+  // In what follows, a row whose handler has begun is a dead letter instead, and the answer false,
+  // if the channel was made AT_MOST_ONCE meanwhile.
+
   /** Schedules the next attempt; false if the row is not there as the claim had it. */
   static boolean retry(Connection transaction, Claim claim, Duration delay, String error)
       throws SQLException {
-    return schedule(transaction, claim, claim.attempt(), null, delay, error);
+    return schedule(
+        transaction, claim, claim.attempt(), null, delay, error, DeadLetterReason.ATTEMPTS_USED_UP);
   }
 
   /**
@@ -188,7 +192,14 @@ final class SettleStatements {
   static boolean countAhead(
       Connection transaction, Claim claim, String token, Duration delay, String error)
       throws SQLException {
-    return schedule(transaction, claim, claim.attempts() + 1, token, delay, error);
+    return schedule(
+        transaction,
+        claim,
+        claim.attempts() + 1,
+        token,
+        delay,
+        error,
+        DeadLetterReason.OUTCOME_UNKNOWN);
   }
 
   /**
@@ -197,18 +208,36 @@ final class SettleStatements {
    */
   static boolean postpone(Connection transaction, Claim claim, String token, Duration turn)
       throws SQLException {
-    return schedule(transaction, claim, claim.attempts(), token, turn, null);
+    return schedule(
+        transaction, claim, claim.attempts(), token, turn, null, DeadLetterReason.OUTCOME_UNKNOWN);
   }
 
-  /** Gives a leased row back, its attempt uncounted; false if it is not leased any more. */
+  /**
+   * Gives a leased row back whose handler has not begun, its attempt uncounted; false if it is not
+   * leased any more.
+   */
   static boolean giveBack(Connection transaction, Claim claim) throws SQLException {
-    return schedule(transaction, claim, claim.attempts() - 1, null, Duration.ZERO, null);
+    return giveBack(transaction, claim, begunBefore(claim));
+  }
+
+  /**
+   * The same where its handler has begun.
+   *
+   * @param begun what it is a dead letter for where it may not run again
+   */
+  static boolean giveBack(Connection transaction, Claim claim, @Nullable DeadLetterReason begun)
+      throws SQLException {
+    return schedule(transaction, claim, claim.attempts() - 1, null, Duration.ZERO, null, begun);
+  }
+
+  private static @Nullable DeadLetterReason begunBefore(Claim claim) {
+    return claim.suspect() || claim.attempt() > 1 ? DeadLetterReason.OUTCOME_UNKNOWN : null;
   }
 
   /** Has it wait for other listeners, its attempt uncounted; false as for a retry. */
   static boolean putBack(Connection transaction, Claim claim, Duration delay, String why)
       throws SQLException {
-    return schedule(transaction, claim, claim.attempt() - 1, null, delay, why);
+    return schedule(transaction, claim, claim.attempt() - 1, null, delay, why, begunBefore(claim));
   }
 
   private static boolean schedule(
@@ -217,7 +246,8 @@ final class SettleStatements {
       int attempts,
       @Nullable String token,
       Duration delay,
-      @Nullable String error)
+      @Nullable String error,
+      @Nullable DeadLetterReason begun)
       throws SQLException {
     try (var statement = transaction.prepareStatement(SCHEDULE)) {
       setRow(statement, claim);
@@ -225,6 +255,7 @@ final class SettleStatements {
       statement.setString(6, token);
       statement.setLong(7, delay.toMillis());
       statement.setString(8, error);
+      statement.setString(9, begun == null ? null : begun.name());
       return isTrue(statement);
     }
   }

@@ -10,6 +10,7 @@ import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
@@ -105,14 +106,18 @@ public final class Settlement {
     return new Outcome(restoreSession(guarded, claims.get(0)), left);
   }
 
+  private static void end(Connection transaction, Claim claim) throws SQLException {
+    if (claim.holder() != null) {
+      claim.holder().end(transaction);
+    } else if (claim.token() != null) {
+      HandlerSession.end(transaction, claim.token());
+    }
+  }
+
   /** Ends the session of a claim that is given up; what it holds is free then. */
   public void endSession(Claim claim) {
-    var holder = claim.holder();
-    if (holder == null) {
-      return;
-    }
     try {
-      transactions.make(holder::end);
+      transactions.make(transaction -> end(transaction, claim));
     } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: a session of channel {} that is given up could not be ended ({}); its rows stay locked until the server notices",
@@ -168,18 +173,22 @@ public final class Settlement {
 
   /**
    * The listener stops before the handler of a leased notification has returned: the statements
-   * that say so. Where it may run again it goes back uncounted.
+   * that say so, and return what is to be told when they are committed. Where it may run again it
+   * goes back uncounted; the session of the handler's own is ended first, which may be in a
+   * statement that keeps locks.
    */
-  public Transactions.Change release(Claim claim) {
+  public Transactions.Work<Runnable> release(Claim claim) {
     return transaction -> {
+      end(transaction, claim);
       if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
         var failure =
             new UnknownOutcomeException("the listener stopped before its handler returned");
         var verdict = Verdict.on(failure, claim, subscribed);
-        reports.tell(record(transaction, claim, verdict), claim, verdict, failure);
-      } else {
-        var unused = SettleStatements.giveBack(transaction, claim);
+        var there = record(transaction, claim, verdict);
+        return () -> reports.tell(there, claim, verdict, failure);
       }
+      var unused = SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
+      return () -> {};
     };
   }
 
@@ -187,15 +196,17 @@ public final class Settlement {
    * The same where a session holds it: that is ended. What was counted before the handler began is
    * taken back.
    */
-  public Transactions.Change releaseHeld(Claim claim) {
+  public Transactions.Work<Runnable> releaseHeld(Claim claim) {
     return transaction -> {
       if (claim.holder() != null) {
         claim.holder().end(transaction);
       }
       if (claim.token() != null) {
         boundTheWait(transaction);
-        var unused = SettleStatements.giveBack(transaction, claim);
+        var unused =
+            SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
       }
+      return () -> {};
     };
   }
 
@@ -378,7 +389,8 @@ public final class Settlement {
         return record(transaction, claim, pause.bury());
       }
       // Where no token holds it, its transaction does, and has changed nothing of it.
-      return claim.token() == null || SettleStatements.giveBack(transaction, claim);
+      return claim.token() == null
+          || SettleStatements.giveBack(transaction, claim, DeadLetterReason.ATTEMPTS_USED_UP);
     }
     if (verdict instanceof Verdict.PutBack putBack) {
       return SettleStatements.putBack(transaction, claim, putBack.delay(), putBack.why());

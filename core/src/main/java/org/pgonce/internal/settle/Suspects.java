@@ -86,10 +86,12 @@ public final class Suspects {
         subscribed.channel().mode() == Mode.AT_MOST_ONCE
             ? DeadLetterReason.OUTCOME_UNKNOWN
             : DeadLetterReason.ATTEMPTS_USED_UP;
-    var there = SettleStatements.bury(transaction, claim, claim.attempts(), reason, DIED);
+    // Where only its lock told of it, it was not counted.
+    var attempts = Math.max(1, claim.attempts());
+    var there = SettleStatements.bury(transaction, claim, attempts, reason, DIED);
     transaction.commit();
     if (there) {
-      reports.buried(claim, claim.attempts(), new Verdict.Bury(reason, DIED));
+      reports.buried(claim, attempts, new Verdict.Bury(reason, DIED));
     }
   }
 

@@ -1,14 +1,11 @@
 package org.pgonce.internal.store;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 
 /**
@@ -46,10 +43,7 @@ public record Installed(
       new Installed(true, false, 0, List.of(), List.of(), "", "");
 
   private static final String INSTALLED =
-      """
-      SELECT i.subscription, i.mode, i.feed, i.epoch, i.encoding, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate
-        FROM pgonce.installed(?, ?) AS i
-      """;
+      "SELECT " + Definition.COLUMNS + " FROM pgonce.installed(?, ?) AS i";
 
   public static Installed lookUp(Connection connection, Channel<?> channel, String subscription)
       throws SQLException {
@@ -60,28 +54,28 @@ public record Installed(
       statement.setString(1, channel.name());
       statement.setString(2, subscription);
       try (var row = statement.executeQuery()) {
-        if (!row.next()) {
-          return NOT_THERE;
-        }
-        var differences = new ArrayList<Difference>();
-        var outdated = new ArrayList<Difference>();
-        var mode = channel.mode().name();
-        var feed = channel.feed().description();
-        addDifference(differences, channel, "mode", row.getString(2), mode);
-        addDifference(differences, channel, "feed", row.getString(3), feed);
-        if (row.getInt(1) != 0) {
-          addDifferences(outdated, channel, subscription, row);
-        }
-        return new Installed(
-            true,
-            true,
-            row.getInt(1),
-            List.copyOf(differences),
-            List.copyOf(outdated),
-            row.getString(4),
-            row.getString(5));
+        return row.next() ? as(Definition.read(row, 1), channel, subscription) : NOT_THERE;
       }
     }
+  }
+
+  /** What is installed, compared with the definition in code. */
+  public static Installed as(Definition found, Channel<?> channel, String subscription) {
+    var differences = new ArrayList<Difference>();
+    var outdated = new ArrayList<Difference>();
+    addDifference(differences, channel, "mode", found.mode(), channel.mode().name());
+    addDifference(differences, channel, "feed", found.feed(), channel.feed().description());
+    if (found.subscription() != 0) {
+      addDifferences(outdated, channel, subscription, found);
+    }
+    return new Installed(
+        true,
+        true,
+        found.subscription(),
+        List.copyOf(differences),
+        List.copyOf(outdated),
+        found.epoch(),
+        found.encoding());
   }
 
   /** Whether the database can store any text. */
@@ -90,35 +84,31 @@ public record Installed(
   }
 
   private static void addDifferences(
-      List<Difference> differences, Channel<?> channel, String subscription, ResultSet row)
-      throws SQLException {
+      List<Difference> differences, Channel<?> channel, String subscription, Definition found) {
     var options = channel.options();
-    var filter = SubscriptionFilters.fromJson(row.getString(6));
     addDifference(
         differences,
         channel,
         "filter of subscription " + subscription,
-        filter,
+        found.filter(),
         options.subscriptions().getOrDefault(subscription, Map.of()));
-    addDifference(
-        differences, channel, "key memory", Duration.ofMillis(row.getLong(7)), options.keyMemory());
-    addDifference(
-        differences, channel, "order", String.valueOf(row.getString(8)), options.order().name());
-    addDifference(differences, channel, "maximum depth", row.getInt(9), options.maxDepth());
-    addDifference(differences, channel, "maximum rate", row.getInt(10), options.maxRate());
+    addDifference(differences, channel, "key memory", found.keyMemory(), options.keyMemory());
+    addDifference(differences, channel, "order", found.order(), options.order().name());
+    addDifference(differences, channel, "maximum depth", found.maxDepth(), options.maxDepth());
+    addDifference(differences, channel, "maximum rate", found.maxRate(), options.maxRate());
   }
 
   private static void addDifference(
       List<Difference> differences,
       Channel<?> channel,
       String what,
-      @Nullable Object installed,
+      Object installed,
       Object defined) {
     if (!defined.equals(installed)) {
       differences.add(
           new Difference(
               what,
-              String.valueOf(installed),
+              installed.toString(),
               defined.toString(),
               "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
                   .formatted(
@@ -126,7 +116,7 @@ public record Installed(
     }
   }
 
-  /** What keeps a listener from starting, with what to do; empty if nothing does. */
+  /** What keeps a listener from handling it, with what to do; empty if nothing does. */
   public List<String> problems(Channel<?> defined, String named) {
     if (!schema) {
       return List.of("schema pgonce is missing: call PgOnce.install, or run the files of sql/");

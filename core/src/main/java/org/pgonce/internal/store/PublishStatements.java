@@ -1,10 +1,12 @@
 package org.pgonce.internal.store;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,15 +18,56 @@ import tools.jackson.databind.json.JsonMapper;
 /** The statements that store notifications from Java. */
 public final class PublishStatements {
 
-  private static final String PUBLISH = "SELECT pgonce.publish(?, ?::json, version => ?)";
+  private static final Sql PUBLISH = Sql.of("pgonce.publish(?, ?::json, version => %s)");
   // One text parameter, a JSON array: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9, and
   // executeBatch breaks its protocol.
-  private static final String PUBLISH_ALL = "SELECT * FROM pgonce.publish_all(?, ?::json, ?)";
-  private static final String PUBLISH_EACH =
-      "SELECT p.id, p.stored FROM pgonce.publish_each(?, ?::json, ?::json, ?) AS p";
+  private static final Sql PUBLISH_ALL = Sql.of("pgonce.publish_all(?, ?::json, %s)");
+  private static final Sql PUBLISH_EACH = Sql.of("pgonce.publish_each(?, ?::json, ?::json, %s)");
+  private static final String TAKE_BACK = "SELECT pgonce.take_back(?, ?::json)";
   private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
   private PublishStatements() {}
+
+  /**
+   * A call that publishes, and the same on a handler's thread: there it tells the transaction the
+   * handler's depth first. In one statement, which with autocommit is all of the transaction; the
+   * version waits for it, so nothing is published before.
+   */
+  private record Sql(String plain, String inHandler) {
+
+    static Sql of(String call) {
+      return new Sql(
+          "SELECT p.* FROM " + call.formatted("?") + " AS p",
+          """
+          SELECT p.* FROM (SELECT pg_catalog.set_config('pgonce.depth', ?, true) OFFSET 0) AS d (depth)
+           CROSS JOIN LATERAL %s AS p
+          """
+              .formatted(call.formatted("CASE WHEN d.depth IS NOT NULL THEN ?::integer END")));
+    }
+
+    /** With the channel, texts, and the version of the channel's payload as its parameters. */
+    PreparedStatement prepare(Connection transaction, Channel<?> channel, String... texts)
+        throws SQLException {
+      var depth = HandlerDepth.ofThisThread();
+      var statement = transaction.prepareStatement(depth == 0 ? plain : inHandler);
+      try {
+        var parameter = 1;
+        if (depth > 0) {
+          statement.setString(parameter++, String.valueOf(depth));
+        }
+        statement.setString(parameter++, channel.name());
+        for (var text : texts) {
+          statement.setString(parameter++, text);
+        }
+        // The publisher's own, whatever the database has by now: it wrote the payload.
+        statement.setInt(parameter, channel.options().payload().version());
+        return statement;
+      } catch (SQLException | RuntimeException e) {
+        statement.close();
+        throw e;
+      }
+    }
+  }
 
   public static long publish(Connection transaction, Channel<?> channel, String payload)
       throws SQLException {
@@ -37,16 +80,12 @@ public final class PublishStatements {
   }
 
   private static List<Long> publish(
-      Connection transaction, String sql, Channel<?> channel, String json) throws SQLException {
-    try (var statement = transaction.prepareStatement(sql)) {
-      statement.setString(1, channel.name());
-      statement.setString(2, json);
-      statement.setInt(3, version(channel));
+      Connection transaction, Sql sql, Channel<?> channel, String json) throws SQLException {
+    try (var statement = sql.prepare(transaction, channel, json);
+        var row = statement.executeQuery()) {
       var ids = new ArrayList<Long>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          ids.add(row.getLong(1));
-        }
+      while (row.next()) {
+        ids.add(row.getLong(1));
       }
       return ids;
     }
@@ -59,25 +98,34 @@ public final class PublishStatements {
       List<String> payloads,
       List<PublishOptions> options)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(PUBLISH_EACH)) {
-      statement.setString(1, channel.name());
-      statement.setString(2, array(payloads));
-      statement.setString(
-          3, MAPPER.writeValueAsString(options.stream().map(PublishStatements::entries).toList()));
-      statement.setInt(4, version(channel));
+    var entries =
+        MAPPER.writeValueAsString(options.stream().map(PublishStatements::entries).toList());
+    try (var statement = PUBLISH_EACH.prepare(transaction, channel, array(payloads), entries);
+        var row = statement.executeQuery()) {
       var published = new ArrayList<Published>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          published.add(new Published(row.getLong(1), row.getBoolean(2)));
-        }
+      while (row.next()) {
+        published.add(new Published(row.getLong(1), row.getBoolean(2)));
       }
       return published;
     }
   }
 
-  /** The publisher's own, whatever the database has by now: it wrote the payload. */
-  private static int version(Channel<?> channel) {
-    return channel.options().payload().version();
+  /**
+   * Takes out again what this very transaction has published under these keys.
+   *
+   * @return how many
+   */
+  public static long takeBack(
+      Connection transaction, Channel<?> channel, Collection<String> deliveryKeys)
+      throws SQLException {
+    try (var statement = transaction.prepareStatement(TAKE_BACK)) {
+      statement.setString(1, channel.name());
+      statement.setString(2, MAPPER.writeValueAsString(deliveryKeys));
+      try (var row = statement.executeQuery()) {
+        row.next();
+        return row.getLong(1);
+      }
+    }
   }
 
   private static String array(List<String> payloads) {

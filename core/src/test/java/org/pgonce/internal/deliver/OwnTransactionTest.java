@@ -38,7 +38,8 @@ class OwnTransactionTest {
               "test",
               new Quarantine());
       for (var round = 0; round < 20; round++) {
-        try (var cutOff = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
+        try (var cutOff =
+            new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
           cutOff.connection().createStatement().execute("select 1");
           cutOff.cutOff();
         }
@@ -63,7 +64,7 @@ class OwnTransactionTest {
               threads,
               "test",
               new Quarantine());
-      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
+      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
         used.connection()
             .createStatement()
             .execute(
@@ -98,14 +99,15 @@ class OwnTransactionTest {
               threads,
               "test",
               new Quarantine());
-      try (var unused = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
+      try (var unused =
+          new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)
             .isInstanceOf(SQLException.class)
             .hasMessageContaining("cut off");
         assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
       }
-      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN)) {
+      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
         used.connection().createStatement().execute("insert into effect values (1)");
         used.cutOff();
         assertThatThrownBy(used::commit).hasMessageContaining("cut off");

@@ -105,14 +105,30 @@ class HearingServerTest {
   private CompletableFuture<Void> writerThatHoldsTheNotifyLock() throws SQLException {
     database.execute("CREATE TABLE written (at timestamptz DEFAULT clock_timestamp())");
     standbyNames("'nobody'");
-    return CompletableFuture.runAsync(
-        () -> {
-          try {
-            database.execute("BEGIN; INSERT INTO written DEFAULT VALUES; NOTIFY x; COMMIT");
-          } catch (SQLException e) {
-            throw new IllegalStateException(e);
-          }
-        });
+    while (true) {
+      var writer = CompletableFuture.runAsync(this::writeAndNotify);
+      await("a writer that has committed, or waits for the standby")
+          .pollInterval(Duration.ofMillis(1))
+          .atMost(Heard.BOUND)
+          .until(() -> writer.isDone() || waitsForTheStandby());
+      if (!writer.isDone()) {
+        return writer;
+      }
+      writer.join(); // it came before the checkpointer had read the new name, which it does alone
+    }
+  }
+
+  private void writeAndNotify() {
+    try {
+      database.execute("BEGIN; INSERT INTO written DEFAULT VALUES; NOTIFY x; COMMIT");
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private boolean waitsForTheStandby() throws SQLException {
+    return database.queryLong("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        > 0;
   }
 
   private void standbyNames(String names) throws SQLException {

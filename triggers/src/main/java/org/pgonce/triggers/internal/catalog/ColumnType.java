@@ -20,14 +20,9 @@ public record ColumnType(String name, Shape shape, int modifier, Parts parts) {
    *     it is no array
    * @param attributes of a composite type
    * @param labels of an enum, in their order
-   * @param castBy whose function casts it to json; null if none does, or a superuser's
    */
   public record Parts(
-      @Nullable ColumnType element,
-      int dimensions,
-      List<Column> attributes,
-      List<String> labels,
-      @Nullable String castBy) {}
+      @Nullable ColumnType element, int dimensions, List<Column> attributes, List<String> labels) {}
 
   /** Digits behind the point that a numeric is limited to; null if it is not. */
   public @Nullable Integer numericScale() {

@@ -19,7 +19,7 @@ public final class Columns {
   private static final String PRIMARY_KEY =
       """
       SELECT a.attname FROM pg_catalog.pg_index i
-        JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
        WHERE i.indrelid = CAST(CAST(? AS bigint) AS oid) AND i.indisprimary
       """;
 
@@ -98,15 +98,14 @@ public final class Columns {
     }
     if (row.element() != 0) {
       var element = type(row.element(), modifier, 0).type();
-      var parts =
-          new ColumnType.Parts(element, Math.max(1, dimensions), List.of(), List.of(), null);
+      var parts = new ColumnType.Parts(element, Math.max(1, dimensions), List.of(), List.of());
       return new Typed(new ColumnType(row.name(), Shape.ARRAY, -1, parts), false);
     }
     var parts =
         switch (row.kind()) {
-          case "c" -> new ColumnType.Parts(null, 0, attributes(row.relation()), List.of(), null);
-          case "e" -> new ColumnType.Parts(null, 0, List.of(), labels(oid), row.castBy());
-          default -> new ColumnType.Parts(null, 0, List.of(), List.of(), row.castBy());
+          case "c" -> new ColumnType.Parts(null, 0, attributes(row.relation()), List.of());
+          case "e" -> new ColumnType.Parts(null, 0, List.of(), labels(oid));
+          default -> new ColumnType.Parts(null, 0, List.of(), List.of());
         };
     return new Typed(new ColumnType(row.name(), row.shape(), modifier, parts), false);
   }

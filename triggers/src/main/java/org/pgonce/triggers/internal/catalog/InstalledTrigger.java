@@ -48,6 +48,11 @@ public record InstalledTrigger(
     disabledCopies = List.copyOf(disabledCopies);
   }
 
+  /** Whether it fires for what clients write. */
+  public boolean isFiring() {
+    return firing.equals("O") || firing.equals("A");
+  }
+
   /** All triggers that run the function, on whichever tables. */
   public static List<InstalledTrigger> of(Connection connection, InstalledFunction function)
       throws SQLException {

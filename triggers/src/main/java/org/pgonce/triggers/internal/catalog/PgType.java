@@ -2,7 +2,6 @@ package org.pgonce.triggers.internal.catalog;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A row of pg_type.
@@ -13,7 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param baseDimensions of a domain over an array, as it was declared
  * @param element of what PostgreSQL takes for an array, else 0
  * @param relation of a composite type, else 0
- * @param castBy whose function casts it to json; null if none does, or a superuser's
  */
 record PgType(
     String name,
@@ -24,8 +22,7 @@ record PgType(
     int baseDimensions,
     boolean notNull,
     long element,
-    long relation,
-    @Nullable String castBy) {
+    long relation) {
 
   // What row_to_json writes as an array is what has the subscripts of one: int2vector and oidvector
   // too, though they are nobody's typarray; point and name not, though they have elements.
@@ -34,11 +31,10 @@ record PgType(
       SELECT t.typname, n.nspname = 'pg_catalog', t.typtype::text, t.typbasetype::bigint, t.typtypmod, t.typnotnull,
              CASE WHEN t.typsubscript = 'pg_catalog.array_subscript_handler'::pg_catalog.regproc THEN t.typelem::bigint END,
              t.typrelid::bigint, pg_catalog.format_type(t.oid, CAST(? AS integer)),
-             x.castfunc IS NOT NULL, CASE WHEN NOT o.rolsuper THEN o.rolname END, t.typndims
+             x.castfunc IS NOT NULL, t.typndims
         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
         LEFT JOIN pg_catalog.pg_cast x
           ON x.castsource = t.oid AND x.casttarget = 'pg_catalog.json'::pg_catalog.regtype AND x.castmethod = 'f'
-        LEFT JOIN pg_catalog.pg_proc f ON f.oid = x.castfunc LEFT JOIN pg_catalog.pg_roles o ON o.oid = f.proowner
        WHERE t.oid = CAST(CAST(? AS bigint) AS oid)
       """;
 
@@ -59,11 +55,10 @@ record PgType(
             kind,
             row.getLong(4),
             row.getInt(5),
-            row.getInt(12),
+            row.getInt(11),
             row.getBoolean(6),
             element,
-            row.getLong(8),
-            row.getString(11));
+            row.getLong(8));
       }
     }
   }

@@ -66,9 +66,10 @@ public record TableForm(
   /**
    * What a channel on it does that one may not expect.
    *
-   * @param perStatement whether one of its triggers fires per statement
+   * @param perStatement whether one of its triggers for rows fires per statement
+   * @param truncate whether it is about TRUNCATE too
    */
-  public List<String> warnings(TableName name, boolean perStatement) {
+  public List<String> warnings(TableName name, boolean perStatement, boolean truncate) {
     var warnings = new ArrayList<String>();
     if (isPartitioned()) {
       warnings.add(
@@ -84,6 +85,11 @@ public record TableForm(
                   .formatted(name, name)
               : "other tables inherit from table %s: their rows make no notification of this channel"
                   .formatted(name));
+    }
+    if (truncate && (isPartitioned() || hasChildren)) {
+      warnings.add(
+          "other tables are part of table %s: a TRUNCATE of one of those by its own name makes no notification"
+              .formatted(name));
     }
     if (persistence.equals("u")) {
       warnings.add(

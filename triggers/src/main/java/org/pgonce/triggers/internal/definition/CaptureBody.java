@@ -5,11 +5,15 @@ import org.pgonce.Mode;
 /** The body of a capturing function: looks whether its rows can be stored, and stores them. */
 final class CaptureBody {
 
+  /** By which a variable is named where a column of the user's could have its name. */
+  static final String LABEL = "pgonce_call";
+
   // A column of the user's may have the name of a variable.
   private static final String BODY =
       """
 
       #variable_conflict use_column
+      <<pgonce_call>>
       DECLARE
         writer_context constant jsonb := CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END;
         writer_depth constant smallint := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;

@@ -19,7 +19,7 @@ public record CaptureFunction(CaptureTrigger trigger) {
       CREATE OR REPLACE FUNCTION %1$s() RETURNS trigger
       LANGUAGE plpgsql SECURITY DEFINER
       %2$s
-      AS $pgonce$%3$s$pgonce$;
+      AS %3$s;
       REVOKE ALL ON FUNCTION %1$s() FROM PUBLIC;
       COMMENT ON FUNCTION %1$s() IS %4$s;
       """;
@@ -35,9 +35,10 @@ public record CaptureFunction(CaptureTrigger trigger) {
 
   /**
    * What the function pins, by the names that PostgreSQL shows: where names lead to, and all that
-   * decides how row_to_json writes a value (lc_monetary for money).
+   * decides how row_to_json writes a value (lc_monetary for money). Where it has SQL of the user's,
+   * also what decides how that is read.
    */
-  public static Map<String, String> settings() {
+  public Map<String, String> settings() {
     var settings = new LinkedHashMap<String, String>();
     settings.put("search_path", "pg_catalog, pg_temp");
     settings.put("TimeZone", "UTC");
@@ -46,6 +47,11 @@ public record CaptureFunction(CaptureTrigger trigger) {
     settings.put("bytea_output", "hex");
     settings.put("extra_float_digits", "1");
     settings.put("lc_monetary", "C");
+    settings.put("quote_all_identifiers", "off");
+    if (!trigger.capture().expressions().isEmpty()) {
+      settings.put("standard_conforming_strings", "on");
+      settings.put("transform_null_equals", "off");
+    }
     return settings;
   }
 
@@ -69,7 +75,7 @@ public record CaptureFunction(CaptureTrigger trigger) {
   public String create() {
     var settings =
         settings().entrySet().stream().map(CaptureFunction::set).collect(Collectors.joining("\n"));
-    return CREATE.formatted(name(), settings, body(), Quoted.literal(comment()));
+    return CREATE.formatted(name(), settings, Quoted.dollar(body()), Quoted.literal(comment()));
   }
 
   private static String set(Map.Entry<String, String> setting) {

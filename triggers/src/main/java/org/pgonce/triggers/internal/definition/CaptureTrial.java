@@ -1,5 +1,6 @@
 package org.pgonce.triggers.internal.definition;
 
+import java.util.stream.Collectors;
 import org.pgonce.Mode;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.Unstorable;
@@ -11,8 +12,15 @@ import org.pgonce.triggers.Unstorable;
  */
 final class CaptureTrial {
 
-  // The JSON of a value has at most 8 times its size (a bit string), and PostgreSQL takes 1 GB.
-  private static final int SURELY_STORABLE = 100_000_000;
+  // PostgreSQL takes 1 GB, and a value that an update left as it was is compressed, to 1/255 at the
+  // best. The JSON of a plain value has at most 8 times its size (a bit string);
+  // that of a numeric within another value up to 16,384 times (1e131071 takes 8 bytes).
+  private static final int STORABLE_IF_PLAIN = 400_000;
+  private static final int SURELY_STORABLE = 60_000;
+
+  // Of its own type somebody may have said how it becomes JSON, in a way that fails.
+  private static final String CAST_MAY_FAIL =
+      "own_types AND EXISTS (SELECT FROM pg_cast WHERE casttarget = 'json'::regtype AND castsource >= 16384) OR ";
 
   private static final String PER_STATEMENT =
       """
@@ -38,30 +46,41 @@ final class CaptureTrial {
 
   // A plan that is kept is made anew when the table is altered, because it has the table's name as
   // a constant (PostgreSQL takes a regclass for a dependency). Where that is not enough, as when
-  // the
-  // table itself was renamed, or for a column of a child, it fails at its worst, and a plan made
-  // for
-  // this row alone, which costs twenty times as much, does it.
+  // the table itself was renamed, or for a column of a child, it fails at its worst, and a plan
+  // made for this row alone, which costs much more, does it.
   private static final String KEPT_PLAN =
       """
           BEGIN
             SELECT c.* INTO row_payload, row_key, row_order_key, row_due_at FROM (%s) AS c;
           EXCEPTION WHEN OTHERS THEN
-            EXECUTE $capture$%s$capture$ INTO row_payload, row_key, row_order_key, row_due_at USING OLD, NEW, TG_OP, TG_RELID;
+            EXECUTE %s INTO row_payload, row_key, row_order_key, row_due_at USING %s;
           END;
       """;
 
   private static final String IN_TROUBLE =
       """
         IF trouble IS NOT NULL THEN
-          FOR part IN SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = TG_RELID AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LOOP
+      %5$s    FOR part IN SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = TG_RELID AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LOOP
             BEGIN
-              EXECUTE format('SELECT count(to_json(t.%%I)) FROM %1$s AS t', part)%2$s;
+              EXECUTE format('SELECT count(pgonce.as_json(t.%%I)) FROM %1$s AS t', part)%2$s;
             EXCEPTION WHEN OTHERS THEN
               trouble := 'column ' || part || ': ' || %3$s;
             END;
           END LOOP;
       %4$s  END IF;
+      """;
+
+  // What fails first is what is told: part says that there is one.
+  private static final String PROBE =
+      """
+          IF part IS NULL THEN
+            BEGIN
+              %2$s;
+            EXCEPTION WHEN OTHERS THEN
+              part := '%1$s';
+              trouble := part || ': ' || %3$s;
+            END;
+          END IF;
       """;
 
   private static final String FAIL =
@@ -79,7 +98,7 @@ final class CaptureTrial {
   private static final String BURY =
       """
           EXECUTE format('SELECT array_agg(%2$s) FROM %3$s AS t CROSS JOIN LATERAL (SELECT %%s) AS k',
-            coalesce((SELECT string_agg(format('t.%%I', k.name), ', ') FROM unnest(pgonce.primary_key(TG_RELID)) AS k (name)), 'NULL AS row'))
+            coalesce((SELECT string_agg(format('t.%%I', k.name), ', ') FROM unnest(pgonce.primary_key(TG_RELID)) AS k (name)%6$s), 'NULL AS row'))
             INTO buried%4$s;
           PERFORM pgonce.bury_captured(%1$s, 'NOT_STORABLE', trouble, buried, NULL, NULL, writer_context, writer_depth%5$s);
           RETURN NULL;
@@ -94,6 +113,13 @@ final class CaptureTrial {
         row_key text;
         row_order_key text;
         row_due_at timestamptz;
+      """;
+
+  // PostgreSQL's own types have object ids below that (FirstNormalObjectId), and no casts to json
+  // but those that it came with. While the writer has the table, no column gets another type.
+  private static final String TABLE_VARIABLES =
+      """
+        own_types constant boolean := EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = TG_RELID AND a.attnum > 0 AND a.atttypid >= 16384);
       """;
 
   private final CaptureTrigger trigger;
@@ -122,7 +148,11 @@ final class CaptureTrial {
     if (trigger.event() == Event.TRUNCATE) {
       return "";
     }
-    return "  trouble text;\n  part text;\n  buried json[];\n" + (isPerRow() ? ROW_VARIABLES : "");
+    return "  trouble text;\n  part text;\n  buried json[];\n"
+        + (rows.asksForPrimaryKey()
+            ? "  primary_key constant text[] := pgonce.primary_key(TG_RELID);\n"
+            : "")
+        + (isPerRow() ? ROW_VARIABLES : TABLE_VARIABLES);
   }
 
   String text() {
@@ -130,27 +160,52 @@ final class CaptureTrial {
       return "";
     }
     return (isPerRow() ? perRow() : perStatement())
-        + IN_TROUBLE.formatted(rows.rows(), using(), told(), verdict());
+        + IN_TROUBLE.formatted(rows.rows(), using(), told(), verdict(), probes());
+  }
+
+  private String probes() {
+    return rows.probes().entrySet().stream()
+        .map(
+            probe ->
+                PROBE.formatted(
+                    probe.getKey(),
+                    isPerRow()
+                        ? "EXECUTE %s USING %s"
+                            .formatted(
+                                Quoted.dollar("SELECT " + probe.getValue()), rows.parameters())
+                        : "PERFORM " + probe.getValue(),
+                    told()))
+        .collect(Collectors.joining());
   }
 
   private String perStatement() {
+    var asked =
+        rows.canFail()
+            ? "true"
+            : (rows.asksForPrimaryKey() ? "cardinality(primary_key) = 0 OR " : "")
+                + CAST_MAY_FAIL
+                + "EXISTS (SELECT FROM (SELECT %s AS size) AS s WHERE s.size > %d AND (s.size > %d OR pgonce.may_expand(TG_RELID)))"
+                    .formatted(size(), SURELY_STORABLE, STORABLE_IF_PLAIN);
+    return PER_STATEMENT.formatted(asked, rows.query(), told());
+  }
+
+  /** Of the largest row; where two make one payload, of both. */
+  private String size() {
     var row = trigger.event().row();
-    var tooLarge = size(row);
-    if (trigger.readsOldTable() && !row.equals("old")) {
-      tooLarge += " OR " + size("old");
-    }
-    return PER_STATEMENT.formatted(rows.canFail() ? "true" : tooLarge, rows.query(), told());
+    return trigger.readsOldTable() && !row.equals("old")
+        ? size("old") + " + " + size(row)
+        : size(row);
   }
 
   private static String size(String row) {
-    return "(SELECT max(pg_column_size(%1$s.*)) FROM %1$s_rows AS %1$s) > %2$d"
-        .formatted(row, SURELY_STORABLE);
+    return "(SELECT max(pg_column_size(%1$s.*)) FROM %1$s_rows AS %1$s)".formatted(row);
   }
 
   private String perRow() {
     return PER_ROW.formatted(
         rows.namesColumns()
-            ? KEPT_PLAN.formatted(rows.query(), rows.queryOfParameters())
+            ? KEPT_PLAN.formatted(
+                rows.query(), Quoted.dollar(rows.queryOfParameters()), rows.parameters())
             : rows.assignments(),
         told());
   }
@@ -176,9 +231,26 @@ final class CaptureTrial {
     }
     var key =
         capture.stored().content().kind() == Content.Kind.CHANGE
-            ? "json_build_object(''op'', ''%s'', ''%s'', row_to_json(k.*))"
+            ? "json_build_object(''op'', ''%s'', ''%s'', pgonce.as_json(k.*))"
                 .formatted(trigger.event(), trigger.event().row())
-            : "row_to_json(k.*)";
-    return BURY.formatted(channel, key, rows.rows(), using(), capture.stored().versionArgument());
+            : "pgonce.as_json(k.*)";
+    return BURY.formatted(
+        channel, key, rows.rows(), using(), capture.stored().versionArgument(), ofSelection());
+  }
+
+  /**
+   * Which columns of the primary key a payload may show. Where one that must not be stored is not
+   * there, any of the others may be the one.
+   */
+  private String ofSelection() {
+    var content = capture.stored().content();
+    var columns = content.columns().stream().map(Quoted::literal).collect(Collectors.joining(", "));
+    return switch (content.selection()) {
+      case ALL, PRIMARY_KEY -> "";
+      case ONLY -> " WHERE k.name = ANY (ARRAY[%s])".formatted(columns);
+      case WITHOUT ->
+          " WHERE k.name <> ALL (ARRAY[%1$s]) AND NOT EXISTS (SELECT unnest(ARRAY[%1$s]) EXCEPT SELECT a.attname FROM pg_attribute a WHERE a.attrelid = TG_RELID AND NOT a.attisdropped)"
+              .formatted(columns);
+    };
   }
 }

@@ -1,7 +1,9 @@
 package org.pgonce.triggers.internal.definition;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.triggers.TableName;
@@ -11,9 +13,11 @@ import org.pgonce.triggers.internal.definition.Content.Selection;
 /**
  * What one call of a trigger stores: payload, key, order_key and due_at of each row.
  *
- * <p>A column that was dropped or renamed must break no write. Where rows are stored whole, columns
- * are looked up in their JSON. Where columns are named, each name is written so that it is null if
- * there is no such column: it is looked for in the row first, and then one level further out.
+ * <p>A column that was dropped or renamed must break no write. Where rows are stored whole, they
+ * are passed whole. Where columns are named, each name is written so that it is null if there is no
+ * such column: it is looked for in the row first, and then one level further out. They are not
+ * looked for in the row's JSON: PostgreSQL reads all of a document for that, and fails at escapes
+ * that text cannot hold, which a json column may have.
  *
  * <p>PostgreSQL (18 and before) does not notice by itself that a column was retyped since the plan
  * was made of SQL that takes the row of a trigger per row apart, and the write would fail. So such
@@ -39,8 +43,18 @@ final class CapturedRows {
 
   /** Whether it names columns, or has SQL that does. */
   boolean namesColumns() {
+    var keys = capture.stored().keys();
     return event != Event.TRUNCATE
-        && (content.selection() == Selection.ONLY || !capture.expressions().isEmpty());
+        && (content.selection() == Selection.ONLY
+            || comparesSome()
+            || !keys.delivery().isEmpty()
+            || !keys.order().isEmpty()
+            || !capture.expressions().isEmpty());
+  }
+
+  /** Whether it asks for the primary key that the table has when it is called. */
+  boolean asksForPrimaryKey() {
+    return event != Event.TRUNCATE && content.selection() == Selection.PRIMARY_KEY;
   }
 
   /** Whether it can fail though its rows are ordinary ones. */
@@ -57,72 +71,61 @@ final class CapturedRows {
     return namesColumns() ? byColumns(VARIABLES) : byWholeRows();
   }
 
-  /** The same for EXECUTE, which is given OLD, NEW, TG_OP and TG_RELID: of a row, by columns. */
+  /** The same for EXECUTE, which is given {@link #parameters}: of a row, by columns. */
   String queryOfParameters() {
     return byColumns(PARAMETERS);
   }
 
-  /** What PL/pgSQL has of a call. */
-  private record Call(String old, String now, String operation, String relation) {}
+  /** What EXECUTE is given. */
+  String parameters() {
+    return "OLD, NEW, TG_OP" + (asksForPrimaryKey() ? ", " + VARIABLES.primaryKey() : "");
+  }
 
-  private static final Call VARIABLES = new Call("OLD", "NEW", "TG_OP", "TG_RELID");
+  /** What PL/pgSQL has of a call. */
+  private record Call(String old, String now, String operation, String primaryKey) {}
+
+  private static final Call VARIABLES =
+      new Call("OLD", "NEW", "TG_OP", CaptureBody.LABEL + ".primary_key");
   private static final Call PARAMETERS = new Call("$1", "$2", "$3", "$4");
 
   private String byWholeRows() {
-    var oldRecord = trigger.pairs() ? "o.pgonce_row" : "old.*";
-    var newRecord = trigger.pairs() ? "n.pgonce_row" : "new.*";
+    var old = trigger.pairs() ? "pair.before_row" : "old.*";
+    var now = trigger.pairs() ? "pair.after_row" : "new.*";
     var json = new ArrayList<String>();
     if (trigger.readsOldTable()) {
-      json.add("row_to_json(%s) AS o".formatted(oldRecord));
+      json.add(asJson(old) + " AS o");
     }
     if (event.hasNew()) {
-      json.add("row_to_json(%s) AS n".formatted(newRecord));
+      json.add(asJson(now) + " AS n");
     }
-    var inner = "";
-    var outer = "";
-    if (comparesAll()) {
-      inner = " WHERE " + differ(oldRecord, newRecord);
-    } else if (comparesSome()) {
-      outer = "\n WHERE " + someDiffer("r.o", "r.n");
-    }
-    var row = event.hasNew() ? "r.n" : "r.o";
-    var keys = capture.stored().keys();
     return """
-        SELECT %s AS payload, %s AS key, %s AS order_key, %s AS due_at
-          FROM (SELECT %s FROM %s%s OFFSET 0) AS r%s"""
+        SELECT %s AS payload, NULL::text AS key, NULL::text AS order_key, %s AS due_at
+          FROM (SELECT %s FROM %s%s OFFSET 0) AS r"""
         .formatted(
             payload("r.o", "r.n", VARIABLES),
-            keyOfJson(keys.delivery(), row),
-            keyOfJson(keys.order(), row),
             dueAfter(),
             String.join(", ", json),
             trigger.pairs() ? PAIRS : table(),
-            inner,
-            outer);
+            comparesAll() ? " WHERE " + differ(old, now) : "");
   }
 
   /** The same of one row, into the variables of a trigger per row. */
   String assignments() {
     var lines = new ArrayList<String>();
+    if (comparesAll()) {
+      lines.add("IF " + differ("OLD", "NEW") + " THEN");
+    }
     if (trigger.readsOldTable()) {
-      lines.add("old_json := row_to_json(OLD);");
+      lines.add("old_json := pgonce.as_json(OLD);");
     }
     if (event.hasNew()) {
-      lines.add("new_json := row_to_json(NEW);");
+      lines.add("new_json := pgonce.as_json(NEW);");
+    }
+    lines.add("row_payload := %s;".formatted(payload("old_json", "new_json", VARIABLES)));
+    if (capture.stored().keys().dueAfterUs() > 0) {
+      lines.add("row_due_at := %s;".formatted(dueAfter()));
     }
     if (comparesAll()) {
-      lines.add(0, "IF " + differ("OLD", "NEW") + " THEN");
-    } else if (comparesSome()) {
-      lines.add("IF " + someDiffer("old_json", "new_json") + " THEN");
-    }
-    var row = event.hasNew() ? "new_json" : "old_json";
-    var keys = capture.stored().keys();
-    lines.add("row_payload := %s;".formatted(payload("old_json", "new_json", VARIABLES)));
-    lines.add("row_key := %s;".formatted(keyOfJson(keys.delivery(), row)));
-    lines.add("row_order_key := %s;".formatted(keyOfJson(keys.order(), row)));
-    lines.add("row_due_at := %s;".formatted(dueAfter()));
-    lines.removeIf(line -> line.contains(" := NULL::"));
-    if (comparesAll() || comparesSome()) {
       lines.add("END IF;");
     }
     return lines.stream().map(line -> "    " + line + "\n").collect(Collectors.joining());
@@ -142,66 +145,91 @@ final class CapturedRows {
     return one + " OPERATOR(pg_catalog.*<>) " + other;
   }
 
-  /** One that is not there counts as changed: better one too many. */
-  private String someDiffer(String old, String now) {
-    return changed().stream()
-        .map(Quoted::literal)
-        .map(
-            c ->
-                "%2$s -> %3$s IS NULL OR %1$s ->> %3$s IS DISTINCT FROM %2$s ->> %3$s"
-                    .formatted(old, now, c))
-        .collect(Collectors.joining(" OR "));
-  }
-
   private List<String> changed() {
     var changed = capture.watch().changed();
     return changed == null ? List.of() : changed;
   }
 
-  private static String keyOfJson(Keys.Key key, String row) {
-    return key.columns().isEmpty()
-        ? "NULL::text"
-        : key.columns().stream()
-            .map(column -> row + " ->> " + Quoted.literal(column))
-            .collect(Collectors.joining(", ", "pgonce.row_key(", ")"));
-  }
-
   private String byColumns(Call call) {
     var keys = capture.stored().keys();
+    return """
+        SELECT %s AS payload, %s AS key, %s AS order_key, %s AS due_at
+          FROM %s"""
+        .formatted(
+            payload(columnsOf("old"), columnsOf("new"), call),
+            key(keys.delivery()),
+            key(keys.order()),
+            keys.due() == null ? dueAfter() : due(keys.due()),
+            filtered(call, capture.watch().condition()));
+  }
+
+  /** The rows that are captured, by the names old and new. */
+  private String filtered(Call call, @Nullable String condition) {
     var conditions = new ArrayList<String>();
     if (comparesAll()) {
       conditions.add(differ("old.*", "new.*"));
     } else if (comparesSome()) {
+      // One that is not there counts as changed: better one too many.
       conditions.add(
           differ(
               inRow("old", changed(), ROW_OF, "'old'"), inRow("new", changed(), ROW_OF, "'new'")));
     }
-    if (capture.watch().condition() != null) {
-      conditions.add("(\n" + capture.watch().condition() + "\n)");
+    if (condition != null) {
+      conditions.add("(\n" + condition + "\n)");
     }
     var dependsOn =
         isPerRow() && call.equals(VARIABLES)
             ? ", %s::regclass AS pgonce_table".formatted(Quoted.literal(qualifiedTable()))
             : "";
-    return """
-        SELECT %s AS payload, %s AS key, %s AS order_key, %s AS due_at
-          FROM %s CROSS JOIN (SELECT %s AS tg_op%s) AS event%s"""
+    return "%s CROSS JOIN (SELECT %s AS tg_op%s) AS event%s"
         .formatted(
-            payload(columnsOf("old"), columnsOf("new"), call),
-            key(keys.delivery()),
-            key(keys.order()),
-            keys.due() == null
-                ? dueAfter()
-                : "pgonce.row_due((\n" + keys.due() + "\n)::timestamptz)",
             source(call),
             call.operation(),
             dependsOn,
             conditions.isEmpty() ? "" : "\n WHERE " + String.join(" AND ", conditions));
   }
 
+  /**
+   * A query for each expression of the definition that fails if it cannot be computed, by what it
+   * is for. The condition comes first: the others are asked of rows that meet it.
+   */
+  Map<String, String> probes() {
+    var probes = new LinkedHashMap<String, String>();
+    var keys = capture.stored().keys();
+    var call = isPerRow() ? PARAMETERS : VARIABLES;
+    capture
+        .expressions()
+        .forEach(
+            (what, sql) -> {
+              var condition = sql.equals(capture.watch().condition()) && what.equals("condition");
+              var value =
+                  switch (what) {
+                    case "payload" -> computed(sql);
+                    case "delivery key" -> key(keys.delivery());
+                    case "order key" -> key(keys.order());
+                    case "due time" -> due(sql);
+                    default -> "(\n" + sql + "\n)";
+                  };
+              probes.put(
+                  what,
+                  "count(%s) FROM %s"
+                      .formatted(
+                          value, filtered(call, condition ? null : capture.watch().condition())));
+            });
+    return probes;
+  }
+
+  private static String due(String sql) {
+    return "pgonce.row_due((\n" + sql + "\n)::timestamptz)";
+  }
+
+  private static String computed(String sql) {
+    return "pgonce.given_payload(pgonce.as_json((\n" + sql + "\n)))";
+  }
+
   private String key(Keys.Key key) {
     if (key.expression() != null) {
-      return "pgonce.given_key(to_json((\n" + key.expression() + "\n)) #>> '{}')";
+      return "pgonce.given_key(pgonce.key_part(pgonce.as_json((\n" + key.expression() + "\n))))";
     }
     // As the payload writes it, whatever the session has set. Not by a cast to text, which a role
     // could have made for a type of its own, and which would run with the rights of pgonce_owner.
@@ -212,15 +240,26 @@ final class CapturedRows {
             key.columns(),
             names ->
                 names.stream()
-                    .map(name -> "to_json(" + name + ") #>> '{}'")
+                    .map(name -> "pgonce.key_part(" + asJson(name) + ")")
                     .collect(Collectors.joining(", ", "pgonce.row_key(", ")")),
             "NULL::text");
   }
 
   private String columnsOf(String row) {
     return content.selection() == Selection.ONLY
-        ? inRow(row, content.columns(), names -> "row_to_json(pgonce_row.*)", "NULL::text")
-        : "row_to_json(" + row + ".*)";
+        ? inRow(row, content.columns(), names -> asJson("pgonce_row.*"), "NULL::text")
+        : asJson(row + ".*");
+  }
+
+  /**
+   * A row or a column as JSON. Where the table has types that are not PostgreSQL's own, as a role
+   * without rights, see pgonce.as_json: that costs some 2 microseconds.
+   */
+  private String asJson(String value) {
+    return isPerRow()
+        ? "pgonce.as_json(" + value + ")"
+        : "CASE WHEN %1$s.own_types THEN pgonce.as_json(%2$s) ELSE to_json(%2$s) END"
+            .formatted(CaptureBody.LABEL, value);
   }
 
   private interface Expression {
@@ -243,8 +282,8 @@ final class CapturedRows {
 
   /** The payload of these rows, as JSON. */
   private String payload(String before, String after, Call call) {
-    if (content.kind() == Content.Kind.COMPUTED) {
-      return "to_json((\n" + content.expression() + "\n))";
+    if (content.expression() != null) {
+      return computed(content.expression());
     }
     var old = selected(before, call);
     var now = selected(after, call);
@@ -268,9 +307,7 @@ final class CapturedRows {
                   content.columns().stream()
                       .map(Quoted::literal)
                       .collect(Collectors.joining(", ")));
-      case PRIMARY_KEY ->
-          "(SELECT json_object_agg(e.key, e.value) FROM json_each(%s) AS e WHERE e.key = ANY ((SELECT pgonce.primary_key(%s))::text[]))"
-              .formatted(row, call.relation());
+      case PRIMARY_KEY -> "pgonce.row_only(%s, %s)".formatted(row, call.primaryKey());
     };
   }
 
@@ -297,10 +334,15 @@ final class CapturedRows {
   }
 
   // Both tables have the rows in the order in which they were changed, old and new one at the same
-  // place (AfterTriggerSaveEvent appends to both). So a changed primary key is no trouble.
+  // place (AfterTriggerSaveEvent appends to both). So a changed primary key is no trouble. A kept
+  // plan was made when the tables had a row or two: FULL, as that is never a nested loop, which
+  // would take the square of their number. No row is without its other half. A name alone could be
+  // a column; with a star it is the row. Of a query: a dropped column is counted
+  // in a row of the table itself when it is run, and not when it is planned.
   private static final String PAIRS =
-      "(SELECT row_number() OVER () AS place, pgonce_row FROM old_rows AS pgonce_row) AS o"
-          + " JOIN (SELECT row_number() OVER () AS place, pgonce_row FROM new_rows AS pgonce_row) AS n USING (place)";
+      "(SELECT o.pgonce_row AS before_row, n.pgonce_row AS after_row"
+          + " FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o"
+          + " FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place) OFFSET 0) AS pair";
 
   private String table() {
     return event.row() + "_rows AS " + event.row();
@@ -314,7 +356,7 @@ final class CapturedRows {
               .formatted(call.old(), call.now())
           : trigger.pairs()
               ? PAIRS
-                  + " CROSS JOIN LATERAL (SELECT (o.pgonce_row).*) AS old CROSS JOIN LATERAL (SELECT (n.pgonce_row).*) AS new"
+                  + " CROSS JOIN LATERAL (SELECT (pair.before_row).*) AS old CROSS JOIN LATERAL (SELECT (pair.after_row).*) AS new"
               : table();
     }
     var there = event.row();

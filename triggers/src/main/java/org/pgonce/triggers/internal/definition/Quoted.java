@@ -21,4 +21,13 @@ public final class Quoted {
     var quoted = "'" + text.replace("'", "''") + "'";
     return text.indexOf('\\') < 0 ? quoted : "E" + quoted.replace("\\", "\\\\");
   }
+
+  /** A text to the letter, within a tag that it does not have. */
+  static String dollar(String text) {
+    var tag = "$pgonce$";
+    for (var n = 1; text.contains(tag.substring(0, tag.length() - 1)); n++) {
+      tag = "$pgonce" + n + "$";
+    }
+    return tag + text + tag;
+  }
 }

@@ -11,7 +11,7 @@ import org.pgonce.triggers.internal.catalog.Shape;
 /** Whether a table has the columns that its keys are made of. */
 public final class KeyFit {
 
-  /** What has no one text, or a text that means the same as another. */
+  /** What has no one text, or a text that means the same as another: no key is made of it. */
   private static final Set<Shape> UNFIT =
       Set.of(Shape.JSON, Shape.ARRAY, Shape.COMPOSITE, Shape.UNKNOWN);
 
@@ -20,7 +20,7 @@ public final class KeyFit {
   /**
    * One line per column that does not fit.
    *
-   * @param uses the names of the columns, and what key each is for
+   * @param uses the names of the columns, and what each is for
    */
   public static List<String> misfits(
       Map<String, String> uses, TableName table, List<Column> columns) {
@@ -37,7 +37,7 @@ public final class KeyFit {
             misfits.add(
                 "the %s reads column %s of table %s, which is generated when it is read and not seen by triggers: make it STORED, or name another"
                     .formatted(use, name, table));
-          } else if (UNFIT.contains(column.type().shape())) {
+          } else if (use.contains("key") && UNFIT.contains(column.type().shape())) {
             misfits.add(
                 "the %s reads column %s of table %s, which is %s and has no plain text: name a column of a simple type"
                     .formatted(use, name, table, column.type().name()));

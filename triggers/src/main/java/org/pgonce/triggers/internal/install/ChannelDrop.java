@@ -39,10 +39,15 @@ final class ChannelDrop {
         true);
   }
 
-  /** Both, with the tries and pauses of the database's own function. */
+  /**
+   * Both, with the tries and pauses of the database's own function.
+   *
+   * @throws PgOnceException if one has triggers again; roll back then
+   */
   static void run(Connection transaction, List<String> channels) throws SQLException {
     var emptied = empty(transaction, channels);
     if (emptied != null) {
+      requireNoTriggers(transaction, channels);
       text(transaction, DROP.formatted(array(channels), emptied));
     }
   }
@@ -50,14 +55,34 @@ final class ChannelDrop {
   /**
    * One, if it holds no more than so many notifications.
    *
-   * @throws PgOnceException if it holds more; roll back then
+   * @throws PgOnceException if it holds more, or has triggers again; roll back then
    */
   static void run(Connection transaction, String channel, long atMost) throws SQLException {
     var names = List.of(channel);
     var emptied = empty(transaction, names);
     if (emptied != null) {
       requireNoMore(channel, Long.parseLong(emptied.substring(1, emptied.length() - 1)), atMost);
+      requireNoTriggers(transaction, names);
       text(transaction, DROP.formatted(array(names), emptied));
+    }
+  }
+
+  /**
+   * An installation keeps the channel's row to its end, and so does who has emptied the channel:
+   * each sees here what the other has done, and nobody's triggers are left without a channel.
+   */
+  private static void requireNoTriggers(Connection transaction, List<String> channels)
+      throws SQLException {
+    for (var channel : channels) {
+      if (!Orphans.functions(transaction, channel).isEmpty()) {
+        throw new PgOnceException(
+            "pgonce does not drop channel %s: it was installed again after its triggers were dropped. It is kept, with all that waits in it%s. If it is to go all the same, stop whoever installs it, and drop it again"
+                .formatted(
+                    channel,
+                    channels.size() == 1
+                        ? ""
+                        : ", and so are those that were to be dropped together with it"));
+      }
     }
   }
 

@@ -25,14 +25,14 @@ record ChannelRow(
     @Nullable String formerFeed,
     @Nullable String former) {
 
-  // Each setting of a channel is a column, and a parameter of the same name.
+  // Each setting of a channel is a column, and a parameter of the same name; some columns are none.
   private static final String FORMER =
       """
       SELECT c.mode, c.feed,
              pg_catalog.format('SELECT pgonce.install_channel(channel_name => %L, subscriptions => %L%s);', c.name,
                (SELECT pg_catalog.jsonb_object_agg(s.name, s.filter) FROM pgonce.subscription s WHERE s.channel_id = c.id),
                (SELECT pg_catalog.string_agg(pg_catalog.format(', %I => %L', e.key, e.value), '' ORDER BY e.key)
-                  FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(c) - CAST(ARRAY['id', 'name', 'installed_at', 'installed_by'] AS text[])) e))
+                  FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(c) - CAST(ARRAY['id', 'name', 'held_until', 'installed_at', 'installed_by'] AS text[])) e))
         FROM pgonce.channel c WHERE c.name = ?
       """;
 

@@ -21,7 +21,7 @@ final class DetachedPartitions {
 
   private DetachedPartitions() {}
 
-  /** One line, or none. Detaching is what partitions are made for: so it is no error. */
+  /** One line, or none. Detaching is what partitions are made for: so nothing is refused for it. */
   static List<String> warnings(Connection connection, Capture capture, WatchedTable table)
       throws SQLException {
     if (!table.form().kind().equals("p") || !Schema.exists(connection)) {

@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.Optional;
 import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Quoted;
@@ -14,70 +14,140 @@ import org.pgonce.triggers.internal.definition.Quoted;
 final class ExpressionFit {
 
   // The names lead where they do in the function. Undone with the savepoint.
-  private static final String SEARCH_PATH =
+  static final String SEARCH_PATH =
       "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
-  // Planned and not run. Once more without parentheses around it: it must not close them.
+  private static final String DUE_TIME = "due time";
+
+  private static final String ROWS =
+      "(SELECT ($1).*) AS old CROSS JOIN (SELECT ($2).*) AS new CROSS JOIN (SELECT ''::text AS tg_op) AS event";
+
+  // Planned and not run. Once more without parentheses around it: it must not close them. And where
+  // PostgreSQL takes no aggregates, window functions and sets: each row has one value.
   private static final String PLAN =
+      "EXPLAIN SELECT %1$s,\n%2$s\n  FROM " + ROWS + "\n WHERE (\n%2$s\n) IS NOT NULL";
+
+  // Its type, of no row: it is not run either. Of a domain, what that is of.
+  private static final String WITHOUT_ZONE =
       """
-      EXPLAIN SELECT %1$s,
-      %3$s
-        FROM (SELECT (NULL::%2$s).*) AS old CROSS JOIN (SELECT (NULL::%2$s).*) AS new CROSS JOIN (SELECT ''::text AS tg_op) AS event
+      SELECT coalesce(nullif(t.typbasetype, 0), t.oid) IN ('pg_catalog.timestamp'::regtype, 'pg_catalog.date'::regtype)
+        FROM (SELECT pg_catalog.pg_typeof(due.value) AS type
+                FROM (SELECT) AS one LEFT JOIN (SELECT (
+      %s
+      ) AS value FROM %s WHERE false) AS due ON true) AS due JOIN pg_catalog.pg_type t ON t.oid = due.type
       """;
+
+  // As in the function, the rows come without the name of their table, whose schema its owner may
+  // have no right to use: declared as who looks, computed as who will run it.
+  private static final String AS_IN_A_FUNCTION =
+      """
+      DECLARE
+        old %1$s;
+        new %1$s;
+        without_zone boolean := false;
+      BEGIN
+        %2$sEXECUTE %3$s%4$s USING old, new;
+        IF without_zone THEN
+          RAISE EXCEPTION USING ERRCODE = '%5$s', MESSAGE = 'without zone';
+        END IF;
+      END""";
+
+  private static final String ACT = "PERFORM pg_catalog.set_config('role', %s, true);\n  ";
+
+  private static final String NO_ZONE = "PO0ZZ";
+  private static final String NO_RIGHT = "42501";
 
   private static final Map<String, String> TYPED =
       Map.of(
-          "condition", "(\n%s\n) IS TRUE",
-          "due time", "(\n%s\n)::timestamptz",
-          "payload", "to_json((\n%s\n))",
-          "delivery key", "to_json((\n%s\n))",
-          "order key", "to_json((\n%s\n))");
+          "condition",
+          "(\n%s\n) IS TRUE",
+          DUE_TIME,
+          "(\n%s\n)::timestamptz",
+          "payload",
+          "to_json((\n%s\n))",
+          "delivery key",
+          "to_json((\n%s\n))",
+          "order key",
+          "to_json((\n%s\n))");
 
-  private ExpressionFit() {}
+  private final Connection connection;
+  private final TableName table;
+  private final boolean asOwner;
 
-  /** One line per expression that cannot. Changes nothing; a transaction stays usable. */
+  private ExpressionFit(Connection connection, TableName table, boolean asOwner) {
+    this.connection = connection;
+    this.table = table;
+    this.asOwner = asOwner;
+  }
+
+  /**
+   * One line per expression that cannot. Changes nothing; a transaction stays usable. Who may not
+   * act as the functions' owner, as a listener, cannot tell which rights that has: what it lacks
+   * itself is no problem then.
+   */
   static List<String> problems(Connection connection, Capture capture, TableName table)
       throws SQLException {
+    if (capture.expressions().isEmpty()) {
+      return List.of();
+    }
+    var fit = new ExpressionFit(connection, table, OwnerRole.isAllowed(connection));
     var problems = new ArrayList<String>();
     for (var expression : capture.expressions().entrySet()) {
       var sql = TYPED.getOrDefault(expression.getKey(), "%s").formatted(expression.getValue());
-      var trouble =
-          trouble(connection, PLAN.formatted(sql, Quoted.table(table), expression.getValue()));
-      if (trouble != null) {
+      // First: to plan what calls a function can run it.
+      var foreign =
+          CalledFunctions.problems(connection, table, expression.getKey(), sql, fit.asOwner);
+      if (!foreign.isEmpty()) {
+        problems.addAll(foreign);
+        continue;
+      }
+      var trouble = fit.trouble(PLAN.formatted(sql, expression.getValue()), "");
+      if (trouble.isPresent()) {
         problems.add(
             "its %s cannot be computed from the rows old and new of table %s: %s; correct «%s»"
-                .formatted(expression.getKey(), table, trouble, expression.getValue()));
+                .formatted(expression.getKey(), table, trouble.get(), expression.getValue()));
+      } else if (expression.getKey().equals(DUE_TIME)
+          && fit.trouble(WITHOUT_ZONE.formatted(expression.getValue(), ROWS), " INTO without_zone")
+              .isPresent()) {
+        problems.add(
+            "its due time has no time zone, and would be taken for UTC, in which expressions run, and not for the time of who wrote the row: give (%s)::timestamp AT TIME ZONE 'UTC', or the zone whose time table %s holds"
+                .formatted(expression.getValue(), table));
       }
     }
     return problems;
   }
 
-  private static @Nullable String trouble(Connection connection, String sql) throws SQLException {
-    var autoCommit = connection.getAutoCommit();
-    if (autoCommit) {
-      connection.setAutoCommit(false);
-    }
-    try {
-      var before = connection.setSavepoint();
-      var trouble = planned(connection, sql);
-      connection.rollback(before);
-      connection.releaseSavepoint(before);
-      return trouble;
-    } finally {
-      if (autoCommit) {
-        connection.rollback();
-        connection.setAutoCommit(true);
-      }
-    }
+  private Optional<String> trouble(String query, String into) throws SQLException {
+    var block =
+        AS_IN_A_FUNCTION.formatted(
+            Quoted.table(table),
+            asOwner ? ACT.formatted(Quoted.literal(FunctionDrift.OWNER)) : "",
+            Quoted.literal(query),
+            into,
+            NO_ZONE);
+    return Undone.during(
+        connection,
+        () -> {
+          try (var statement = connection.createStatement()) {
+            statement.execute(SEARCH_PATH);
+            statement.execute("DO " + Quoted.literal(block));
+            return Optional.<String>empty();
+          } catch (SQLException e) {
+            return told(e);
+          }
+        });
   }
 
-  private static @Nullable String planned(Connection connection, String sql) {
-    try (var statement = connection.createStatement()) {
-      statement.execute(SEARCH_PATH);
-      statement.execute(sql);
-      return null;
-    } catch (SQLException e) {
-      return String.valueOf(e.getMessage()).replaceAll("\\s+", " ").strip();
+  private Optional<String> told(SQLException e) {
+    // What follows says where in this block it was.
+    var message = String.valueOf(e.getMessage()).lines().findFirst().orElse("").strip();
+    if (!NO_RIGHT.equals(e.getSQLState())) {
+      return Optional.of(message);
     }
+    return asOwner
+        ? Optional.of(
+            "%s for role %s, with whose rights it runs: GRANT it that one"
+                .formatted(message, FunctionDrift.OWNER))
+        : Optional.empty();
   }
 }

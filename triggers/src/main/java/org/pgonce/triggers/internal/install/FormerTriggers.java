@@ -19,6 +19,10 @@ final class FormerTriggers {
   private static final String TRIGGER =
       "SELECT pg_catalog.pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = CAST(CAST(? AS bigint) AS oid) AND t.tgname = ?";
 
+  // Else a name that the session's path leads to would be printed without its schema.
+  private static final String SEARCH_PATH =
+      "SELECT pg_catalog.set_config('search_path', 'pg_catalog', true)";
+
   private final Connection connection;
   private final State state;
   private final TableName table;
@@ -39,6 +43,17 @@ final class FormerTriggers {
 
   /** What makes the others what they were. */
   String restored() throws SQLException {
+    return Undone.during(
+        connection,
+        () -> {
+          try (var statement = connection.createStatement()) {
+            statement.execute(SEARCH_PATH);
+          }
+          return told();
+        });
+  }
+
+  private String told() throws SQLException {
     var functions = new StringBuilder();
     var triggers = new StringBuilder();
     for (var outdated : state.outdated()) {
@@ -55,11 +70,12 @@ final class FormerTriggers {
       if (new FunctionDrift(wanted, state).isToBeReplaced()) {
         functions.append(definition(before));
       }
-      if (new TriggerDrift(wanted, state).isToBeReplaced()) {
+      var drift = new TriggerDrift(wanted, state);
+      if (drift.isToBeReplaced()) {
         triggers.append(wanted.drop(table));
-        for (var trigger : state.triggers(wanted)) {
-          triggers.append(definition(trigger));
-        }
+      }
+      for (var trigger : drift.gone()) {
+        triggers.append(definition(trigger));
       }
     }
     return (functions.isEmpty() ? "" : "SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n")

@@ -78,8 +78,8 @@ final class FunctionDrift {
         || !installed.settings().equals(settings());
   }
 
-  private static Set<String> settings() {
-    return CaptureFunction.settings().entrySet().stream()
+  private Set<String> settings() {
+    return wanted.settings().entrySet().stream()
         .map(setting -> setting.getKey() + "=" + setting.getValue())
         .collect(Collectors.toSet());
   }

@@ -139,7 +139,8 @@ public final class Installer {
   }
 
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
-    var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, table));
+    var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, state, table));
+    obstacles.addAll(InstallRights.atWork(transaction, state, table));
     for (var trigger : state.wanted()) {
       obstacles.addAll(new FunctionDrift(trigger, state).obstacles());
     }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.store.OwnTransactions;
+import org.pgonce.internal.operate.OwnTransactions;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.Orphan;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;
@@ -88,7 +88,8 @@ public final class Orphans {
     return functions.isEmpty() ? null : new Orphan(channel, "", names, triggers, 0, 0, 0);
   }
 
-  private static List<InstalledFunction> functions(Connection connection, String channel)
+  /** Those of the channel's that pgonce made. */
+  static List<InstalledFunction> functions(Connection connection, String channel)
       throws SQLException {
     return InstalledFunction.of(connection, channel).stream()
         .filter(one -> one.owner().equals(FunctionDrift.OWNER) && one.comment().startsWith(COMMENT))

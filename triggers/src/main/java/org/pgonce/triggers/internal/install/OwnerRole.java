@@ -17,6 +17,20 @@ final class OwnerRole {
     void run() throws SQLException;
   }
 
+  /** Whether the connection may act as it; there may be no such role yet. */
+  static boolean isAllowed(Connection connection) throws SQLException {
+    return Undone.during(
+        connection,
+        () -> {
+          try {
+            set(connection, FunctionDrift.OWNER);
+            return true;
+          } catch (SQLException e) {
+            return false;
+          }
+        });
+  }
+
   /** If the statements fail, the rollback of the transaction brings the role back. */
   static void during(Connection transaction, Statements statements) throws SQLException {
     String before;

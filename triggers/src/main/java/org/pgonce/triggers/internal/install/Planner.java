@@ -105,11 +105,17 @@ public final class Planner {
   }
 
   private void planTrigger(CaptureTrigger trigger, State state, TableName table) {
-    if (new TriggerDrift(trigger, state).isToBeReplaced()) {
-      var before = new ArrayList<String>();
-      for (var there : state.triggersOnTable(trigger)) {
-        before.addAll(TriggerText.lines(there, new CaptureFunction(trigger).name()));
-      }
+    var drift = new TriggerDrift(trigger, state);
+    var function = new CaptureFunction(trigger).name();
+    for (var surplus : drift.surplus()) {
+      add(
+          "drop trigger %s on %s, which runs the same function, and locks the table for a moment"
+              .formatted(Quoted.identifier(surplus.name()), table),
+          LineDiff.between(TriggerText.lines(surplus, function), List.of()));
+    }
+    if (drift.isToBeReplaced()) {
+      var before =
+          drift.replaced().map(there -> TriggerText.lines(there, function)).orElse(List.of());
       var verb = before.isEmpty() ? "create" : "replace";
       add(
           "%s trigger %s on %s, which locks the table against writers for a moment"

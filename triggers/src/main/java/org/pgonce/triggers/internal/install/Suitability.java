@@ -34,13 +34,18 @@ final class Suitability {
       obstacles.add(form);
     } else {
       var columns = Columns.of(connection, table);
+      if (capture.stored().content().selection() == Selection.PRIMARY_KEY
+          && Columns.primaryKey(connection, table).isEmpty()) {
+        obstacles.add(
+            "table %s has no primary key, and the channel stores nothing but that: add one, or name the columns with columns(…)"
+                .formatted(table.name()));
+      }
       var rowType = capture.rowType();
       if (rowType != null) {
         obstacles.addAll(
             RecordFit.misfits(rowType, table.name(), shown(connection, capture, table, columns)));
       }
       obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), columns));
-      obstacles.addAll(CastRisk.problems(table.name(), columns));
       obstacles.addAll(ExpressionFit.problems(connection, capture, table.name()));
     }
     return obstacles;
@@ -78,13 +83,22 @@ final class Suitability {
         state.wanted().stream()
             .filter(trigger -> trigger.event() != Event.TRUNCATE)
             .anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
-    var warnings = new ArrayList<>(table.form().warnings(table.name(), perStatement));
+    var warnings =
+        new ArrayList<>(
+            table
+                .form()
+                .warnings(table.name(), perStatement, capture.events().contains(Event.TRUNCATE)));
+    if (state.wanted().stream().anyMatch(trigger -> trigger.form() == TriggerForm.DEFERRED)) {
+      warnings.add(
+          "a deferred trigger fires at the end of a transaction: one that has written table %s cannot TRUNCATE or ALTER it before («pending trigger events»), but after SET CONSTRAINTS ALL IMMEDIATE"
+              .formatted(table.name()));
+    }
     var schema = Objects.requireNonNull(table.name().schema());
     if (state.wanted().stream().anyMatch(trigger -> trigger.plansForEachRowIn(schema))) {
       warnings.add(
           "a trigger per row that names columns makes a plan for each row where the definition does not say that its table is "
               + table.name()
-              + ": give it with the schema, and a row costs the writer a tenth of that");
+              + ": give it with the schema, and the plan is kept");
     }
     warnings.addAll(DetachedPartitions.warnings(connection, capture, table));
     return warnings;

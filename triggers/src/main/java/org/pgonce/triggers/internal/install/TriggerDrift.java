@@ -1,7 +1,11 @@
 package org.pgonce.triggers.internal.install;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.TriggerForm;
@@ -22,7 +26,33 @@ final class TriggerDrift {
 
   /** Whether creating it again makes it as defined. A disabled one was disabled by someone. */
   boolean isToBeReplaced() {
-    return state.triggersOnTable(wanted).stream().noneMatch(this::isAsWanted);
+    return kept() == null;
+  }
+
+  /** What stays as it is: one that fires rather than not, and by its own name rather than not. */
+  private @Nullable InstalledTrigger kept() {
+    return state.triggersOnTable(wanted).stream()
+        .filter(this::isAsWanted)
+        .min(
+            Comparator.<InstalledTrigger, Boolean>comparing(there -> !there.isFiring())
+                .thenComparing(there -> !hasItsName(there)))
+        .orElse(null);
+  }
+
+  /** What creating it replaces. */
+  Optional<InstalledTrigger> replaced() {
+    return isToBeReplaced()
+        ? state.triggersOnTable(wanted).stream().filter(this::hasItsName).findFirst()
+        : Optional.empty();
+  }
+
+  /**
+   * What else runs its function, as one that was renamed by hand: each stores every row once more,
+   * or fails every write, where the function reads transition tables that it has not.
+   */
+  List<InstalledTrigger> surplus() {
+    var stays = isToBeReplaced() ? replaced().orElse(null) : kept();
+    return state.triggersOnTable(wanted).stream().filter(there -> !there.equals(stays)).toList();
   }
 
   /**
@@ -30,10 +60,28 @@ final class TriggerDrift {
    * replace another.
    */
   boolean isToBeDroppedFirst() {
-    var deferred = wanted.form() == TriggerForm.DEFERRED;
-    return deferred
-        || state.triggersOnTable(wanted).stream()
-            .anyMatch(there -> there.shape() != null && there.shape().deferred());
+    return wanted.form() == TriggerForm.DEFERRED
+        || replaced()
+            .filter(there -> there.shape() == null || there.shape().deferred())
+            .isPresent();
+  }
+
+  /** Those that are there and are replaced or dropped. */
+  List<InstalledTrigger> gone() {
+    return Stream.concat(replaced().stream(), surplus().stream()).toList();
+  }
+
+  /** Those of them that are dropped, which only the table's owner may. */
+  List<InstalledTrigger> dropped() {
+    var dropped = new ArrayList<>(surplus());
+    if (isToBeDroppedFirst()) {
+      replaced().ifPresent(dropped::add);
+    }
+    return dropped;
+  }
+
+  private boolean hasItsName(InstalledTrigger trigger) {
+    return trigger.name().equals(wanted.bareName());
   }
 
   private boolean isAsWanted(InstalledTrigger trigger) {
@@ -80,8 +128,12 @@ final class TriggerDrift {
     }
     if (here.size() > 1) {
       problems.add(
-          "table %s has %d triggers for this channel, so each of %s makes as many notifications: %s"
-              .formatted(table, here.size(), its(), drop(here.get(1))));
+          "table %s has %d triggers for this channel, so each of %s makes as many notifications: install the channel again, or %s"
+              .formatted(
+                  table,
+                  here.size(),
+                  its(),
+                  surplus().stream().map(TriggerDrift::drop).collect(Collectors.joining("; "))));
     }
     return problems;
   }
@@ -126,7 +178,7 @@ final class TriggerDrift {
     return problems;
   }
 
-  private static String drop(InstalledTrigger trigger) {
+  static String drop(InstalledTrigger trigger) {
     return "DROP TRIGGER %s ON %s"
         .formatted(Quoted.identifier(trigger.name()), Quoted.table(trigger.table()));
   }

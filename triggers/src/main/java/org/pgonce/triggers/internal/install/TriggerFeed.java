@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.pgonce.Channel;
 import org.pgonce.spi.ChannelFeed;
+import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.slf4j.Logger;
@@ -61,10 +62,23 @@ public final class TriggerFeed implements ChannelFeed {
         }
       }
       problems.addAll(TriggerDrift.elsewhere(state, table.name()));
+      problems.addAll(InstallRights.atWork(connection, state, table));
     }
     for (var warning : Suitability.warnings(connection, capture, state)) {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
+    return named(problems);
+  }
+
+  /** Partitions that feed the channel no longer: one line, or none. No reason not to start. */
+  public List<String> detachedPartitions(Connection connection) throws SQLException {
+    var table = WatchedTable.find(connection, capture.table());
+    return table == null
+        ? List.of()
+        : named(DetachedPartitions.warnings(connection, capture, table));
+  }
+
+  private List<String> named(List<String> problems) {
     return problems.stream()
         .map(problem -> "channel " + capture.channel() + ": " + problem)
         .toList();

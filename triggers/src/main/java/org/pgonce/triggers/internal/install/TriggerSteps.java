@@ -61,7 +61,9 @@ final class TriggerSteps {
               table.name().toString()));
     }
     for (var trigger : state.wanted()) {
-      if (new TriggerDrift(trigger, state).isToBeReplaced()) {
+      var drift = new TriggerDrift(trigger, state);
+      drift.surplus().forEach(other -> changes.add(dropping(other)));
+      if (drift.isToBeReplaced()) {
         changes.add(creating(trigger));
       }
     }
@@ -76,9 +78,21 @@ final class TriggerSteps {
   /** All of it as SQL. */
   String sql() {
     var functions = functions().stream().map(CaptureFunction::create).collect(Collectors.joining());
-    return (functions.isEmpty() ? "" : "SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n")
+    return rights()
+        + (functions.isEmpty() ? "" : "SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n")
         + sql(tableChanges())
         + partitions();
+  }
+
+  /** What must be given where nothing is known of the database: by whom, only its owner knows. */
+  private String rights() {
+    var schema = table.name().schema();
+    return table.oid() != 0
+            || schema == null
+            || state.wanted().stream().noneMatch(trigger -> trigger.looksUp(table.name()))
+        ? ""
+        : "-- It needs: GRANT USAGE ON SCHEMA %s TO %s\n"
+            .formatted(Quoted.identifier(schema), FunctionDrift.OWNER);
   }
 
   /** With the bound that keeps writers from queueing behind a wait. */
@@ -123,6 +137,16 @@ final class TriggerSteps {
         new TableChange.Target(table.oid(), table.name().toString()),
         false,
         dropsFirst,
+        table.form().hasChildren());
+  }
+
+  private TableChange dropping(InstalledTrigger trigger) {
+    return new TableChange(
+        TriggerDrift.drop(trigger) + ";\n",
+        "drop a trigger of channel " + capture.channel(),
+        TableChange.Target.of(trigger),
+        false,
+        true,
         table.form().hasChildren());
   }
 

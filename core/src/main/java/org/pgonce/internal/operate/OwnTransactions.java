@@ -1,4 +1,4 @@
-package org.pgonce.internal.store;
+package org.pgonce.internal.operate;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -6,6 +6,7 @@ import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.store.Installation;
 
 /** Short transactions that install or drop, on connections of the data source's. */
 public final class OwnTransactions {

@@ -1,0 +1,103 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.TestServer;
+
+/** What a trigger runs is planned once for a session, and not for each statement of the writer. */
+class KeptPlanTest {
+
+  private static final int ROWS = 40;
+
+  // PostgreSQL makes five plans of a statement before it keeps one.
+  private static final int BEFORE = 10;
+
+  private static final String PLANNED =
+      "select string_agg(s.plans || ' of ' || s.calls || ': ' || left(s.query, 200), E'\\n') from pg_stat_statements s"
+          + " join pg_database d on d.oid = s.dbid and d.datname = current_database() where not s.toplevel and s.plans > %d"
+              .formatted(ROWS / 4);
+
+  private static List<TriggerChannel<?>> channels(TriggerForm form) {
+    var channels = new ArrayList<TriggerChannel<?>>();
+    for (var builder :
+        List.of(
+            TriggerChannel.on("public.thing", Object.class)
+                .afterInsert()
+                .afterUpdate()
+                .form(form)
+                .named("rows"),
+            one(form).named("whole"),
+            one(form).columns("id", "name").named("columns"),
+            one(form).withoutColumns("name").named("without"),
+            one(form).primaryKeyOnly().named("primary"),
+            one(form).when("new.id >= 0").named("condition"),
+            one(form)
+                .options(ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_PASSES))
+                .orderKey("name")
+                .named("ordered"))) {
+      channels.add(builder.build());
+    }
+    if (form == TriggerForm.ROW) {
+      // With a delivery key, a statement's rows are planned anew each time: see docs/benchmarks.md.
+      channels.add(one(form).deliveryKey("id", "price").named("keyed").build());
+    }
+    return channels;
+  }
+
+  private static TriggerChannelBuilder<?> one(TriggerForm form) {
+    return TriggerChannel.changesOf("public.thing", Object.class)
+        .afterInsert()
+        .afterUpdate()
+        .form(form);
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = TriggerForm.class,
+      names = {"STATEMENT", "ROW"})
+  void h06_noStatementOfATriggerIsPlannedForEachOfTheWriters(TriggerForm form) throws Exception {
+    try (var server =
+            TestServer.start(
+                Map.of(
+                    "shared_preload_libraries", "pg_stat_statements",
+                    "pg_stat_statements.track", "all",
+                    "pg_stat_statements.track_planning", "on"));
+        var database = server.createDatabase()) {
+      database.execute(
+          "create extension pg_stat_statements; create table thing (id int primary key, name text, price numeric)");
+      for (var channel : channels(form)) {
+        PgOnce.using(database.dataSource()).install(channel);
+        try (var connection = database.dataSource().getConnection();
+            var statement = connection.createStatement()) {
+          // A plan that is made for many rows must do for one as well.
+          statement.execute(
+              "insert into thing select g, 'name ' || g, 1 from generate_series(1000, 1999) g");
+          statement.execute("update thing set price = 2");
+          for (var i = 0; i < BEFORE + ROWS; i++) {
+            if (i == BEFORE) {
+              statement.execute("select pg_stat_statements_reset()");
+            }
+            statement.execute("insert into thing values (%d, 'name %1$d', 1)".formatted(i));
+            statement.execute("update thing set price = 2 where id = " + i);
+          }
+        }
+        assertThat(database.queryString(PLANNED)).as(channel.name()).isNull();
+        assertThat(
+                database.queryLong(
+                    "select count(*) from pgonce.notification where subscription_id > 0"))
+            .isEqualTo(2L * (1000 + BEFORE + ROWS));
+        database.execute(
+            "truncate thing; delete from pgonce.notification where subscription_id > 0; delete from pgonce.delivery_key");
+        Triggers.drop(database.dataSource(), channel);
+      }
+    }
+  }
+}

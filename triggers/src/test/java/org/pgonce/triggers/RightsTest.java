@@ -1,0 +1,156 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.testkit.Login;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A table, and what a definition calls, in a schema that pgonce's roles may not use by default. */
+@PgTest
+class RightsTest {
+
+  private static final String OWNER =
+      "select proowner::regrole from pg_proc where proname = 'capture_thing'";
+  private static final String STORED =
+      "select count(*) from pgonce.notification where subscription_id > 0";
+
+  @BeforeEach
+  void table(TestDatabase database) throws SQLException {
+    database.execute(
+        """
+        create schema app;
+        create table app.thing (id int primary key, written timestamp, zoned timestamptz);
+        create function app.f(int) returns boolean language plpgsql as 'begin return $1 > 0; end';
+        """);
+    PgOnce.using(database.dataSource()).install();
+  }
+
+  private static TriggerChannelBuilder<?> thing() {
+    return TriggerChannel.on("app.thing", Object.class).afterInsert().named("thing");
+  }
+
+  @Test
+  void h34_whatTheFunctionsOwnerMayNotCallIsRefusedAndNotBuriedRowByRow(TestDatabase database)
+      throws Exception {
+    var channel = thing().when("app.f(new.id)").build();
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(channel))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("its condition cannot be computed")
+        .hasMessageContaining("permission denied for schema app for role pgonce_");
+    var login = database.loginRole("reads", "pgonce_owner");
+    database.execute("revoke execute on function app.f from public");
+    database.execute("grant usage on schema app to pgonce_owner");
+    try (var connection = login.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, channel).obstacles())
+          .anyMatch(obstacle -> obstacle.contains("permission denied for function f for role"));
+    }
+    database.execute("grant execute on function app.f to pgonce_owner");
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("insert into app.thing values (1), (-1)");
+    assertThat(database.queryLong(STORED)).isOne();
+  }
+
+  @Test
+  void h34_aListenerThatMayNotUseTheSchemaStarts(TestDatabase database) throws Exception {
+    database.execute(
+        "grant usage on schema app to pgonce_owner; grant create on schema app to pgonce_owner");
+    for (var form : TriggerForm.values()) {
+      var channel = thing().when("app.f(new.id)").form(form).build();
+      PgOnce.using(database.dataSource()).install(channel);
+      for (var role : List.of("pgonce_listener", "pgonce_admin")) {
+        try (var connection = database.loginRole("sees", role).dataSource().getConnection()) {
+          assertThat(Triggers.check(connection, channel)).isEmpty();
+          assertThat(Triggers.plan(connection, channel).isEmpty()).isTrue();
+          database.execute("alter table app.thing rename column id to number");
+          assertThat(Triggers.check(connection, channel)).isEmpty();
+          database.execute("grant usage on schema app to " + role);
+          assertThat(Triggers.check(connection, channel))
+              .singleElement()
+              .asString()
+              .contains("column new.id does not exist");
+          database.execute("alter table app.thing rename column number to id");
+          database.execute("revoke usage on schema app from " + role);
+        }
+      }
+    }
+  }
+
+  @Test
+  void h34_aTriggerPerRowThatFindsItsTableByNameNeedsTheSchema(TestDatabase database)
+      throws Exception {
+    var channel = thing().columns("id").form(TriggerForm.ROW).build();
+    assertThat(channel.print()).contains("-- It needs: GRANT USAGE ON SCHEMA \"app\" TO pgonce_");
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(channel))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("may not use schema app of table app.thing")
+        .hasMessageContaining("GRANT USAGE ON SCHEMA app TO pgonce_");
+    // Whole rows, and those of a statement, are found without.
+    PgOnce.using(database.dataSource()).install(thing().form(TriggerForm.ROW).build());
+    PgOnce.using(database.dataSource()).install(thing().columns("id").build());
+
+    database.execute("grant usage on schema app to pgonce_owner");
+    PgOnce.using(database.dataSource()).install(channel);
+    var owner = database.queryString(OWNER);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+      database.execute("revoke usage on schema app from " + owner);
+      assertThat(Triggers.check(connection, channel))
+          .singleElement()
+          .asString()
+          .endsWith("GRANT USAGE ON SCHEMA app TO " + owner);
+    }
+  }
+
+  @Test
+  void h34_whoDoesNotOwnTheTableIsToldBeforeATriggerIsToBeDropped(TestDatabase database)
+      throws Exception {
+    var login = database.loginRole("deployer", "pgonce_owner", "pgonce_admin");
+    database.execute(
+        "grant trigger on app.thing to %1$s; grant usage on schema app to %1$s, pgonce_owner"
+            .formatted(login.user()));
+    var deferred = thing().form(TriggerForm.DEFERRED).build();
+    PgOnce.using(login.dataSource()).install(deferred);
+    var row = thing().form(TriggerForm.ROW).build();
+    assertRefused(login, row, "DROP TRIGGER \"pgonce_thing\" ON \"app\".\"thing\"");
+    database.execute("grant %s to %s".formatted(database.user(), login.user()));
+    PgOnce.using(login.dataSource()).install(row);
+  }
+
+  private static void assertRefused(Login login, TriggerChannel<?> channel, String how) {
+    assertThatThrownBy(() -> PgOnce.using(login.dataSource()).install(channel))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining(
+            "role %s may not drop a trigger of table app.thing, which only its owner may"
+                .formatted(login.user()))
+        .hasMessageContaining(how);
+  }
+
+  @Test
+  void h80_aDueTimeWithoutAZoneIsRefused(TestDatabase database) throws Exception {
+    for (var due :
+        List.of("new.written + interval '6 hours'", "new.written", "new.written::date")) {
+      assertThatThrownBy(
+              () -> PgOnce.using(database.dataSource()).install(thing().dueAt(due).build()))
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("its due time has no time zone, and would be taken for UTC")
+          .hasMessageContaining("give (" + due + ")::timestamp AT TIME ZONE 'UTC'");
+    }
+    for (var due :
+        List.of(
+            "(new.written + interval '6 hours')::timestamp AT TIME ZONE 'UTC'",
+            "new.zoned",
+            "'infinity'",
+            "null",
+            "now() + interval '1 hour' -- later")) {
+      PgOnce.using(database.dataSource()).install(thing().dueAt(due).build());
+    }
+  }
+}

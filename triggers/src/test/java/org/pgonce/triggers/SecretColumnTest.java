@@ -1,0 +1,78 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** H35: what must not be stored is not stored by way of the primary key either. */
+@PgTest
+class SecretColumnTest {
+
+  private static final String LETTERS =
+      "select string_agg(payload::text, ' ' order by id) from pgonce.dead_letter";
+
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h35_aColumnThatAPrimaryKeyOnlyIncludesIsNoPartOfIt(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute(
+        "create table person (id int, secret text, primary key (id) include (secret))");
+    var added =
+        TriggerChannel.on("person", Object.class).afterInsert().primaryKeyOnly().form(form).build();
+    PgOnce.using(database.dataSource()).install(added);
+    database.execute("insert into person values (1, 'hush')");
+    assertThat(
+            database.queryString(
+                "select payload::text from pgonce.notification where subscription_id > 0"))
+        .isEqualTo("{ \"id\" : 1 }");
+    record Person(int id, String secret) {}
+    var wrong =
+        TriggerChannel.on("person", Person.class)
+            .afterInsert()
+            .primaryKeyOnly()
+            .named("wrong")
+            .build();
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, wrong).obstacles())
+          .singleElement()
+          .asString()
+          .contains("secret");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h35_aDeadLetterShowsOfThePrimaryKeyWhatAPayloadMay(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute(
+        "create table person (id int, email text, name text, primary key (id, email))");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("person", Object.class)
+                .afterInsert()
+                .withoutColumns("email")
+                .when("1 / length(new.name) > 0")
+                .form(form)
+                .named("without")
+                .build(),
+            TriggerChannel.changesOf("person", Object.class)
+                .afterInsert()
+                .columns("name")
+                .when("1 / length(new.name) > 0")
+                .form(form)
+                .named("some")
+                .build());
+    database.execute("insert into person values (1, 'hush', '')");
+    assertThat(String.valueOf(database.queryString(LETTERS)).replace(" ", ""))
+        .contains("{\"id\":1}", "\"new\":{\"row\":null}")
+        .doesNotContain("hush");
+    // Nobody knows which one it is now.
+    database.execute("alter table person rename column email to mail");
+    database.execute("insert into person values (2, 'hush', 'a')");
+    assertThat(database.queryString(LETTERS)).contains("{\"row\":null}").doesNotContain("hush");
+  }
+}
