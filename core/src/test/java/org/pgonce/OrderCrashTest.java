@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
@@ -27,7 +28,7 @@ class OrderCrashTest {
 
   private static final Duration BOUND = Duration.ofSeconds(90);
   private static final List<String> KEYS = List.of("a", "b", "c");
-  private static final int OF_A_KEY = 60;
+  private static final int OF_A_ROUND = 30; // steps of each key
 
   private static Channel<Order> steps(Mode mode) {
     // What a crash leaves without a known outcome is a dead letter in AT_MOST_ONCE.
@@ -131,27 +132,22 @@ class OrderCrashTest {
       for (var worker : workers) {
         worker.awaitLine("started", BOUND);
       }
-      var messages = new ArrayList<Message<Order>>();
-      for (var id = 1; id <= OF_A_KEY; id++) {
-        for (var key : KEYS) {
-          messages.add(new Message<>(new Order(id, key), PublishOptions.DEFAULT.withOrderKey(key)));
-        }
-      }
-      try (var connection = stage.dataSource.getConnection()) {
-        Publisher.standard().publishEach(connection, steps, messages);
-      }
+      var published = new AtomicInteger();
       for (var kill = 1; kill <= 2; kill++) {
         var victim = workers.get(0);
-        // In the middle of something: the first of the two goes while the other goes on.
-        var begun = "select count(*) from trace where pid = " + victim.pid();
-        var before = database.queryLong("select count(*) from trace");
+        // In the middle of something: the first of the two goes while the other goes on. There is
+        // more to do until then, however slow this thread or the victim is.
+        var enough = kill * OF_A_ROUND;
         await()
             .atMost(BOUND)
             .pollInterval(Duration.ofMillis(5))
             .until(
-                () ->
-                    database.queryLong("select count(*) from trace") > before + 80
-                        && database.queryLong(begun) > 0);
+                () -> {
+                  if (stage.waiting() < 2L * KEYS.size()) {
+                    publish(stage, steps, published.getAndAdd(OF_A_ROUND));
+                  }
+                  return published.get() >= enough && isAtWork(database, victim.pid());
+                });
         victim.kill9();
         killed.add(victim.pid());
         workers.remove(0);
@@ -161,7 +157,7 @@ class OrderCrashTest {
       try (var connection = stage.dataSource.getConnection()) {
         assertThat(broken(trace(connection), killed)).isEmpty();
       }
-      var all = KEYS.size() * OF_A_KEY;
+      var all = KEYS.size() * published.get();
       var done =
           database.queryLong("select count(distinct (key, id)) from trace where what = 'ends'");
       switch (mode) {
@@ -176,6 +172,26 @@ class OrderCrashTest {
     } finally {
       workers.forEach(JvmProcess::close);
     }
+  }
+
+  private static void publish(Stage stage, Channel<Order> steps, int after) throws SQLException {
+    var messages = new ArrayList<Message<Order>>();
+    for (var id = after + 1; id <= after + OF_A_ROUND; id++) {
+      for (var key : KEYS) {
+        messages.add(new Message<>(new Order(id, key), PublishOptions.DEFAULT.withOrderKey(key)));
+      }
+    }
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publishEach(connection, steps, messages);
+    }
+  }
+
+  /** Whether a handler of the process has begun and not ended, and others of it have ended. */
+  private static boolean isAtWork(TestDatabase database, long pid) throws SQLException {
+    return database.queryLong(
+            "select count(*) from (select from trace where pid = %d having count(*) filter (where what = 'begins') > count(*) filter (where what = 'ends') and count(*) > 20) at_work"
+                .formatted(pid))
+        == 1;
   }
 
   private static JvmProcess worker(TestDatabase database, Mode mode) {
