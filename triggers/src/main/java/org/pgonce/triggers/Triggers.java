@@ -41,7 +41,9 @@ public final class Triggers {
   private Triggers() {}
 
   /**
-   * Compares definitions and database, read-only. Takes no lock on the tables.
+   * Compares definitions and database. Changes nothing, and takes no lock that a writer waits for.
+   * Where a definition has SQL, it makes a temporary view and undoes that: the transaction must be
+   * one that may write.
    *
    * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}, {@code
    *     pgonce_admin} or {@code pgonce_listener} where the schema is there

@@ -3,6 +3,7 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,6 +50,8 @@ class HostileTypeTest {
         exception when others then null;
         end;
         perform set_config('search_path', 'lair, pg_catalog', false);
+        perform set_config('pgonce.context', '{"by": "spy"}', false);
+        perform set_config('pgonce.depth', '999', false);
         return to_json(array_to_string(tried, '+'));
       end $$;
       create cast (lair.grade as json) with function lair.spy(lair.grade);
@@ -87,6 +90,13 @@ class HostileTypeTest {
     }
   }
 
+  private static String setting(Statement statement, String name) throws Exception {
+    try (var row = statement.executeQuery("select current_setting('%s', true)".formatted(name))) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+
   private static TriggerChannelBuilder<JsonNode> computed(String sql) {
     return TriggerChannel.computed("score", JsonNode.class, sql).afterInsert();
   }
@@ -111,7 +121,11 @@ class HostileTypeTest {
     asAttacker(SPY + TRAP);
     try (var connection = database.dataSource().getConnection();
         var statement = connection.createStatement()) {
+      statement.execute("set search_path = public, pg_temp");
       statement.execute("insert into score values (1, 'a', '{a,b}')");
+      assertThat(setting(statement, "search_path")).isEqualTo("public, pg_temp");
+      assertThat(setting(statement, "pgonce.context")).isNullOrEmpty();
+      assertThat(setting(statement, "pgonce.depth")).isNullOrEmpty();
     }
     assertThat(
             database.queryString(

@@ -59,7 +59,7 @@ class RightsTest {
   }
 
   @Test
-  void h34_aListenerThatMayNotUseTheSchemaStarts(TestDatabase database) throws Exception {
+  void h34_whoMayNotUseTheSchemaFindsNothingWrong(TestDatabase database) throws Exception {
     database.execute(
         "grant usage on schema app to pgonce_owner; grant create on schema app to pgonce_owner");
     for (var form : TriggerForm.values()) {

@@ -159,7 +159,7 @@ class TableFormTest {
   }
 
   @Test
-  void h15_aDefinitionThatKeepsNoPlanIsToldToNameItsSchema(TestDatabase database) throws Exception {
+  void h06_aDefinitionThatKeepsNoPlanIsToldToNameItsSchema(TestDatabase database) throws Exception {
     database.execute("create schema app; create table app.thing (id int, note text)");
     try (var connection = database.dataSource().getConnection()) {
       connection.createStatement().execute("set search_path = app");

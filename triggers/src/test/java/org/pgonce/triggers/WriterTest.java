@@ -187,7 +187,7 @@ class WriterTest {
           create temp table notification (subscription_id int, id bigint, payload json);
           create temp table subscription (id int, channel_id int, name text);
           create temp table channel (id int, name text);
-          create function trap.row_to_json(anyelement) returns json language sql as $$ select '"forged"'::json $$;
+          create function trap.to_json(anyelement) returns json language sql as $$ select '"forged"'::json $$;
           create function trap.nextval(text) returns bigint language sql as $$ select -1::bigint $$;
           create function trap.eq(text, text) returns boolean language sql as $$ select true $$;
           create operator trap.= (leftarg = text, rightarg = text, function = trap.eq);

@@ -253,7 +253,7 @@ final class CapturedRows {
 
   /**
    * A row or a column as JSON. Where the table has types that are not PostgreSQL's own, as a role
-   * without rights, see pgonce.as_json: that costs some 2 microseconds.
+   * without rights, see pgonce.as_json: that costs some 4 microseconds.
    */
   private String asJson(String value) {
     return isPerRow()

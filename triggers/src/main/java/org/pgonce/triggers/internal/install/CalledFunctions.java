@@ -37,6 +37,7 @@ final class CalledFunctions {
        ORDER BY 1
       """;
 
+  private static final String SYNTAX_OR_ACCESS = "42";
   private static final String NO_RIGHT = "42501";
 
   private CalledFunctions() {}
@@ -74,10 +75,14 @@ final class CalledFunctions {
   }
 
   private static Optional<String> refused(SQLException e, String what, boolean mustSee) {
-    return mustSee && NO_RIGHT.equals(e.getSQLState())
+    return mustSee && !isOfTheExpression(String.valueOf(e.getSQLState()))
         ? Optional.of(
-            "which functions its %s calls cannot be looked at: %s; whoever installs needs that right, and may create temporary views"
+            "which functions its %s calls cannot be looked at: %s; whoever installs may create temporary views, in a transaction that may write, and has that right"
                 .formatted(what, e.getMessage()))
         : Optional.empty();
+  }
+
+  private static boolean isOfTheExpression(String state) {
+    return state.startsWith(SYNTAX_OR_ACCESS) && !state.equals(NO_RIGHT);
   }
 }
