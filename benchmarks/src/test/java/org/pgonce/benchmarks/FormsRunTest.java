@@ -29,7 +29,7 @@ class FormsRunTest {
     }
     assertThat(json.at("/conditions/synchronous_commit").asString()).isEqualTo("on");
     assertThat(json.at("/conditions/load_after").isNumber()).isTrue();
-    assertThat(json.at("/figures").size()).isEqualTo(39);
+    assertThat(json.at("/figures").size()).isEqualTo(51);
     for (var figure : json.at("/figures")) {
       assertSound(figure);
       assertThat(run.lines)

@@ -12,11 +12,18 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.pgonce.testkit.TestDatabase;
 
 /**
- * Threads that insert into random tables until they are closed, and time each statement. Some
- * commit at once; the others insert into three tables and keep the transaction open for up to a
- * second.
+ * Threads that write to random tables until they are closed, and time each statement. Some commit
+ * at once; the others write to three tables and keep the transaction open for up to a second. Each
+ * has rows of its own, so that none waits for another.
  */
 final class BusyWriters implements AutoCloseable {
+
+  private static final List<String> WRITES =
+      List.of(
+          "insert into %s values (?, 'Ann')",
+          "insert into %s values (?, 'Bob')",
+          "update %s set name = 'Eve' where id = ?",
+          "delete from %s where id = ?");
 
   private final TestDatabase database;
   private final List<String> tables;
@@ -32,20 +39,21 @@ final class BusyWriters implements AutoCloseable {
     for (var n = 0; n < quick + slow; n++) {
       var random = new Random(seed + n);
       var isSlow = n >= quick;
-      var thread = new Thread(() -> write(random, isSlow), "writer-" + n);
+      var id = n;
+      var thread = new Thread(() -> write(random, id, isSlow), "writer-" + n);
       thread.start();
       threads.add(thread);
     }
   }
 
-  private void write(Random random, boolean slow) {
+  private void write(Random random, int id, boolean slow) {
     try (var connection = database.dataSource().getConnection()) {
       connection.setAutoCommit(!slow);
       while (!stopped) {
-        insert(connection, random);
+        writeOne(connection, random, id);
         if (slow) {
-          insert(connection, random);
-          insert(connection, random);
+          writeOne(connection, random, id);
+          writeOne(connection, random, id);
           try (var statement = connection.createStatement()) {
             statement.execute("select pg_sleep(%s)".formatted(random.nextDouble()));
           }
@@ -57,10 +65,11 @@ final class BusyWriters implements AutoCloseable {
     }
   }
 
-  private void insert(Connection connection, Random random) throws SQLException {
+  private void writeOne(Connection connection, Random random, int id) throws SQLException {
+    var sql = WRITES.get(random.nextInt(WRITES.size()));
     var table = tables.get(random.nextInt(tables.size()));
-    try (var statement =
-        connection.prepareStatement("insert into " + table + " values (1, 'Ann')")) {
+    try (var statement = connection.prepareStatement(sql.formatted(table))) {
+      statement.setInt(1, id);
       var begun = System.nanoTime();
       statement.execute();
       longestNanos.accumulateAndGet(System.nanoTime() - begun, Math::max);

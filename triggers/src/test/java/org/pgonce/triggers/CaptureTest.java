@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.StringReader;
 import java.sql.Connection;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
@@ -103,18 +105,22 @@ class CaptureTest {
   }
 
   @Test
-  void h06_copyMakesOneForEachRow(TestDatabase database) throws Exception {
+  void h06_aCopyOfAMillionRowsMakesOneForEach(TestDatabase database) throws Exception {
+    var lines =
+        IntStream.rangeClosed(1, 1_000_000)
+            .mapToObj(id -> id + "\tAnn\n")
+            .collect(Collectors.joining());
     try (var connection = database.dataSource().getConnection();
         var wakeUps = new WakeUps(database, ADDED)) {
       connection
           .unwrap(PGConnection.class)
           .getCopyAPI()
-          .copyIn("copy author from stdin", new StringReader("1\tAnn\n2\tBob\n"));
+          .copyIn("copy author from stdin", new StringReader(lines));
 
       assertThat(
               database.queryLong(
                   "select count(*) from pgonce.notification where subscription_id > 0"))
-          .isEqualTo(2);
+          .isEqualTo(1_000_000);
       assertThat(wakeUps.take()).containsExactly("");
     }
   }

@@ -8,6 +8,7 @@ import java.math.BigDecimal;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
@@ -30,6 +31,11 @@ final class Kinds {
       Kind.pgonce("per statement", STATEMENT, inserted("insert_statement").build());
   private static final Kind INSERT_ROW =
       Kind.pgonce("per row", ROW, inserted("insert_row").form(ROW).build());
+  private static final Kind INSERT_DEFERRED =
+      Kind.pgonce(
+          "per row, deferred", DEFERRED, inserted("insert_deferred").form(DEFERRED).build());
+  private static final List<Kind> UPDATES = updates();
+  private static final List<Kind> DELETES = deletes();
 
   private Kinds() {}
 
@@ -37,11 +43,13 @@ final class Kinds {
   static Map<Operation, List<Kind>> all() {
     var all = new EnumMap<Operation, List<Kind>>(Operation.class);
     all.put(Operation.BULK_INSERT, inserts());
-    all.put(Operation.BULK_UPDATE, updates());
-    all.put(Operation.BULK_DELETE, deletes());
+    all.put(Operation.BULK_UPDATE, UPDATES);
+    all.put(Operation.BULK_DELETE, DELETES);
     all.put(Operation.PARTITIONED_INSERT, partitioned());
     all.put(Operation.SINGLE_INSERT, singles());
     all.put(Operation.SHARED_INSERT, singles());
+    all.put(Operation.SHARED_UPDATE, singleUpdates());
+    all.put(Operation.SHARED_DELETE, DELETES);
     return all;
   }
 
@@ -73,8 +81,7 @@ final class Kinds {
             "per row, two columns",
             ROW,
             inserted("insert_row_columns").columns("id", "name").form(ROW).build()),
-        Kind.pgonce(
-            "per row, deferred", DEFERRED, inserted("insert_deferred").form(DEFERRED).build()));
+        INSERT_DEFERRED);
   }
 
   private static List<Kind> updates() {
@@ -119,7 +126,20 @@ final class Kinds {
         INSERT_BY_HAND_NOTIFY,
         INSERT_BY_HAND_ROW,
         INSERT_STATEMENT,
-        INSERT_ROW);
+        INSERT_ROW,
+        INSERT_DEFERRED);
+  }
+
+  /** What a row costs in each form, without what else a trigger may be asked for. */
+  private static List<Kind> singleUpdates() {
+    var tables =
+        Set.of(
+            "update_none",
+            "update_by_hand_statement",
+            "update_by_hand_row",
+            "update_statement",
+            "update_row");
+    return UPDATES.stream().filter(kind -> tables.contains(kind.table())).toList();
   }
 
   private static TriggerChannelBuilder<Item> on(String table) {

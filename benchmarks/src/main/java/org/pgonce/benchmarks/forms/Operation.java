@@ -8,7 +8,9 @@ enum Operation {
   PARTITIONED_INSERT(
       "insert into 4 partitions, 1,000 rows a statement", Sql.INSERT_MANY, 1_000, 1, 1),
   SINGLE_INSERT("insert, one row a commit", Sql.INSERT_ONE, 1, 1, 20),
-  SHARED_INSERT("insert, one row a statement, 100 a commit", Sql.INSERT_ONE, 1, 100, 4);
+  SHARED_INSERT("insert, one row a statement, 100 a commit", Sql.INSERT_ONE, 1, 100, 4),
+  SHARED_UPDATE("update, one row a statement, 100 a commit", Sql.UPDATE_ONE, 1, 100, 4),
+  SHARED_DELETE("delete, one row a statement, 100 a commit", Sql.DELETE_ONE, 1, 100, 4);
 
   /**
    * The table's name is put in; parameters are the first id, and the last if it is more than one.
@@ -19,6 +21,8 @@ enum Operation {
     static final String UPDATE_MANY = "update %s set price = price + 1 where id between ? and ?";
     static final String DELETE_MANY = "delete from %s where id between ? and ?";
     static final String INSERT_ONE = "insert into %s values (?, ?, ?)";
+    static final String UPDATE_ONE = "update %s set price = price + 1 where id = ?";
+    static final String DELETE_ONE = "delete from %s where id = ?";
   }
 
   private final String label;
@@ -56,9 +60,16 @@ enum Operation {
     return Math.max(20, rowsPerCommit());
   }
 
+  boolean isInsert() {
+    return switch (this) {
+      case BULK_INSERT, PARTITIONED_INSERT, SINGLE_INSERT, SHARED_INSERT -> true;
+      case BULK_UPDATE, BULK_DELETE, SHARED_UPDATE, SHARED_DELETE -> false;
+    };
+  }
+
   /** Whether the rows that it works on have to be there. */
   boolean needsRows() {
-    return this == BULK_UPDATE || this == BULK_DELETE;
+    return !isInsert();
   }
 
   /**

@@ -41,7 +41,7 @@ final class Writer implements AutoCloseable {
     statement.setInt(1, id);
     if (operation.rowsPerStatement() > 1) {
       statement.setInt(2, id + operation.rowsPerStatement() - 1);
-    } else {
+    } else if (operation.isInsert()) {
       statement.setString(2, "name " + id);
       statement.setBigDecimal(3, BigDecimal.valueOf(id, 2));
     }
