@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.ParentWatch;
@@ -13,7 +15,7 @@ import org.pgonce.testkit.TestServer;
 /** The example as a user runs it: a process with arguments, output and a status. */
 final class ExampleRun implements AutoCloseable {
 
-  static final Duration BOUND = Duration.ofSeconds(60);
+  static final Duration BOUND = Duration.ofMinutes(2);
 
   private final JvmProcess process;
 
@@ -47,6 +49,18 @@ final class ExampleRun implements AutoCloseable {
     all.addAll(List.of("--url", login.jdbcUrl() + "?password=" + login.password()));
     all.addAll(List.of("--user", login.user()));
     return all.toArray(String[]::new);
+  }
+
+  /** The rows of the report by their first word. */
+  static Map<String, Long> figures(List<String> lines) {
+    return lines.stream()
+        .filter(line -> line.matches("[a-z ]{3,15} +[0-9,]+  .*"))
+        .map(line -> line.split(" {2,}", 3))
+        .collect(
+            Collectors.toMap(
+                parts -> parts[0],
+                parts -> Long.parseLong(parts[1].replace(",", "")),
+                (first, second) -> second));
   }
 
   JvmProcess process() {

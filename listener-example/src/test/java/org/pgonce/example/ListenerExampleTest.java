@@ -4,15 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.TestServer;
 
-/** The runs of the example, each in its short form. */
+/** The main run of the example, in its short form, and on what server it may run. */
 class ListenerExampleTest {
 
   private static final String OWN_DATABASES =
@@ -23,24 +20,12 @@ class ListenerExampleTest {
     return new DatabaseAddress(server.jdbcUrl(), server.user(), server.password());
   }
 
-  /** The rows of the report by their first word. */
-  private static Map<String, Long> figures(List<String> lines) {
-    return lines.stream()
-        .filter(line -> line.matches("[a-z ]{3,15} +[0-9,]+  .*"))
-        .map(line -> line.split(" {2,}", 3))
-        .collect(
-            Collectors.toMap(
-                parts -> parts[0],
-                parts -> Long.parseLong(parts[1].replace(",", "")),
-                (first, second) -> second));
-  }
-
   @Test
   void s01_everyAuthorGetsOnePostThoughListenersAreKilled() throws Exception {
     try (var run =
         ExampleRun.startOnSharedServer(
             "--rows", "600", "--writers", "2", "--processes", "3", "--kills", "3")) {
-      assertThat(figures(run.awaitStatus(ExitStatus.KEPT)))
+      assertThat(ExampleRun.figures(run.awaitStatus(ExitStatus.KEPT)))
           .containsEntry("authors", 600L)
           .containsEntry("posts", 600L)
           .containsEntry("lost", 0L)
@@ -66,53 +51,9 @@ class ListenerExampleTest {
           create trigger twice after insert on post for each row when (new.author_id = 7 and new.content <> 'again')
             execute function twice()
           """);
-      assertThat(figures(run.awaitStatus(ExitStatus.BROKEN)))
+      assertThat(ExampleRun.figures(run.awaitStatus(ExitStatus.BROKEN)))
           .containsEntry("duplicates", 1L)
           .containsEntry("lost", 0L);
-    }
-  }
-
-  @Test
-  void s02_inBroadcastEveryProcessThatIsUpHearsEveryAuthorOnce() throws Exception {
-    try (var run =
-        ExampleRun.startOnSharedServer(
-            "--mode", "broadcast", "--rows", "200", "--processes", "3", "--kills", "1")) {
-      assertThat(figures(run.awaitStatus(ExitStatus.KEPT)))
-          .containsEntry("authors", 200L)
-          .containsEntry("up throughout", 2L)
-          .containsEntry("lost", 0L)
-          .containsEntry("duplicates", 0L)
-          .containsEntry("kills", 1L);
-    }
-  }
-
-  @Test
-  void s02_threeProcessesThreeCallsNoneUpNoCall() throws Exception {
-    try (var run = ExampleRun.startOnSharedServer("audience", "--processes", "3")) {
-      assertThat(figures(run.awaitStatus(ExitStatus.KEPT)))
-          .containsEntry("all up", 3L)
-          .containsEntry("none up", 0L);
-    }
-  }
-
-  @Test
-  void s03_whatArrivedWhileNobodyListenedIsHandledAfterTheStart() throws Exception {
-    try (var run =
-        ExampleRun.startOnSharedServer("downtime", "--rows", "300", "--processes", "2")) {
-      var lines = run.awaitStatus(ExitStatus.KEPT);
-      assertThat(lines).contains("meanwhile    300 authors inserted, 0 posts written");
-      assertThat(figures(lines)).containsEntry("lost", 0L).containsEntry("duplicates", 0L);
-    }
-  }
-
-  @Test
-  void h70_afterACrashOfTheServerTheWorkGoesOnByItself() throws Exception {
-    // The time that is promised is measured where nothing else runs; here builds may.
-    try (var run =
-        ExampleRun.start("restart", "--rows", "1500", "--processes", "2", "--within", "10000")) {
-      var lines = run.awaitStatus(ExitStatus.KEPT);
-      assertThat(lines).anyMatch(line -> line.matches("went on +first post -?\\d+ ms after .*"));
-      assertThat(figures(lines)).containsEntry("lost", 0L).containsEntry("duplicates", 0L);
     }
   }
 
