@@ -6,8 +6,10 @@ import static org.pgonce.Stage.QUICK;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,7 +26,8 @@ import org.pgonce.testkit.TestDatabase;
 class AtLeastOnceTest {
 
   private static final Channel<Order> CALLS = Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE);
-  private static final ListenOptions SHORT = QUICK.withLease(Duration.ofMillis(300));
+  // A busy machine does not use it up between two renewals.
+  private static final ListenOptions SHORT = QUICK.withLease(Duration.ofSeconds(5));
 
   private static final String LEASED =
       "select count(*) from pgonce.scheduled where token is not null";
@@ -123,13 +126,13 @@ class AtLeastOnceTest {
     var before =
         stage.database.queryString(
             "select due_at::text from pgonce.scheduled where token is not null");
-    // Four terms later it is the same claim.
+    // A term later it is the same claim.
     stage.awaitSoon(
         () ->
             stage.database.queryLong(
                     "select count(*) from pgonce.scheduled where due_at > '"
                         + before
-                        + "'::timestamptz + interval '1200 ms' and attempts = 1")
+                        + "'::timestamptz + interval '5 s' and attempts = 1")
                 == 1);
     assertThat(calls).hasValue(1);
     end.countDown();
@@ -148,7 +151,7 @@ class AtLeastOnceTest {
       pgonce
           .listen(
               CALLS,
-              QUICK.withLease(Duration.ofSeconds(3)),
+              SHORT,
               (call, tx) -> {
                 calls.incrementAndGet();
                 end.await();
@@ -278,7 +281,8 @@ class AtLeastOnceTest {
         .start();
     publish(1);
     stage.awaitNothingWaits();
-    assertThat(attempts).containsExactly(1, 2);
+    // A later one may have been cut off as well, where the machine was busy.
+    assertThat(attempts).startsWith(1, 2);
   }
 
   @Test
@@ -316,12 +320,11 @@ class AtLeastOnceTest {
       var lease = proxy.holdAnswerTo("pgonce.lease(");
       publish(1);
       lease.awaitSprung(Stage.SOON);
-      var stopping = new Thread(pgonce::close);
-      stopping.start();
+      // With more time than it takes: it is stopping until the answer comes.
+      var stopping = CompletableFuture.supplyAsync(() -> stopped(pgonce));
       stage.awaitSoon(() -> pgonce.status().state() == Status.State.STOPPING);
       lease.release();
-      stopping.join(Stage.SOON.toMillis());
-      assertThat(stopping.isAlive()).isFalse();
+      assertThat(stopping.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
       assertThat(handled).hasValue(0);
       // Leased and given back, or never taken: free either way, and not in a lease's time only.
       assertThat(stage.waiting()).isEqualTo(1);
@@ -329,6 +332,14 @@ class AtLeastOnceTest {
               stage.database.queryLong(
                   "select count(*) from pgonce.scheduled where subscription_id > 0 and (token is not null or attempts > 0)"))
           .isZero();
+    }
+  }
+
+  private static boolean stopped(PgOnce pgonce) {
+    try {
+      return pgonce.stop(Stage.SOON);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 

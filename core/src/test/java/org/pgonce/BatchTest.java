@@ -144,7 +144,8 @@ class BatchTest {
         .pgonce()
         .listen(
             ORDERS,
-            TWENTY.withHandlerTimeout(Duration.ofMillis(300)),
+            // Time enough for those that do return, on a busy machine.
+            TWENTY.withHandlerTimeout(Duration.ofSeconds(2)),
             (order, tx) -> {
               Stage.effect(order, tx);
               if (order.payload().id() == 2 && stuck.incrementAndGet() <= 2) {

@@ -35,7 +35,7 @@ final class ClockedProcess {
   static final Duration BACKOFF = Duration.ofMillis(800);
 
   /** A lease that a busy machine does not use up between two renewals. */
-  static final ListenOptions HOLDING = CrashEffects.OPTIONS.withLease(Duration.ofSeconds(3));
+  static final ListenOptions HOLDING = CrashEffects.OPTIONS.withLease(Duration.ofSeconds(4));
 
   /** What it is started for. */
   enum Task {

@@ -24,7 +24,10 @@ record CrashEffects(DataSource direct, String by, boolean inDatabase) {
   static final Duration BOUND = Duration.ofSeconds(60);
 
   /** Long enough for a process that the machine makes wait, short enough to be waited out. */
-  static final Duration LEASE = Duration.ofSeconds(1);
+  static final Duration LEASE = Duration.ofSeconds(3);
+
+  /** Where no lease is to end: a busy machine may not answer for seconds. */
+  static final Duration LONG_LEASE = Duration.ofSeconds(20);
 
   static final ListenOptions OPTIONS =
       QUICK.withConcurrency(1).withMaxAttempts(20).withHandlerTimeout(BOUND).withLease(LEASE);

@@ -1,6 +1,7 @@
 package org.pgonce;
 
 import static org.pgonce.CrashEffects.BOUND;
+import static org.pgonce.CrashEffects.LONG_LEASE;
 import static org.pgonce.CrashEffects.OPTIONS;
 
 import java.time.Duration;
@@ -24,8 +25,7 @@ class CrashMatrixCommitTest {
   private static final String NEW_GONE = "DELETE FROM pgonce.notification";
   private static final String LEASED_GONE = "DELETE FROM pgonce.scheduled";
 
-  /** For cells in which no lease is to end: a busy machine may not answer for a second. */
-  private static final ListenOptions LONG = OPTIONS.withLease(Duration.ofSeconds(20));
+  private static final ListenOptions LONG = OPTIONS.withLease(LONG_LEASE);
 
   private enum Fault {
     CUT_BEFORE,
@@ -225,8 +225,9 @@ class CrashMatrixCommitTest {
       throws Exception {
     try (var proxy = FaultProxy.to(database)) {
       var commit = fault.set(proxy, deletion);
-      // A hanging one is given up when the handler's time is over.
-      stage.through(proxy, LONG.withHandlerTimeout(Duration.ofSeconds(3)), inDatabase);
+      // A hanging one is given up when the handler's time is over; no other shall be.
+      var timeout = fault == Fault.HANGING ? Duration.ofSeconds(4) : BOUND;
+      stage.through(proxy, LONG.withHandlerTimeout(timeout), inDatabase);
       stage.publish(1);
       commit.awaitSprung(BOUND);
       stage.awaitEnd();

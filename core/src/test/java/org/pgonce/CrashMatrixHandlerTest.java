@@ -208,7 +208,7 @@ class CrashMatrixHandlerTest {
       throws Exception {
     frozen(
         Mode.EXACTLY_ONCE,
-        Duration.ofSeconds(1), // and 5 s more, by the server
+        Duration.ofSeconds(4), // in which it is to be frozen; and 5 s more, by the server
         database,
         stage -> stage.assertEffects(2, 1));
   }

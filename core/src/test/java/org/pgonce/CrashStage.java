@@ -3,6 +3,7 @@ package org.pgonce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.pgonce.CrashEffects.BOUND;
+import static org.pgonce.CrashEffects.LONG_LEASE;
 import static org.pgonce.CrashEffects.OPTIONS;
 
 import java.sql.SQLException;
@@ -44,15 +45,20 @@ final class CrashStage implements AutoCloseable {
     }
   }
 
-  /** A listener of this process, with effects of both kinds. */
+  /** A listener of this process, with effects of both kinds; it loses no lease. */
   PgOnce other() {
-    return listen(PgOnce.builder(stage.dataSource), OPTIONS, effects("other", true)::handle);
+    return listen(
+        PgOnce.builder(stage.dataSource),
+        OPTIONS.withLease(LONG_LEASE),
+        effects("other", true)::handle);
   }
 
   /** A listener of this process that hears nothing and looks by itself. */
   PgOnce polling() {
     return listen(
-        PgOnce.builder(stage.dataSource).wakeUpBy(), OPTIONS, effects("other", true)::handle);
+        PgOnce.builder(stage.dataSource).wakeUpBy(),
+        OPTIONS.withLease(LONG_LEASE),
+        effects("other", true)::handle);
   }
 
   /** A listener of this process whose pool, and nothing else, goes by way of the proxy. */
@@ -60,7 +66,10 @@ final class CrashStage implements AutoCloseable {
     return through(proxy, options, effects("first", inDatabase)::handle);
   }
 
-  /** The same with effects of both kinds, and a handler that then waits at the gate. */
+  /**
+   * The same with effects of both kinds, and a handler that then cuts itself off, before its time
+   * can be over, and waits at the gate.
+   */
   PgOnce toTheGateThrough(FaultProxy proxy, ListenOptions options, CountDownLatch atTheGate) {
     var effects = effects("first", true);
     return through(
@@ -68,7 +77,10 @@ final class CrashStage implements AutoCloseable {
         options,
         (order, tx) -> {
           effects.handle(order, tx);
-          atTheGate.countDown();
+          if (atTheGate.getCount() > 0) {
+            proxy.silence();
+            atTheGate.countDown();
+          }
           effects.awaitGate();
         });
   }

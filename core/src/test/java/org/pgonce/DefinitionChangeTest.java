@@ -135,6 +135,7 @@ class DefinitionChangeTest {
         .contains(
             "channel calls is installed with mode \"%s\", but defined with \"%s\""
                 .formatted(to, from));
+    stage.awaitSoon(() -> !observed.isEmpty());
     assertThat(observed).containsExactly("calls default: " + outdated(listener));
     assertTakenOver(listener, calls(to, ChannelOptions.DEFAULT));
   }
@@ -186,6 +187,7 @@ class DefinitionChangeTest {
     stage.awaitNothingWaits();
     assertThat(oldCalls).hasValue(2);
     assertThat(outdated(listener)).isNull();
+    stage.awaitSoon(() -> observed.size() >= 2);
     assertThat(observed).hasSize(2).last().isEqualTo("calls default is up to date");
   }
 

@@ -25,6 +25,9 @@ class DropTest {
 
   private static final Duration BOUND = Duration.ofSeconds(30);
 
+  // A machine that does many other things. A drop that kept others waiting would for 16 s.
+  private static final Duration SLACK = Duration.ofSeconds(5);
+
   // As a claim does, and as long as a handler may take.
   private static final String HANDLING =
       "select id from pgonce.notification where subscription_id > 0 for update";
@@ -39,7 +42,7 @@ class DropTest {
           CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "no longer used"));
       awaitWaiting(database, 1);
 
-      assertThat(longestOfPublishing(database)).isLessThan(Duration.ofSeconds(1));
+      assertThat(longestOfPublishing(database)).isLessThan(SLACK);
       assertThat(drop).isNotDone();
       handler.rollback();
       assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
@@ -66,7 +69,7 @@ class DropTest {
           CompletableFuture.supplyAsync(() -> pgonce.operations().drop(two, "mail", "not used"));
       awaitWaiting(database, 1);
 
-      assertThat(longestOfPublishing(database)).isLessThan(Duration.ofSeconds(1));
+      assertThat(longestOfPublishing(database)).isLessThan(SLACK);
       handler.rollback();
       assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
     }
@@ -85,7 +88,7 @@ class DropTest {
         longest = one.compareTo(longest) > 0 ? one : longest;
       }
       // 1.5 s behind the one lock, and a quarter of a second behind the other; and the machine.
-      assertThat(longest).isLessThan(Duration.ofMillis(1750).plusSeconds(1));
+      assertThat(longest).isLessThan(Duration.ofMillis(1750).plus(SLACK));
       assertThatThrownBy(drop::join)
           .hasMessageContaining("cannot drop channel \"doomed\" now, nothing was changed")
           .hasMessageContaining("transactions that have published or settled something were open");
@@ -110,7 +113,7 @@ class DropTest {
               })
           .hasMessageContaining("nothing was changed");
       assertThat(Duration.ofNanos(System.nanoTime() - begun))
-          .isLessThan(Duration.ofMillis(800).plusSeconds(2));
+          .isLessThan(Duration.ofMillis(800).plus(SLACK));
       publisher.rollback();
     }
   }
@@ -166,7 +169,8 @@ class DropTest {
   }
 
   private static long waiting(TestDatabase database) throws SQLException {
-    return database.queryLong("select count(distinct pid) from pg_locks where not granted");
+    return database.queryLong(
+        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
   }
 
   private static Connection begin(TestDatabase database, String sql) throws SQLException {

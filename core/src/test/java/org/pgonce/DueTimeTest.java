@@ -66,7 +66,7 @@ class DueTimeTest {
 
   /** A listener whose slow scan finds nothing in time, and that has nothing to do any more. */
   private PgOnce idle(List<Long> lateness) throws SQLException {
-    var idle = PgOnce.builder(stage.dataSource).pollInterval(Duration.ofSeconds(10)).build();
+    var idle = PgOnce.builder(stage.dataSource).pollInterval(Duration.ofSeconds(40)).build();
     idle.listen(
             ORDERS,
             (order, tx) ->
@@ -80,7 +80,7 @@ class DueTimeTest {
     return idle;
   }
 
-  /** It has seen the first scans find nothing: the next one is 7.5 s away, or more. */
+  /** It has seen the first scans find nothing: the next one is 30 s away, or more. */
   private void awaitAtRest(PgOnce idle) throws SQLException {
     await()
         .atMost(SOON)
@@ -145,7 +145,7 @@ class DueTimeTest {
         publish(PLAIN.withDelay(Duration.ofMillis(ms)));
       }
       await().atMost(SOON).until(() -> lateness.size() == 3);
-      assertThat(lateness).allMatch(ms -> ms >= 0 && ms < 2_000);
+      assertThat(lateness).allMatch(ms -> ms >= 0 && ms < 15_000);
       assertThat(idle.status().hearsBy()).isNotEqualTo("polling");
     }
     assertThat(scheduled()).isEqualTo(1);
@@ -254,8 +254,8 @@ class DueTimeTest {
       var it = id;
       stage.awaitSoon(() -> fresh.containsKey(it));
       var took = Duration.ofNanos(Objects.requireNonNull(fresh.get(it)) - published);
-      // A few turns of the others, and not all of them.
-      assertThat(took).isLessThan(Duration.ofSeconds(2));
+      // A few turns of the others, and not all of them: many of those are still due at the end.
+      assertThat(took).isLessThan(Duration.ofSeconds(10));
     }
     assertThat(scheduled()).as("still due").isGreaterThan(due / 10);
   }

@@ -210,7 +210,8 @@ class FailureTest {
               QUICK
                   .withConcurrency(1)
                   .withMaxAttempts(1)
-                  .withHandlerTimeout(Duration.ofMillis(300)),
+                  // Time enough for the prompt one on a busy machine.
+                  .withHandlerTimeout(Duration.ofSeconds(3)),
               (order, tx) -> {
                 Stage.effect(order, tx);
                 if (order.payload().id() == 1) {
@@ -225,7 +226,7 @@ class FailureTest {
       assertThat(stage.database.queryString("select string_agg(id::text, ',') from effect"))
           .isEqualTo("2");
       assertThat(stage.database.queryString("select error from pgonce.dead_letter"))
-          .contains("did not return within 300 ms");
+          .contains("did not return within 3000 ms");
       assertThat(pgonce.status().channels().get(0).stuck()).isEqualTo(1);
       release.countDown();
       await().atMost(SOON).until(() -> pgonce.status().channels().get(0).stuck() == 0);
@@ -331,6 +332,9 @@ class FailureTest {
         "create table pair (id int primary key, n int); insert into pair values (1, 0), (2, 0)");
     var options = QUICK.withMaxAttempts(50).withConcurrency(8);
     var deadlocks = new AtomicInteger();
+    // Each side has one of the two rows before either goes on to the other.
+    var oddHasOne = new CountDownLatch(1);
+    var evenHasOne = new CountDownLatch(1);
     stage
         .pgonce()
         .listen(
@@ -340,7 +344,8 @@ class FailureTest {
               var odd = order.payload().id() % 2 == 1;
               tx.update("set local deadlock_timeout = '5ms'");
               tx.update("update pair set n = n + 1 where id = ?", odd ? 1 : 2);
-              tx.query("select pg_sleep(0.01)", row -> 1);
+              (odd ? oddHasOne : evenHasOne).countDown();
+              Stage.awaitSoon(odd ? evenHasOne : oddHasOne);
               try {
                 tx.update("update pair set n = n + 1 where id = ?", odd ? 2 : 1);
               } catch (SQLException e) {

@@ -1,7 +1,6 @@
 package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.ORDERS;
 import static org.pgonce.Stage.QUICK;
 import static org.pgonce.Stage.SOON;
@@ -10,6 +9,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -94,19 +95,21 @@ class LostConnectionTest {
 
   @Test
   void h65_aHandlerOnASilentNetworkIsCutOffAndItsRowFreed() throws Exception {
-    var silenced = new AtomicInteger();
+    var first = new AtomicBoolean(true);
+    var silenced = new CountDownLatch(1);
     listening(
         ONE_AT_A_TIME.withHandlerTimeout(Duration.ofMillis(500)),
         (order, tx) -> {
-          if (order.payload().item().equals("silence") && silenced.incrementAndGet() == 1) {
+          if (order.payload().item().equals("silence") && first.getAndSet(false)) {
             proxy.silence();
+            silenced.countDown();
           }
           Stage.effect(order, tx);
         });
     try (var connection = stage.dataSource.getConnection()) {
       Publisher.standard().publish(connection, ORDERS, new Stage.Order(1, "silence"));
     }
-    await().atMost(SOON).until(() -> silenced.get() == 1);
+    Stage.awaitSoon(silenced);
     proxy.pass();
     stage.awaitNothingWaits();
     assertThat(stage.eachOnce(1)).isTrue();

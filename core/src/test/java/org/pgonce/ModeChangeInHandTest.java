@@ -270,7 +270,7 @@ class ModeChangeInHandTest {
       stage.awaitSoon(
           () ->
               stage.database.queryLong(
-                      "select count(*) from pg_locks where locktype = 'advisory' and not granted")
+                      "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'")
                   == 1);
       assertThat(lease(late)).isZero(); // nor does it wait
       leasing.commit();

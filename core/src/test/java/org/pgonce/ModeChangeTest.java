@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -128,7 +127,7 @@ class ModeChangeTest {
 
   private void awaitALockWait() {
     await()
-        .atMost(Duration.ofSeconds(10))
+        .atMost(Stage.SOON)
         .until(
             () ->
                 stage.database.queryLong(

@@ -100,7 +100,8 @@ class OrderAloneTest {
     }
     stage.awaitSoon(() -> emptyClaims(pgonce) > before + 1);
     assertThat(begun).doesNotContain("a1");
-    assertThat(running).containsExactly("a2");
+    // The last of the other key may not have returned yet.
+    assertThat(running).filteredOn(name -> name.startsWith("a")).containsExactly("a2");
     go.countDown();
     stage.awaitNothingWaits();
     assertThat(begun).containsExactly("a2", "b1", "b2", "b3", "a1");

@@ -52,7 +52,7 @@ class OrderCrashTest {
         pgonce
             .listen(
                 steps(Mode.valueOf(arguments[2])),
-                QUICK.withMaxAttempts(1_000).withLease(Duration.ofSeconds(1)),
+                QUICK.withMaxAttempts(1_000).withLease(CrashEffects.LEASE),
                 (step, tx) -> {
                   trace(pool, step.payload(), "begins");
                   Stage.effect(step, tx);

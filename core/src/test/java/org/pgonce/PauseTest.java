@@ -235,7 +235,7 @@ class PauseTest {
       // It has heard: the scan that is to confirm it waits for a connection.
       stage.awaitSoon(() -> small.getHikariPoolMXBean().getThreadsAwaitingConnection() == 1);
       goOn.countDown();
-      stage.awaitSoon(() -> paused(listener) != null);
+      stage.awaitSoon(() -> paused(listener) != null && isIdle(listener));
       assertThat(stage.effects()).isEqualTo(2);
       operations.resume(ORDERS, "for a test");
       stage.awaitSoon(() -> stage.eachOnce(10));

@@ -3,7 +3,6 @@ package org.pgonce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -44,7 +43,7 @@ class PublishAndListenTest {
       }
 
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Stage.SOON)
           .untilAsserted(
               () ->
                   assertThat(
@@ -52,7 +51,7 @@ class PublishAndListenTest {
                               "select string_agg(words, ',' order by id) from heard"))
                       .isEqualTo("hello,again,again"));
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Stage.SOON)
           .until(
               () ->
                   database.queryLong(
@@ -85,12 +84,12 @@ class PublishAndListenTest {
         }
         for (var life = 1; life <= 2; life++) {
           await()
-              .atMost(Duration.ofSeconds(10))
+              .atMost(Stage.SOON)
               .until(() -> database.queryLong("select count(*) from pgonce.dead_letter") == 1);
           pgonce.deadLetters().redrive(GREETINGS);
         }
         await()
-            .atMost(Duration.ofSeconds(10))
+            .atMost(Stage.SOON)
             .until(
                 () ->
                     database.queryLong(
@@ -128,7 +127,7 @@ class PublishAndListenTest {
       try (var connection = dataSource.getConnection()) {
         pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
       }
-      await().atMost(Duration.ofSeconds(10)).until(() -> heard.size() == 1);
+      await().atMost(Stage.SOON).until(() -> heard.size() == 1);
     }
   }
 
@@ -148,7 +147,7 @@ class PublishAndListenTest {
         one.publish(connection, channel, long5000);
       }
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Stage.SOON)
           .untilAsserted(
               () ->
                   assertThat(heard)

@@ -14,7 +14,6 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -220,7 +219,7 @@ class StartTest {
         pgonce.listen(ORDERS, QUICK.withConcurrency(1), Stage::effect).start();
         stop.countDown();
         writer.join();
-        await().atMost(Duration.ofSeconds(20)).until(() -> stage.waiting() == 0);
+        stage.awaitNothingWaits();
       }
       assertThat(stage.eachOnce(written.get())).isTrue();
       stage.database.execute("truncate effect");
@@ -231,25 +230,29 @@ class StartTest {
   void h85_stopDrainsTheHandlersThatRunAndTakesNoMore() throws Exception {
     var inside = new CountDownLatch(2);
     var goOn = new CountDownLatch(1);
-    var pgonce = stage.pgonce();
-    pgonce
-        .listen(
-            ORDERS,
-            QUICK.withConcurrency(2),
-            (order, tx) -> {
-              inside.countDown();
-              goOn.await();
-              Stage.effect(order, tx);
-            })
-        .start();
-    stage.publish(10);
-    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
-    var stopping = new Thread(() -> pgonce.close());
-    stopping.start();
-    await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
-    goOn.countDown();
-    stopping.join(10_000);
-    assertThat(pgonce.status().state()).isEqualTo(Status.State.STOPPED);
+    // It waits for them until this thread has seen that.
+    try (var pgonce = PgOnce.builder(stage.dataSource).stopTimeout(SOON.multipliedBy(2)).build()) {
+      pgonce
+          .listen(
+              ORDERS,
+              QUICK.withConcurrency(2),
+              (order, tx) -> {
+                inside.countDown();
+                goOn.await();
+                Stage.effect(order, tx);
+              })
+          .start();
+      stage.publish(10);
+      Stage.awaitSoon(inside);
+      var stopping = new Thread(() -> pgonce.close());
+      stopping.start();
+      await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
+      goOn.countDown();
+      stopping.join(SOON.toMillis());
+      assertThat(pgonce.status().state()).isEqualTo(Status.State.STOPPED);
+    } finally {
+      goOn.countDown();
+    }
     assertThat(stage.effects()).isEqualTo(2);
     assertThat(stage.waiting()).isEqualTo(8);
     assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
@@ -291,10 +294,10 @@ class StartTest {
             })
         .start();
     stage.publish(1);
-    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    Stage.awaitSoon(inside);
     var begun = System.nanoTime();
     assertThat(pgonce.stop(Duration.ofMillis(200))).isFalse();
-    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(10));
+    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(15));
     await().atMost(SOON).until(() -> stage.claimable() == 1);
     assertThat(stage.effects()).isZero();
     assertThat(stage.deadLetters()).isZero();
@@ -316,7 +319,8 @@ class StartTest {
     assertThat(pgonce.status().channels().get(0).claims()).isZero();
     stage.publish(1);
     stage.awaitNothingWaits();
-    assertThat(pgonce.status().channels().get(0).claims()).isBetween(1L, 3L);
+    // One or two more by each scan that finds it at work still.
+    assertThat(pgonce.status().channels().get(0).claims()).isBetween(1L, 20L);
   }
 
   @Test
@@ -355,10 +359,13 @@ class StartTest {
     var pgonce = stage.pgonce().listen(ORDERS, Stage::effect).start();
     try (var connection = stage.dataSource.getConnection();
         var statement = connection.prepareStatement("select pg_notify('pgonce_orders', ?)")) {
+      // All at once: one by one, a listener that is quicker than this thread would look as often.
+      connection.setAutoCommit(false);
       for (var i = 0; i < 5_000; i++) {
         statement.setString(1, "forged " + i);
         statement.execute();
       }
+      connection.commit();
     }
     assertThat(stage.effects()).isZero();
     stage.publish(10);
@@ -423,7 +430,8 @@ class StartTest {
                   .listenAddress(address)
                   .heartbeat(Duration.ofMillis(200), Duration.ofMillis(300)));
       pgonce.listen(ORDERS, Stage::effect).start();
-      assertThat(pgonce.status().hearsBy()).isEqualTo("pgjdbc-ng");
+      // On a busy machine it may be taken for deaf now and then.
+      stage.awaitSoon(() -> pgonce.status().hearsBy().equals("pgjdbc-ng"));
       proxy.silence();
       stage.publish(5);
       stage.awaitNothingWaits();

@@ -35,7 +35,7 @@ class StopTest {
   private static final Channel<String> NEWS = Channel.of("news", String.class, Mode.BROADCAST);
 
   // What PgOnce.stop takes beyond its deadline at most, and something for a busy machine.
-  private static final Duration GRACE = Duration.ofSeconds(5).plusSeconds(1);
+  private static final Duration GRACE = Duration.ofSeconds(5).plusSeconds(5);
 
   private final CountDownLatch goOn = new CountDownLatch(1);
   private Stage stage;
@@ -85,7 +85,7 @@ class StopTest {
             })
         .start();
     stage.publish(4);
-    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    Stage.awaitSoon(inside);
     await()
         .atMost(SOON)
         .until(() -> stage.database.backends().running("pg_sleep(3600)").size() == 4);
@@ -268,11 +268,11 @@ class StopTest {
     try (var connection = stage.dataSource.getConnection()) {
       pgonce.publish(connection, NEWS, "one");
     }
-    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    Stage.awaitSoon(inside);
     var stop = stopping(pgonce, Duration.ofSeconds(30));
     await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
     goOn.countDown();
-    assertThat(stop.get(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(stop.get(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(stage.effects()).isEqualTo(1);
   }
 
@@ -309,7 +309,7 @@ class StopTest {
       pgonce.publish(connection, NEWS, "willing");
       pgonce.publish(connection, NEWS, "unwilling");
     }
-    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    Stage.awaitSoon(inside);
     var stop = stopping(pgonce, Duration.ofMillis(200));
     assertThat(stop.get(GRACE.toMillis(), TimeUnit.MILLISECONDS)).isFalse();
     assertThat(outcome).containsExactly("interrupted");
@@ -338,7 +338,7 @@ class StopTest {
             })
         .start();
     stage.publish(1);
-    assertThat(inside.await(10, TimeUnit.SECONDS)).isTrue();
+    Stage.awaitSoon(inside);
     return pgonce;
   }
 
@@ -361,7 +361,8 @@ class StopTest {
     await().atMost(SOON).until(() -> stopping.getState() == Thread.State.TIMED_WAITING);
     await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
     stopping.interrupt();
-    assertThat(thrown.get(10, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+    assertThat(thrown.get(SOON.toSeconds(), TimeUnit.SECONDS))
+        .isInstanceOf(InterruptedException.class);
     assertThat(end.get()).isEqualTo("interrupted");
     assertThat(pgonce.status().state()).isEqualTo(Status.State.STOPPED);
     assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
@@ -375,7 +376,7 @@ class StopTest {
     var stop = stopping(pgonce, Duration.ofSeconds(Long.MAX_VALUE));
     await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
     goOn.countDown();
-    assertThat(stop.get(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(stop.get(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(end.get()).isEqualTo("by itself");
     assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
   }
@@ -386,9 +387,10 @@ class StopTest {
     var pgonce = waitingHandler(end);
     var first = stopping(pgonce, Duration.ofHours(1));
     await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
-    assertThat(stopping(pgonce, Duration.ofMillis(100)).get(10, TimeUnit.SECONDS)).isFalse();
+    assertThat(stopping(pgonce, Duration.ofMillis(100)).get(SOON.toSeconds(), TimeUnit.SECONDS))
+        .isFalse();
     // Both learn the same.
-    assertThat(first.get(10, TimeUnit.SECONDS)).isFalse();
+    assertThat(first.get(SOON.toSeconds(), TimeUnit.SECONDS)).isFalse();
     assertThat(end.get()).isEqualTo("interrupted");
     assertThat(pgonce.stop(Duration.ofSeconds(1))).isFalse();
   }
@@ -412,7 +414,7 @@ class StopTest {
             })
         .start();
     stage.publish(1);
-    assertThat(told.get(10, TimeUnit.SECONDS))
+    assertThat(told.get(SOON.toSeconds(), TimeUnit.SECONDS))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("from a handler")
         .hasMessageContaining("another thread");
@@ -432,10 +434,10 @@ class StopTest {
       var claim = proxy.holdAnswerTo("FOR UPDATE SKIP LOCKED");
       stage.publish(1);
       claim.awaitSprung(SOON);
-      var stop = stopping(pgonce, Duration.ofSeconds(1));
+      var stop = stopping(pgonce, SOON);
       await().atMost(SOON).until(() -> pgonce.status().state() == Status.State.STOPPING);
       claim.release();
-      assertThat(stop.get(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(stop.get(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
       assertThat(handled.get()).isZero();
       assertThat(stage.claimable()).isEqualTo(1);
     }

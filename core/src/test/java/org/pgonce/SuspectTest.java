@@ -112,16 +112,24 @@ class SuspectTest {
           }
           return sql;
         };
-    var pgonce = stage.pgonce(PgOnce.builder(TappedSource.over(stage.dataSource, tap)).wakeUpBy());
-    pgonce.listen(ORDERS, QUICK, Stage::effect).start();
-    Stage.awaitSoon(counted);
-    assertThat(stage.database.queryLong(COUNTED.formatted(3))).isEqualTo(1);
-    var stopping = new Thread(pgonce::close);
-    stopping.start();
-    stage.awaitSoon(() -> pgonce.status().state() == Status.State.STOPPING);
-    goOn.countDown();
-    stopping.join(Stage.SOON.toMillis());
-    assertThat(stopping.isAlive()).isFalse();
+    // It has the time to end by itself, however long this thread takes.
+    try (var pgonce =
+        PgOnce.builder(TappedSource.over(stage.dataSource, tap))
+            .wakeUpBy()
+            .stopTimeout(Stage.SOON.multipliedBy(2))
+            .build()) {
+      pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+      Stage.awaitSoon(counted);
+      assertThat(stage.database.queryLong(COUNTED.formatted(3))).isEqualTo(1);
+      var stopping = new Thread(pgonce::close);
+      stopping.start();
+      stage.awaitSoon(() -> pgonce.status().state() == Status.State.STOPPING);
+      goOn.countDown();
+      stopping.join(Stage.SOON.toMillis());
+      assertThat(stopping.isAlive()).isFalse();
+    } finally {
+      goOn.countDown();
+    }
     assertThat(stage.effects()).isZero();
     assertThat(stage.database.queryLong(COUNTED.formatted(2))).isEqualTo(1);
   }

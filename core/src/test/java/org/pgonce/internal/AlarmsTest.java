@@ -46,6 +46,7 @@ class AlarmsTest {
     var setters = 4;
     var wentOff = new AtomicIntegerArray(each * setters);
     var cancelled = new boolean[each * setters];
+    var cancelledInTime = new boolean[each * setters];
     var delays = random.ints(wentOff.length(), 0, 200).toArray();
     for (var i = 0; i < cancelled.length; i++) {
       cancelled[i] = random.nextBoolean();
@@ -60,9 +61,12 @@ class AlarmsTest {
                 var alarm = i;
                 // Those that are cancelled have time for it.
                 var time = Duration.ofMillis(delays[i] + (cancelled[i] ? 1_000 : 0));
+                var begun = System.nanoTime();
                 var set = threads.alarmAfter(time, () -> wentOff.incrementAndGet(alarm));
                 if (cancelled[i]) {
                   set.cancel();
+                  // The machine may have let this thread wait for longer than that.
+                  cancelledInTime[i] = System.nanoTime() - begun < time.toNanos();
                 }
               }
               setting.countDown();
@@ -77,7 +81,9 @@ class AlarmsTest {
           .untilAsserted(
               () -> {
                 for (var i = 0; i < cancelled.length; i++) {
-                  assertThat(wentOff.get(i)).as("alarm %d", i).isEqualTo(cancelled[i] ? 0 : 1);
+                  assertThat(wentOff.get(i))
+                      .as("alarm %d", i)
+                      .isBetween(cancelled[i] ? 0 : 1, cancelledInTime[i] ? 0 : 1);
                 }
               });
     }

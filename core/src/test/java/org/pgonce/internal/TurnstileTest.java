@@ -18,6 +18,9 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest
 class TurnstileTest {
 
+  /** For so long a process keeps a turn that it does not use. */
+  private static final Duration KEPT = Duration.ofSeconds(1);
+
   private static Turnstile turnstile(TestDatabase database, int rate) throws SQLException {
     PgOnce.using(database.unpooled())
         .install(
@@ -49,11 +52,12 @@ class TurnstileTest {
   void aTurnThatWasNotNeededIsTakenByTheNext(TestDatabase database) throws Exception {
     var turnstile = turnstile(database, 1);
     assertThat(turnstile.enterAtOnce()).isFalse();
+    var begun = System.nanoTime();
     assertThat(turnstile.enter()).isZero();
     assertThat(turnstile.enterAtOnce()).isFalse();
     // A claim that found nothing costs none: the rate is one of notifications.
     turnstile.giveBack(1);
-    assertThat(turnstile.enterAtOnce()).isTrue();
+    assertHadUnlessItWasLong(turnstile.enterAtOnce(), begun);
     assertThat(turnstile.enterAtOnce()).isFalse();
   }
 
@@ -106,13 +110,21 @@ class TurnstileTest {
     assertThat(inHand).isLessThanOrEqualTo(4);
   }
 
+  /** The machine may have let this thread wait until the turn was no longer its own. */
+  private static void assertHadUnlessItWasLong(boolean had, long begun) {
+    if (System.nanoTime() - begun < KEPT.toNanos()) {
+      assertThat(had).isTrue();
+    }
+  }
+
   /** Else a process could keep turns of a quiet hour, and use them beside those of a busy one. */
   @Test
   void turnsInHandAreKeptForASecondAtMost(TestDatabase database) throws Exception {
     var turnstile = turnstile(database, 100);
+    var begun = System.nanoTime();
     assertThat(turnstile.enter()).isZero();
     setFreeFrom(database, "1 hour");
-    assertThat(turnstile.enterAtOnce()).isTrue();
+    assertHadUnlessItWasLong(turnstile.enterAtOnce(), begun);
     Awaitility.await()
         .atMost(Duration.ofSeconds(10))
         .until(

@@ -16,7 +16,7 @@ import org.awaitility.Awaitility;
  */
 public final class Backends {
 
-  private static final Duration BOUND = Duration.ofSeconds(10);
+  private static final Duration BOUND = Duration.ofSeconds(30);
 
   private final TestDatabase database;
   private final Set<Integer> stopped = ConcurrentHashMap.newKeySet();
@@ -37,7 +37,7 @@ public final class Backends {
     return pids("position(? IN query) > 0", partOfQuery);
   }
 
-  /** Waits, at most 10 s, until exactly one backend has this {@code application_name}. */
+  /** Waits, at most 30 s, until exactly one backend has this {@code application_name}. */
   public int awaitNamed(String applicationName) {
     return Awaitility.await("one backend named " + applicationName)
         .atMost(BOUND)
@@ -46,7 +46,7 @@ public final class Backends {
   }
 
   /**
-   * Waits, at most 10 s, until exactly one backend runs, or ran last, a query that contains the
+   * Waits, at most 30 s, until exactly one backend runs, or ran last, a query that contains the
    * given text.
    */
   public int awaitRunning(String partOfQuery) {

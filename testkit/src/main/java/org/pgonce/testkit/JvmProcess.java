@@ -18,7 +18,7 @@ import java.util.function.Predicate;
  */
 public final class JvmProcess implements AutoCloseable {
 
-  private static final Duration BOUND = Duration.ofSeconds(10);
+  private static final Duration BOUND = Duration.ofSeconds(30);
   private static final int SHOWN_LINES = 30;
 
   private final Process process;

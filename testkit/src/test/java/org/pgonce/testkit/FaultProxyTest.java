@@ -2,6 +2,7 @@ package org.pgonce.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -144,7 +145,7 @@ class FaultProxyTest {
       proxy.silence(Direction.TO_CLIENT);
       assertThatThrownBy(() -> insert(connection))
           .hasRootCauseInstanceOf(java.net.SocketTimeoutException.class);
-      assertThat(rows()).isEqualTo(1); // the server heard it
+      await().atMost(BOUND).until(() -> rows() == 1); // the server heard it
     }
     proxy.pass();
     connect().close();

@@ -43,7 +43,7 @@ class BusyTablesTest {
   private static final Duration DROPPING = INSTALLING.plusMillis(2500);
   private static final Duration TOGETHER = Duration.ofMillis(800);
   // The commit, and a machine that does other things as well.
-  private static final Duration SLACK = Duration.ofSeconds(1);
+  private static final Duration SLACK = Duration.ofSeconds(2);
 
   @Test
   void h84_twoHundredChannelsAreInstalledAndDroppedByTwoAtOnceUnderWriters(TestDatabase database)

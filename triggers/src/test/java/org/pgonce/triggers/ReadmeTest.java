@@ -133,7 +133,7 @@ class ReadmeTest {
         "insert into author (name) select 'author ' || g from generate_series(1, 50) g");
 
     await()
-        .atMost(Duration.ofSeconds(10))
+        .atMost(Duration.ofSeconds(30))
         .until(
             () -> database.queryLong("select count(*) from post where content = 'Welcome!'") >= 50);
     service.interrupt();

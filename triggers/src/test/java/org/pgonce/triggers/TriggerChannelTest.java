@@ -49,7 +49,7 @@ class TriggerChannelTest {
           "insert into author (name) select 'author ' || g from generate_series(1, 100) g");
 
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () -> assertThat(database.queryLong("select count(*) from post")).isEqualTo(100));
       assertThat(
@@ -101,9 +101,9 @@ class TriggerChannelTest {
               })
           .start();
       database.execute("insert into author (name) values ('Ann'), ('Bob')");
-      await().atMost(Duration.ofSeconds(10)).until(() -> posts(database) == 3);
+      await().atMost(Duration.ofSeconds(30)).until(() -> posts(database) == 3);
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Duration.ofSeconds(30))
           .until(
               () ->
                   "welcome 3"
@@ -122,7 +122,7 @@ class TriggerChannelTest {
       calls.clear();
       broken.countDown();
       assertThat(pgonce.deadLetters().redrive(channel)).isEqualTo(1);
-      await().atMost(Duration.ofSeconds(10)).until(() -> posts(database) == 4);
+      await().atMost(Duration.ofSeconds(30)).until(() -> posts(database) == 4);
       assertThat(calls).containsExactly("welcome Bob 1");
     }
   }
@@ -145,7 +145,7 @@ class TriggerChannelTest {
       database.execute("insert into author (name) values ('Ann'), ('Bob')");
 
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
                   assertThat(heard)

@@ -155,7 +155,7 @@ class TypeMappingTest {
       database.execute(insert);
       pgonce.listen(channel, (added, tx) -> handled.add(added.payload())).start();
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () -> {
                 assertThat(pgonce.deadLetters().of(channel, 10)).isEmpty();

@@ -40,7 +40,7 @@ class UnreadableRowTest {
           """);
 
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
                   assertThat(handled.size() + pgonce.deadLetters().of(ADDED, 10).size())
@@ -72,7 +72,7 @@ class UnreadableRowTest {
       database.execute("alter table event drop column id; insert into event values (now(), 1.5)");
 
       await()
-          .atMost(Duration.ofSeconds(10))
+          .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
                   assertThat(pgonce.deadLetters().of(ADDED, 10))

@@ -45,7 +45,7 @@ class UpdatePairsTest {
       for (var i = 0; i < 8; i++) {
         millisOf(connection, 1);
       }
-      assertThat(millisOf(connection, ROWS)).isLessThan(2_000 + 5 * fresh);
+      assertThat(millisOf(connection, ROWS)).isLessThan(8_000 + 5 * fresh);
     }
     assertThat(
             database.queryLong(

@@ -10,7 +10,7 @@ import org.postgresql.PGConnection;
 /** Hears the NOTIFYs of a channel, to count them. */
 final class WakeUps implements AutoCloseable {
 
-  private static final int BOUND_MS = 10_000;
+  private static final int BOUND_MS = 30_000;
   private static final String MARK = "the end";
 
   private final TestDatabase database;

@@ -13,13 +13,19 @@ import org.pgonce.testkit.TestDatabase;
 record ClaimedRow(TestDatabase database, Connection real, GuardedConnection guard)
     implements AutoCloseable {
 
-  static final Duration PATIENCE = Duration.ofMillis(400);
+  /** With calls that do return: as long as a busy machine may take for one. */
+  static final Duration PATIENCE = Duration.ofSeconds(20);
 
   static ClaimedRow in(TestDatabase database, Source source) throws SQLException {
     return in(database, source.of(database));
   }
 
   static ClaimedRow in(TestDatabase database, DataSource source) throws SQLException {
+    return in(database, source, PATIENCE);
+  }
+
+  static ClaimedRow in(TestDatabase database, DataSource source, Duration patience)
+      throws SQLException {
     database.execute(
         """
         CREATE TABLE item (id int PRIMARY KEY);
@@ -32,7 +38,7 @@ record ClaimedRow(TestDatabase database, Connection real, GuardedConnection guar
       statement.executeQuery("SELECT id FROM item FOR UPDATE SKIP LOCKED").close();
     }
     return new ClaimedRow(
-        database, real, GuardedConnection.over(real, "channel \"item\", id 1", PATIENCE));
+        database, real, GuardedConnection.over(real, "channel \"item\", id 1", patience));
   }
 
   Connection handlers() {

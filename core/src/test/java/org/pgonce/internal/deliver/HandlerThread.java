@@ -28,7 +28,8 @@ final class HandlerThread {
   }
 
   boolean isWaiting() {
-    return thread.getState() == Thread.State.WAITING;
+    var state = thread.getState();
+    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
   }
 
   private void run(ThrowingCallable work) {

@@ -151,13 +151,21 @@ class RevokedGuardTest {
       // Made before: else it would be createStatement() that waits, and the check after it that
       // holds.
       var statement = row.handlers().createStatement();
-      var first = HandlerThread.running(() -> row.handle("SELECT pg_sleep(0.3)"));
-      database.backends().awaitRunning("pg_sleep(0.3)");
-      var second = HandlerThread.running(() -> statement.execute("INSERT INTO effect VALUES (1)"));
-      Awaitility.await("the second call to wait").until(second::isWaiting);
-      row.guard().seal();
-      assertThat(first.failure()).isNull();
-      assertThat(second.failure()).hasMessageContaining("has ended");
+      try (var gate = database.dataSource().getConnection()) {
+        gate.createStatement().execute("SELECT pg_advisory_lock(1)");
+        var first = HandlerThread.running(() -> row.handle("SELECT pg_advisory_xact_lock(1)"));
+        database.backends().awaitRunning("pg_advisory_xact_lock(1)");
+        var second =
+            HandlerThread.running(() -> statement.execute("INSERT INTO effect VALUES (1)"));
+        Awaitility.await("the second call to wait").until(second::isWaiting);
+        // The first returns when the handler has ended, and not before.
+        var sealing = HandlerThread.running(() -> row.guard().seal());
+        Awaitility.await("the end to wait").until(sealing::isWaiting);
+        gate.createStatement().execute("SELECT pg_advisory_unlock(1)");
+        assertThat(sealing.failure()).isNull();
+        assertThat(first.failure()).isNull();
+        assertThat(second.failure()).hasMessageContaining("has ended");
+      }
       row.deleteAndCommit();
       assertThat(row.effects()).isZero();
     }
@@ -167,7 +175,7 @@ class RevokedGuardTest {
   @EnumSource
   void h44_aCallThatDoesNotReturnCondemnsTheConnection(Source source, TestDatabase database)
       throws Exception {
-    var row = ClaimedRow.in(database, source);
+    var row = ClaimedRow.in(database, source.of(database), Duration.ofMillis(400));
     row.handle("INSERT INTO effect VALUES (1)");
     var other = HandlerThread.running(() -> row.handle("SELECT pg_sleep(30)"));
     database.backends().awaitRunning("pg_sleep(30)");

@@ -12,7 +12,7 @@ final class Heard implements WakeUpSource.Ear {
 
   record Message(String channel, String payload) {}
 
-  static final Duration BOUND = Duration.ofSeconds(10);
+  static final Duration BOUND = Duration.ofSeconds(20);
 
   private final List<Message> messages = new CopyOnWriteArrayList<>();
   private final List<String> losses = new CopyOnWriteArrayList<>();

@@ -51,8 +51,17 @@ abstract class HearingContract {
     return Hearings.started(remembering(), Addresses.of(database), witness, channels);
   }
 
+  private Hearing patientHearing(String... channels) {
+    return Hearings.startedPatiently(source(), Addresses.of(database), witness, channels);
+  }
+
   private Hearing hearingThroughProxy(String... channels) {
     return Hearings.started(source(), Addresses.through(proxy, database), witness, channels);
+  }
+
+  private Hearing patientHearingThroughProxy(String... channels) {
+    return Hearings.startedPatiently(
+        source(), Addresses.through(proxy, database), witness, channels);
   }
 
   /** The source; the connection it opened last is kept for a test that has to reach into it. */
@@ -76,7 +85,7 @@ abstract class HearingContract {
 
   @Test
   void listensAndSaysSo() throws Exception {
-    try (var hearing = hearing("orders")) {
+    try (var hearing = patientHearing("orders")) {
       var status = hearing.awaitFirstAttempt(Heard.BOUND);
 
       assertThat(status.listening()).isTrue();
@@ -98,7 +107,7 @@ abstract class HearingContract {
 
   @Test
   void heartbeatsRenewTheEcho() throws Exception {
-    try (var hearing = hearing("orders")) {
+    try (var hearing = patientHearing("orders")) {
       var first = hearing.awaitFirstAttempt(Heard.BOUND).session().lastEchoNanos();
 
       await().atMost(Heard.BOUND).until(() -> hearing.status().session().lastEchoNanos() != first);
@@ -121,7 +130,8 @@ abstract class HearingContract {
             super.listening();
           }
         };
-    try (var hearing = Hearings.started(source(), Addresses.of(database), scanning, "orders")) {
+    try (var hearing =
+        Hearings.startedPatiently(source(), Addresses.of(database), scanning, "orders")) {
       scanning.ears().awaitMessage("orders", "between");
       assertThat(hearing.status().listening()).isTrue();
     }
@@ -129,7 +139,7 @@ abstract class HearingContract {
 
   @Test
   void h60_aTerminatedBackendIsNoticedAtOnceAndReplaced() throws Exception {
-    try (var hearing = hearing("orders")) {
+    try (var hearing = patientHearing("orders")) {
       var old = hearing.awaitFirstAttempt(Heard.BOUND).session().backendPid();
       database.backends().terminate(old);
 
@@ -175,7 +185,7 @@ abstract class HearingContract {
 
   @Test
   void h60_aConnectionCutWithAHeartbeatInFlightIsNoticedAndReplaced() throws Exception {
-    try (var hearing = hearingThroughProxy("orders")) {
+    try (var hearing = patientHearingThroughProxy("orders")) {
       hearing.awaitFirstAttempt(Heard.BOUND);
       proxy.cutAfterForwarding("NOTIFY").awaitSprung(Heard.BOUND);
 
@@ -187,7 +197,7 @@ abstract class HearingContract {
 
   @Test
   void h60_garbageCollectionDoesNotMakeItDeaf() throws Exception {
-    try (var hearing = hearing("orders")) {
+    try (var hearing = patientHearing("orders")) {
       var pid = hearing.awaitFirstAttempt(Heard.BOUND).session().backendPid();
       for (int round = 0; round < 5; round++) {
         System.gc();
@@ -248,7 +258,7 @@ abstract class HearingContract {
 
   @Test
   void h31_aFloodOfWakeUpsNeitherBlocksNorMakesItDeaf() throws Exception {
-    try (var hearing = hearing("flooded", "orders")) {
+    try (var hearing = patientHearing("flooded", "orders")) {
       hearing.awaitFirstAttempt(Heard.BOUND);
       var begin = System.nanoTime();
       // 100 kB each, twenty of them: each in one transaction, a message of 1 kB a notification.
@@ -284,7 +294,8 @@ abstract class HearingContract {
             throw new IllegalStateException("on purpose");
           }
         };
-    try (var hearing = Hearings.started(source(), Addresses.of(database), clumsy, "orders")) {
+    try (var hearing =
+        Hearings.startedPatiently(source(), Addresses.of(database), clumsy, "orders")) {
       clumsy.awaitListening(1);
       for (var payload : List.of("one", "two")) {
         clumsy.ears().heard("test", payload);
@@ -303,7 +314,7 @@ abstract class HearingContract {
   @Test
   void closingWhileItConnectsToNobodyIsPrompt() {
     proxy.silence();
-    var hearing = hearingThroughProxy("orders");
+    var hearing = patientHearingThroughProxy("orders");
     await().atMost(Heard.BOUND).until(() -> proxyIsReached());
 
     closesWithin(hearing, Duration.ofSeconds(1));
@@ -331,7 +342,7 @@ abstract class HearingContract {
 
   @Test
   void closingTwiceAndStartingTwiceAreClear() throws Exception {
-    var hearing = hearing("orders");
+    var hearing = patientHearing("orders");
     hearing.awaitFirstAttempt(Heard.BOUND);
     assertThatIllegalStateException().isThrownBy(hearing::start);
     hearing.close();

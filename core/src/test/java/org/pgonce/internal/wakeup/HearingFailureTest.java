@@ -119,7 +119,7 @@ class HearingFailureTest {
         assertThat(hearing.status().failedSources()).isEmpty(); // it is nobody's fault
 
         proxy.pass();
-        witness.awaitListening(1, Duration.ofSeconds(2));
+        witness.awaitListening(1, Duration.ofSeconds(2).plus(Hearings.SLACK));
         assertThat(hearing.status().source()).isEqualTo("pgjdbc-ng");
       }
     }

@@ -66,10 +66,10 @@ class HearingServerTest {
       hearing.awaitFirstAttempt(Heard.BOUND);
       server.stopImmediately();
       // Not by the heartbeat: a closed connection is seen at once.
-      witness.awaitDeaf(Duration.ofSeconds(1));
+      witness.awaitDeaf(Duration.ofSeconds(1).plus(Hearings.SLACK));
       server.restart();
 
-      witness.awaitListening(2, Duration.ofSeconds(2));
+      witness.awaitListening(2, Duration.ofSeconds(2).plus(Hearings.SLACK));
       database.execute("NOTIFY orders, 'again'");
       witness.ears().awaitMessage("orders", "again");
       assertThat(hearing.status().reconnects()).isEqualTo(1);
@@ -80,7 +80,8 @@ class HearingServerTest {
   @MethodSource("sources")
   void h60_aConnectionKilledWithAHeartbeatInFlightIsNoticedAndReplaced(WakeUpSource source)
       throws Exception {
-    try (var hearing = hearing(source, Hearings.QUICK)) {
+    // Its own deadline shall not be over before the backend is ended.
+    try (var hearing = hearing(source, Hearings.PATIENT)) {
       var pid = hearing.awaitFirstAttempt(Heard.BOUND).session().backendPid();
       var writer = writerThatHoldsTheNotifyLock();
       try {

@@ -18,8 +18,17 @@ final class Hearings {
           Duration.ofMillis(20),
           Duration.ofMillis(200));
 
+  /** For what is to be heard throughout: a busy machine may not answer for seconds. */
+  static final HearingConfig PATIENT =
+      new HearingConfig(
+          Duration.ofSeconds(30),
+          Duration.ofMillis(200),
+          Duration.ofSeconds(5),
+          Duration.ofMillis(20),
+          Duration.ofMillis(200));
+
   /** What the bounds do not count: a machine that does many other things. */
-  static final Duration SLACK = Duration.ofSeconds(2);
+  static final Duration SLACK = Duration.ofSeconds(5);
 
   static final Duration NOTICED = QUICK.heartbeat().plus(QUICK.echoDeadline()).plus(SLACK);
 
@@ -28,6 +37,16 @@ final class Hearings {
   static Hearing started(
       WakeUpSource source, ListenAddress address, Hearing.Sink sink, String... channels) {
     return started(List.of(source), AddressLookup.found(address), sink, channels);
+  }
+
+  /** With {@link #PATIENT} bounds. */
+  static Hearing startedPatiently(
+      WakeUpSource source, ListenAddress address, Hearing.Sink sink, String... channels) {
+    var hearing =
+        new Hearing(
+            List.of(source), () -> AddressLookup.found(address), PATIENT, Set.of(channels), sink);
+    hearing.start();
+    return hearing;
   }
 
   static Hearing started(

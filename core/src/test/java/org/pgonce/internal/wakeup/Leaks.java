@@ -9,7 +9,7 @@ import org.pgonce.testkit.TestDatabase;
 /** What must not be left when everything is closed. */
 final class Leaks {
 
-  private static final Duration BOUND = Duration.ofSeconds(5);
+  private static final Duration BOUND = Duration.ofSeconds(20);
 
   private Leaks() {}
 

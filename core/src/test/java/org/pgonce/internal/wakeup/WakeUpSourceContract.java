@@ -22,7 +22,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest
 abstract class WakeUpSourceContract {
 
-  static final Duration DEADLINE = Duration.ofSeconds(5);
+  static final Duration DEADLINE = Duration.ofSeconds(20);
 
   final Heard heard = new Heard();
   TestDatabase database;
