@@ -53,17 +53,23 @@ class ListenerExampleTest {
   void s01_aDoubledPostIsFoundAndTheRunIsBroken() throws Exception {
     try (var run =
         ExampleRun.startOnSharedServer(
-            "--rows", "100", "--processes", "1", "--kills", "0", "--seed", "1")) {
+            // So slowly that the trigger is there before the last ones, however slow this thread
+            // is.
+            "--rows", "100", "--rate", "20", "--processes", "1", "--kills", "0", "--seed", "1")) {
       var database = run.awaitLine("database ").replaceAll("^database +|,.*", "");
       Sql.execute(
           server().database(database),
           """
           create function twice() returns trigger language plpgsql as $$
           begin
+            -- The run ends with the hundredth post, whosever it is: so this one is the last.
+            while (select count(*) from post) < 100 loop
+              perform pg_sleep(0.02);
+            end loop;
             insert into post (author_id, content, written_by) values (new.author_id, 'again', new.written_by);
             return null;
           end $$;
-          create trigger twice after insert on post for each row when (new.author_id = 7 and new.content <> 'again')
+          create trigger twice after insert on post for each row when (new.author_id = 100 and new.content <> 'again')
             execute function twice()
           """);
       assertThat(figures(run.awaitStatus(ExitStatus.BROKEN)))
