@@ -81,7 +81,8 @@ class ClockProcessTest {
       now = Long.parseLong(publisher.awaitLine("published at ", BOUND).substring(13));
       assertThat(publisher.awaitExit(BOUND)).isZero();
     }
-    stage.awaitSoon(() -> calls("right") == 4);
+    // Its effect outside comes before the end of each.
+    stage.awaitSoon(() -> calls("right") == 4 && stage.waiting() == 2);
     assertThat(after(now, 3, 1)).as("2 s after its publishing").isGreaterThanOrEqualTo(2_000);
     assertThat(after(now, 4, 1)).as("its time").isGreaterThanOrEqualTo(3_000);
     // Those that are due in hours wait until then, to the millisecond.

@@ -47,10 +47,14 @@ class ListenerExampleTest {
           """
           create function twice() returns trigger language plpgsql as $$
           begin
+            -- The run ends with the hundredth post, whosever it is: so this one is the last.
+            while (select count(*) from post) < 100 loop
+              perform pg_sleep(0.02);
+            end loop;
             insert into post (author_id, content, written_by) values (new.author_id, 'again', new.written_by);
             return null;
           end $$;
-          create trigger twice after insert on post for each row when (new.author_id = 95 and new.content <> 'again')
+          create trigger twice after insert on post for each row when (new.author_id = 100 and new.content <> 'again')
             execute function twice()
           """);
       assertThat(ExampleRun.figures(run.awaitStatus(ExitStatus.BROKEN)))
