@@ -52,10 +52,11 @@ BEGIN
   END IF;
   PERFORM pgonce.keep_ballast();
   PERFORM pgonce.forget_keys();
+  -- Sub-selects with a limit: EXISTS could become a hash of all that is stored.
   RETURN QUERY
     SELECT s.id,
-           k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
-           k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now),
+           k.paused_at IS NULL AND (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 1) IS NOT NULL,
+           k.paused_at IS NULL AND (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 1) IS NOT NULL,
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
