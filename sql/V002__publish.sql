@@ -404,7 +404,8 @@ BEGIN
 END
 $$;
 
--- Publishes one notification and returns its id: the one that has the delivery key already, if there is one. version: see pgonce.store.
+-- Publishes one notification and returns its id: the one that has the delivery key already, if there is one. order_key: what an order or a limit per
+-- key goes by; where the channel has neither it is dropped. version: see pgonce.store.
 CREATE OR REPLACE FUNCTION pgonce.publish(
   channel_name text, payload json, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL, delivery_key text DEFAULT NULL,
   order_key text DEFAULT NULL, version integer DEFAULT 1)

@@ -40,7 +40,8 @@ $$;
 -- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
 -- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed, and listeners that were made for
 -- what was installed before handle nothing of the channel from then on: they hear of it at once, or learn it from their scan. subscriptions is an object: name to filter, or to
--- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription).
+-- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription). max_rate and
+-- max_per_key: see pgonce.channel.
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
   key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
