@@ -2,13 +2,18 @@ package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.sql.Connection;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
+import org.pgonce.spi.ListenAddress;
 import org.pgonce.testkit.PgTest;
 
 /**
@@ -211,5 +216,92 @@ class KeyLimitFaultTest extends KeyLimitScene {
     stage.database.execute("select pgonce.wake_up('calls')");
     stage.awaitNothingWaits();
     assertThat(ended("a")).isEqualTo(6);
+  }
+
+  /**
+   * A retry that only the process knows of in which it has failed, and that has no worker free: the
+   * place is freed by another.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h53_whoFreesAPlaceTakesTheRetryThatFailedElsewhere(Mode mode) throws Exception {
+    var calls = install(mode, 2);
+    var secondBegun = new CountDownLatch(1);
+    var thirdBegun = new CountDownLatch(1);
+    for (var listener = 0; listener < 2; listener++) {
+      process()
+          .listen(
+              calls,
+              OPTIONS.withConcurrency(1),
+              (call, tx) -> {
+                switch ((int) call.payload().id()) {
+                  case 1 -> {
+                    Stage.awaitSoon(secondBegun);
+                    if (call.attempt() == 1) {
+                      throw new IllegalStateException("once");
+                    }
+                  }
+                  case 2 -> {
+                    secondBegun.countDown();
+                    Stage.awaitSoon(thirdBegun);
+                    stage.awaitSoon(
+                        () ->
+                            stage.database.queryLong(
+                                    "select count(*) from pgonce.scheduled where subscription_id > 0 and token is null and due_at < clock_timestamp()")
+                                == 1);
+                  }
+                  default -> {
+                    thirdBegun.countDown();
+                    go.await();
+                  }
+                }
+                ended.add(call.payload());
+              })
+          .start();
+    }
+    publish(calls, "a", 1, 3);
+    stage.awaitSoon(() -> ended("a") == 2);
+    assertThat(ended).containsExactly(new Order(2, "a"), new Order(1, "a"));
+    go.countDown();
+    stage.awaitNothingWaits();
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BROADCAST")
+  void h53_whatIsHeardOfWhileTheOneBeforeIsBeingCommittedComesWithoutAScan(Mode mode)
+      throws Exception {
+    var calls = install(mode, 1);
+    var deleting = ConcurrentHashMap.<Connection>newKeySet();
+    var published = new AtomicBoolean();
+    var listener = new PgOnce[1];
+    TappedSource.Tap tap =
+        (sql, real) -> {
+          if (sql.contains("DELETE FROM pgonce.") && !published.get()) {
+            deleting.add(real);
+          }
+          if (sql.equals("COMMIT") && deleting.remove(real)) {
+            // Its statement has told that nothing is left, and its place is still its own.
+            published.set(true);
+            var before = emptyClaims(listener[0]);
+            publish(calls, "a", 2, 2);
+            stage.awaitSoon(() -> emptyClaims(listener[0]) > before);
+          }
+          return sql;
+        };
+    var database = stage.database;
+    var address =
+        new ListenAddress(
+            database.host(), database.port(), database.name(), database.user(), null, Map.of());
+    try (var pgonce =
+        PgOnce.builder(TappedSource.over(stage.dataSource, tap))
+            .listenAddress(address)
+            .pollInterval(NO_SCAN)
+            .build()) {
+      listener[0] = pgonce;
+      pgonce.listen(calls, OPTIONS, (call, tx) -> ended.add(call.payload())).start();
+      publish(calls, "a", 1, 1);
+      stage.awaitNothingWaits();
+    }
+    assertThat(ended).containsExactly(new Order(1, "a"), new Order(2, "a"));
   }
 }
