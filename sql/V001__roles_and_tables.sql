@@ -67,11 +67,14 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   max_depth    integer     NOT NULL DEFAULT 100 CHECK (max_depth BETWEEN 1 AND 10000),
   -- So many notifications a second all processes together begin to handle, for each subscription; null: no bound.
   max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
+  -- So many notifications of one order key all processes together have at work, for each subscription; null: no limit. An order means one.
+  max_per_key  integer     CHECK (max_per_key BETWEEN 1 AND 100),
   -- Until when listeners of a former EXACTLY_ONCE may have held what was stored: what they began and gave back only its lock tells.
   held_until   timestamptz,
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user,
-  UNIQUE (id, name)
+  UNIQUE (id, name),
+  CHECK (max_per_key IS NULL OR key_order = 'NONE')
 );
 
 -- Each subscription of a channel has its own row of a notification, so that they do not wait for one another.
@@ -112,7 +115,7 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   payload         json        NOT NULL,
   -- The publisher's own key, a row of pgonce.delivery_key.
   delivery_key    text,
-  -- Where the channel keeps an order: the publisher's, or chr(1) and the id, a key of its own, where he gave none.
+  -- Where the channel keeps an order, or has a limit per key: the publisher's, or chr(1) and the id, a key of its own, where he gave none.
   order_key       text COLLATE "C",
   -- What the writer's session or transaction said of itself.
   context         jsonb,
@@ -143,6 +146,9 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   stamp           integer,
   -- Of the claim that has it on lease. Attempts counts that claim already.
   token           uuid,
+  -- The place of its key that it has, where the channel has a limit per key, and until when: see take_place.
+  place           smallint,
+  place_until     timestamptz,
   -- In this order, so that it cannot be taken for a way to the rows of a subscription that are due: that is the other index alone.
   PRIMARY KEY (id, subscription_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);

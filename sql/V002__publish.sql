@@ -291,13 +291,13 @@ BEGIN
     INSERT INTO pgonce.dead_letter
       (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
     SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
-           CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_stamp
+           CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_stamp
       FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys))
              AS g (payload, id, holder, key, order_key)
      CROSS JOIN unnest(addressed) AS s (id) WHERE coalesce(g.holder, g.id) = g.id;
   ELSE
     WITH given AS MATERIALIZED (
-      SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later
+      SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later
         FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats))
                AS g (payload, id, holder, key, order_key, due_at)
        WHERE coalesce(g.holder, g.id) = g.id
@@ -358,7 +358,7 @@ BEGIN
     SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
   ), stored AS (
     INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, stamp)
-    SELECT s.id, g.id, g.payload, CASE WHEN c.key_order <> 'NONE' THEN chr(1) || g.id END, writer_context, writer_stamp
+    SELECT s.id, g.id, g.payload, CASE WHEN c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL THEN chr(1) || g.id END, writer_context, writer_stamp
       FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
      WHERE c.id = channel.id AND c.mode = channel.mode AND (s.filter IS NULL OR writer_context @> s.filter)
     RETURNING true
@@ -404,7 +404,8 @@ BEGIN
 END
 $$;
 
--- Publishes one notification and returns its id: the one that has the delivery key already, if there is one. version: see pgonce.store.
+-- Publishes one notification and returns its id: the one that has the delivery key already, if there is one. order_key: what an order or a limit per
+-- key goes by; where the channel has neither it is dropped. version: see pgonce.store.
 CREATE OR REPLACE FUNCTION pgonce.publish(
   channel_name text, payload json, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL, delivery_key text DEFAULT NULL,
   order_key text DEFAULT NULL, version integer DEFAULT 1)

@@ -73,7 +73,7 @@ AS $$ SELECT 1885826926 $$;
 -- nor while that is being changed: see change_mode, which waits for those that have begun. What a listener of a former EXACTLY_ONCE has held, and has
 -- given back, is spent for AT_MOST_ONCE: its handler may have begun, and only who locked the row before tells (as in the claim of EXACTLY_ONCE).
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
-  key_order text, after_key text, known_mode text)
+  key_order text, after_key text, known_mode text, max_per_key integer DEFAULT NULL)
 RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
@@ -83,6 +83,7 @@ DECLARE
   held_until timestamptz;
   next_id bigint;
   held xid;
+  place_of_key smallint;
 BEGIN
   PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
   -- Two statements: what a change has committed before the lock was free, the snapshot of the second sees.
@@ -95,7 +96,9 @@ BEGIN
     RETURN;
   END IF;
   IF due THEN
-    IF key_order = 'NONE' THEN
+    IF max_per_key IS NOT NULL THEN
+      SELECT d.id, d.held, d.place INTO next_id, held, place_of_key FROM pgonce.free_due(subscription, max_per_key, after_key) d;
+    ELSIF key_order = 'NONE' THEN
       SELECT s.id, s.xmax INTO next_id, held FROM pgonce.scheduled s
        WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
        ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
@@ -110,11 +113,14 @@ BEGIN
     spent := claimed.attempts >= max_attempts OR (held <> '0' AND claimed.created_at < held_until) IS TRUE;
     died := claimed.token IS NOT NULL;
     IF NOT spent AND NOT died THEN
-      UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token
+      UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token,
+             place = place_of_key, place_until = CASE WHEN place_of_key IS NOT NULL THEN until END
        WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
     END IF;
   ELSE
-    IF key_order = 'NONE' THEN
+    IF max_per_key IS NOT NULL THEN
+      SELECT d.id, d.held, d.place INTO next_id, held, place_of_key FROM pgonce.free_new(subscription, max_per_key, after_key) d;
+    ELSIF key_order = 'NONE' THEN
       SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
        WHERE n.subscription_id = subscription ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     ELSE
@@ -125,7 +131,7 @@ BEGIN
     END IF;
     died := false;
     IF held_until IS NOT NULL AND held <> '0' THEN
-      SELECT n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL INTO claimed
+      SELECT n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL, NULL, NULL INTO claimed
         FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id AND n.created_at < held_until;
       spent := FOUND;
     ELSE
@@ -136,8 +142,9 @@ BEGIN
         DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
       )
       INSERT INTO pgonce.scheduled
-        (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token)
-      SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, new_token FROM taken t
+        (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, place, place_until)
+      SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, new_token,
+             place_of_key, CASE WHEN place_of_key IS NOT NULL THEN until END FROM taken t
       RETURNING * INTO claimed;
     END IF;
   END IF;
@@ -147,7 +154,8 @@ END
 $$;
 
 -- Prolongs leases; returns the ids of those that are still held. Another's claim that waits for a row gets it only when its lease is over. One that
--- is over already goes on as long as nobody has taken the row, nor another of its order key: with the key locked, a second statement sees that.
+-- is over already goes on as long as nobody has taken the row, nor another of its order key, or with its place: with that locked, a second statement
+-- sees it. Of two that had the same one after the other, the later.
 CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
@@ -156,14 +164,21 @@ DECLARE
   late bigint[];
 BEGIN
   PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
-  SELECT array_agg(s.id) INTO late FROM unnest(ids) AS h (id) JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id
-   WHERE CASE WHEN s.order_key IS NOT NULL AND s.due_at <= now THEN pgonce.try_key(subscription, s.order_key) ELSE false END;
-  RETURN QUERY UPDATE pgonce.scheduled s SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond'
+  SELECT array_agg(l.id) INTO late
+    FROM (SELECT DISTINCT ON (s.order_key, s.place) s.id, s.order_key, s.place
+            FROM unnest(ids, tokens) AS h (id, token)
+            JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
+           WHERE s.order_key IS NOT NULL AND s.due_at <= now ORDER BY s.order_key, s.place, s.due_at DESC) l
+   WHERE CASE WHEN l.place IS NULL THEN pgonce.try_key(subscription, l.order_key) ELSE pgonce.try_place(subscription, l.order_key, l.place) END;
+  RETURN QUERY UPDATE pgonce.scheduled s
+       SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond',
+           place_until = CASE WHEN s.place IS NOT NULL THEN clock_timestamp() + lease_ms * interval '1 millisecond' END
       FROM unnest(ids, tokens) AS h (id, token)
      WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
        AND (s.order_key IS NULL OR s.due_at > now
             OR (s.id = ANY (late) AND (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
-                                           AND b.token IS NOT NULL AND b.due_at > now LIMIT 1) IS NULL))
+                                           AND b.token IS NOT NULL AND b.due_at > now
+                                           AND (s.place IS NULL OR b.place = s.place AND b.place_until > now) LIMIT 1) IS NULL))
     RETURNING s.id;
 END
 $$;
@@ -179,7 +194,7 @@ BEGIN
   IF expected_attempts = 0 THEN
     RETURN QUERY DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = take_out.id
       RETURNING n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL::text, n.payload, n.delivery_key, n.order_key, n.context, n.stamp,
-                NULL::uuid;
+                NULL::uuid, NULL::smallint, NULL::timestamptz;
     IF FOUND THEN
       RETURN;
     END IF;
@@ -193,13 +208,17 @@ $$;
 
 -- Has it due again after the delay: failed, with one attempt more, or leased, when it has a token. False, and nothing changed, if the row is
 -- not there as expected. begun: that its handler has, and for which reason it is a dead letter instead where the channel promises AT_MOST_ONCE by
--- now, whatever the caller knows; false then, too. Null: its handler has not begun.
+-- now, whatever the caller knows; false then, too. Null: its handler has not begun. Where it counts an attempt that is about to begin, the row has a
+-- place of its key from this transaction on: for its lease, or until the next transaction claims it, within a second.
 CREATE OR REPLACE FUNCTION pgonce.schedule(
   subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, token uuid, delay_ms bigint, error text,
   begun text DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  limit_per_key integer;
+  place_ms bigint;
 BEGIN
   IF begun IS NOT NULL AND EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                                     WHERE s.id = subscription AND c.mode = 'AT_MOST_ONCE') THEN
@@ -210,6 +229,10 @@ BEGIN
       FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
     RETURN false;
   END IF;
+  IF token IS NOT NULL AND attempts > expected_attempts THEN
+    SELECT c.max_per_key, CASE WHEN c.mode = 'EXACTLY_ONCE' THEN least(delay_ms, 1000) ELSE delay_ms END INTO limit_per_key, place_ms
+      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  END IF;
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token)
   SELECT t.subscription_id, t.id, clock_timestamp() + delay_ms * interval '1 millisecond', schedule.attempts, t.created_at,
@@ -217,6 +240,11 @@ BEGIN
     FROM pgonce.take_out(subscription, schedule.id, expected_attempts, expected_token) t;
   IF NOT FOUND THEN
     RETURN false;
+  END IF;
+  IF limit_per_key IS NOT NULL THEN -- this transaction has a place in hand
+    UPDATE pgonce.scheduled s SET place = pgonce.take_place(subscription, s.order_key, limit_per_key, s.id),
+           place_until = clock_timestamp() + place_ms * interval '1 millisecond'
+     WHERE s.subscription_id = subscription AND s.id = schedule.id AND s.order_key <> chr(1) || s.id;
   END IF;
   IF delay_ms <= 0 THEN -- given back: who gave it has no use for it, so another should hear of it
     PERFORM pgonce.wake_up(c.name, 'due')

@@ -22,10 +22,14 @@ BEGIN
 END
 $$;
 
+-- Where notifications of one key wait for others, those that it had at work may have been waited for by other processes: they look again.
 CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT pgonce.bound_idle(30000);
+  SELECT pgonce.wake_up(c.name, 'due')
+    FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) JOIN pgonce.channel c ON c.id = s.channel_id
+   WHERE l.id = listener AND (c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL);
   DELETE FROM pgonce.listener l WHERE l.id = listener;
 $$;
 
@@ -36,7 +40,7 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
-               mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer,
+               mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
                epoch text, encoding text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -52,14 +56,15 @@ BEGIN
   END IF;
   PERFORM pgonce.keep_ballast();
   PERFORM pgonce.forget_keys();
+  -- Sub-selects with a limit: EXISTS could become a hash of all that is stored.
   RETURN QUERY
     SELECT s.id,
-           k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = s.id),
-           k.paused_at IS NULL AND EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now),
+           k.paused_at IS NULL AND (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 1) IS NOT NULL,
+           k.paused_at IS NULL AND (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 1) IS NOT NULL,
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
-           i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.epoch, i.encoding
+           i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.epoch, i.encoding
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
       LEFT JOIN LATERAL pgonce.installed(k.of_channel, k.name) i ON true
      WHERE l.id = listener;
@@ -99,11 +104,11 @@ $$;
 -- What is installed under a name: a listener compares it with the definition in code, when it starts and with each scan. encoding says what text
 -- can be stored here.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
-RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer,
+RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
                epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate,
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
          i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name

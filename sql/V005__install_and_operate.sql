@@ -40,10 +40,12 @@ $$;
 -- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
 -- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed, and listeners that were made for
 -- what was installed before handle nothing of the channel from then on: they hear of it at once, or learn it from their scan. subscriptions is an object: name to filter, or to
--- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription).
+-- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription). max_rate and
+-- max_per_key: see pgonce.channel.
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
-  key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL)
+  key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
+  max_per_key integer DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -53,11 +55,20 @@ DECLARE
   changed boolean;
   subscribed bigint;
 BEGIN
+  IF max_per_key IS NOT NULL AND mode = 'BROADCAST' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key: it is a BROADCAST, which stores nothing; leave max_per_key out, or take another mode',
+      channel_name USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF max_per_key IS NOT NULL AND key_order <> 'NONE' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key beside its order, by which one notification of a key is handled at a time: leave max_per_key out, or key_order',
+      channel_name USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
   LOOP
-    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate)
-    VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate)
+    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key)
+    VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
+            install_channel.max_rate, install_channel.max_per_key)
     ON CONFLICT (name) DO NOTHING;
     is_new := FOUND;
     -- Nobody drops it before this transaction ends; who has just dropped it leaves nothing to be found.
@@ -73,10 +84,10 @@ BEGIN
       channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
   END IF;
   UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth,
-         max_rate = install_channel.max_rate
+         max_rate = install_channel.max_rate, max_per_key = install_channel.max_per_key
    WHERE c.id = channel.id
-     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate) IS DISTINCT FROM
-         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate);
+     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key) IS DISTINCT FROM
+         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key);
   changed := is_new OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
   SELECT channel.id, channel.name, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
@@ -84,9 +95,9 @@ BEGIN
   GET DIAGNOSTICS subscribed = ROW_COUNT;
   IF changed OR subscribed > 0 THEN
     PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
-      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s',
+      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s',
         install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-        coalesce(install_channel.max_rate::text, 'none')));
+        coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none')));
     IF NOT is_new THEN -- who listens to it looks whether it is still what he was made for
       PERFORM pgonce.wake_up(channel_name, 'definition');
     END IF;

@@ -24,7 +24,7 @@ TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
   pgonce.payload_part(integer, bigint, boolean, integer, integer),
-  pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, text), pgonce.renew(integer, bigint[], uuid[], bigint),
+  pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, text, integer), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
@@ -41,7 +41,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text, text), pgonce.discard(text, bigint[], text, text),
   pgonce.forget_keys(integer),
   pgonce.change_mode(text, text, text),
-  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer), pgonce.installed(text, text)
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer), pgonce.installed(text, text)
 TO pgonce_admin;
 
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,

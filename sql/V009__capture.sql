@@ -207,7 +207,7 @@ BEGIN
   END IF;
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT s.id, g.id, 0, clock_timestamp(), bury_captured.reason, coalesce(bury_captured.error, pgonce.too_deep(writer_depth, channel.max_depth)),
-         g.payload, g.key, CASE WHEN channel.key_order <> 'NONE' THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context,
+         g.payload, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context,
          pgonce.stamp(writer_depth, version)
     FROM unnest(ids, payloads, keys, order_keys) AS g (id, payload, key, order_key) CROSS JOIN unnest(addressed) AS s (id)
    WHERE g.id IS NOT NULL;

@@ -41,6 +41,11 @@ import org.pgonce.internal.store.ChannelNames;
  *     Each attempt counts. All of a batch count that is undone, and again when they are handled one
  *     by one: what their handler has done elsewhere is done. 1 to 1,000,000, or {@link
  *     #NO_MAX_RATE}, the default
+ * @param maxPerKey notifications of one key that all processes together have at work at once, for
+ *     each subscription, without an order among them: the key of {@link
+ *     PublishOptions#withOrderKey}. What has no key is not limited. What waits for a retry is not
+ *     at work; what is leased is, for as long as its lease holds. 1 to 100, or {@link
+ *     #NO_MAX_PER_KEY}, the default. Only with {@link KeyOrder#NONE}: in an order it is 1 anyway
  * @param payload which version of the payload this code writes, and how those of earlier versions
  *     are read. Default {@link PayloadRules#DEFAULT}
  */
@@ -50,6 +55,7 @@ public record ChannelOptions(
     KeyOrder order,
     int maxDepth,
     int maxRate,
+    int maxPerKey,
     PayloadRules payload) {
 
   private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
@@ -60,6 +66,9 @@ public record ChannelOptions(
   /** As many as the listeners' concurrency allows. */
   public static final int NO_MAX_RATE = 0;
 
+  /** As many of a key as of any. */
+  public static final int NO_MAX_PER_KEY = 0;
+
   public static final ChannelOptions DEFAULT =
       new ChannelOptions(
           Map.of(DEFAULT_SUBSCRIPTION, Map.of()),
@@ -67,6 +76,7 @@ public record ChannelOptions(
           KeyOrder.NONE,
           100,
           NO_MAX_RATE,
+          NO_MAX_PER_KEY,
           PayloadRules.DEFAULT);
 
   public ChannelOptions {
@@ -93,11 +103,30 @@ public record ChannelOptions(
     if (maxRate < NO_MAX_RATE || maxRate > 1_000_000) {
       throw new IllegalArgumentException("maxRate " + maxRate + " is not between 1 and 1,000,000");
     }
+    if (maxPerKey < NO_MAX_PER_KEY || maxPerKey > 100) {
+      throw new IllegalArgumentException("maxPerKey " + maxPerKey + " is not between 1 and 100");
+    }
+    if (maxPerKey != NO_MAX_PER_KEY && order != KeyOrder.NONE) {
+      throw new IllegalArgumentException(
+          "maxPerKey %d beside order %s: with an order one notification of a key is handled at a time anyway; leave one of the two out"
+              .formatted(maxPerKey, order));
+    }
     Objects.requireNonNull(payload, "payload");
   }
 
   public ChannelOptions withMaxRate(int maxRate) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+  }
+
+  public ChannelOptions withMaxPerKey(int maxPerKey) {
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+  }
+
+  /** Whether notifications have a key that their claims go by: by an order, or a limit. */
+  public boolean goesByKey() {
+    return order != KeyOrder.NONE || maxPerKey != NO_MAX_PER_KEY;
   }
 
   /** Subscriptions by these names, for everything, instead of those that it has. */
@@ -111,7 +140,8 @@ public record ChannelOptions(
 
   /** These subscriptions instead of those that it has. */
   public ChannelOptions withSubscriptions(Map<String, Map<String, String>> subscriptions) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
   }
 
   /** One more subscription, for what is written in a context with all these entries. */
@@ -122,19 +152,23 @@ public record ChannelOptions(
   }
 
   public ChannelOptions withKeyMemory(Duration keyMemory) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
   }
 
   public ChannelOptions withOrder(KeyOrder order) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
   }
 
   public ChannelOptions withMaxDepth(int maxDepth) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
   }
 
   public ChannelOptions withPayload(PayloadRules payload) {
-    return new ChannelOptions(subscriptions, keyMemory, order, maxDepth, maxRate, payload);
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
   }
 
   /** The names of the subscriptions. */
@@ -157,7 +191,7 @@ public record ChannelOptions(
             .withPayload(payload);
     if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
       throw new IllegalArgumentException(
-          "a BROADCAST stores nothing, so it has no filter, key memory, order or rate: "
+          "a BROADCAST stores nothing, so it has no filter, key memory, order, rate or limit per key: "
               + this
               + "; take another mode, or leave them at their defaults");
     }

@@ -13,8 +13,9 @@ package org.pgonce;
  */
 public enum KeyOrder {
   /**
-   * They do not wait. The default. Nothing can be published with an order key then; a database
-   * whose channel has no order drops what SQL or an older definition gives.
+   * They do not wait. The default. Nothing can be published with an order key then, unless the
+   * channel has a limit per key ({@link ChannelOptions#maxPerKey()}); a database whose channel has
+   * neither drops what SQL or an older definition gives.
    */
   NONE,
 

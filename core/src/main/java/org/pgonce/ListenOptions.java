@@ -18,7 +18,8 @@ import java.util.Objects;
  *     many as wait and at most so many; 1 to 1,000, default 1. If one of them fails, the work of
  *     all is undone, and they are handled one by one. {@code handlerTimeout} is for all of them
  *     together, and they are in memory together. Only in {@link Mode#EXACTLY_ONCE} without {@link
- *     KeyOrder}. Under a maximum rate a batch is no larger than a twentieth of a second's share
+ *     KeyOrder} and without a limit per key. Under a maximum rate a batch is no larger than a
+ *     twentieth of a second's share
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     without a sign of life of its process, which gives one each third of it; by the database's
  *     clock. 100 ms to 24 hours, default 30 s. After a death the notification waits this long
@@ -79,6 +80,11 @@ public record ListenOptions(
       throw new IllegalArgumentException(
           "batch %d for channel %s, which is %s with order %s: several in one transaction are for EXACTLY_ONCE without an order; leave it at 1"
               .formatted(batch, channel.name(), channel.mode(), channel.options().order()));
+    }
+    if (batch > 1 && channel.options().goesByKey()) {
+      throw new IllegalArgumentException(
+          "batch %d for channel %s, which has a limit of %d per key: what one transaction claims is at work until all of it is, so a batch would keep the places of its keys from others; leave it at 1"
+              .formatted(batch, channel.name(), channel.options().maxPerKey()));
     }
     return this;
   }

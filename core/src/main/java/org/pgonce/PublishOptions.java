@@ -21,9 +21,9 @@ import org.pgonce.internal.store.Keys;
  *     {@link DeliveryKey#of} makes one of several parts. Null, the default: none, and it is stored
  *     each time. What transactions do to each other that publish the same key, see {@link
  *     Publisher#publish(java.sql.Connection, Channel, Object, PublishOptions)}
- * @param orderKey what it keeps the order of; only on a channel that has one, see {@link KeyOrder}.
- *     1 to 500 characters. Those behind it wait until it is due, too. Null, the default: it waits
- *     for no other
+ * @param orderKey the key that an order or a limit goes by; only on a channel that has one of the
+ *     two, see {@link KeyOrder} and {@link ChannelOptions#maxPerKey()}. 1 to 500 characters. In an
+ *     order those behind it wait until it is due, too. Null, the default: it waits for no other
  * @param samePayload whether it is an error that the delivery key was given to another payload
  *     before. Compared is the payload's JSON text, as it was published, to the letter (by its
  *     SHA-256), and not what it means: other spaces, or fields in another order, are another
@@ -77,6 +77,7 @@ public record PublishOptions(
     return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
   }
 
+  /** With the key that an order or a limit goes by. */
   public PublishOptions withOrderKey(String orderKey) {
     Objects.requireNonNull(orderKey, "orderKey");
     return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
@@ -97,9 +98,9 @@ public record PublishOptions(
           "channel %s is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode"
               .formatted(channel.name()));
     }
-    if (orderKey != null && channel.options().order() == KeyOrder.NONE) {
+    if (orderKey != null && !channel.options().goesByKey()) {
       throw new IllegalArgumentException(
-          "channel %s keeps no order (KeyOrder.NONE), so an order key would do nothing: define it with an order, or leave the key out"
+          "channel %s keeps no order (KeyOrder.NONE) and has no limit per key, so an order key would do nothing: define it with one of the two, or leave the key out"
               .formatted(channel.name()));
     }
     return this;

@@ -31,6 +31,8 @@ class OrderRaceTest {
 
   private static final PoolSettings POOL = new PoolSettings();
   private static final Duration LONG = Duration.ofMinutes(5);
+  private static final ChannelOptions RULES =
+      ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS);
 
   /** The lock on a key, which waits before, or fails, where a session has asked for that. */
   private static final String TEST_SWITCH =
@@ -63,12 +65,7 @@ class OrderRaceTest {
   void open(TestDatabase database) throws SQLException {
     stage = new Stage(database);
     PgOnce.using(stage.dataSource)
-        .install(
-            Channel.of(
-                "steps",
-                Order.class,
-                Mode.AT_LEAST_ONCE,
-                ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS)));
+        .install(Channel.of("steps", Order.class, Mode.AT_LEAST_ONCE, RULES));
     subscription =
         (int)
             database.queryLong(
@@ -100,8 +97,8 @@ class OrderRaceTest {
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var claim =
-        ClaimStatement.claimInOrder(
-            connection, POOL.take(connection), subscription, due, true, "", LONG);
+        ClaimStatement.claimByKey(
+            connection, POOL.take(connection), subscription, due, RULES, "", LONG);
     return claim == null ? null : claim.id();
   }
 
@@ -262,10 +259,10 @@ class OrderRaceTest {
 
   private @Nullable Claim claimLeased(String token, int refusals) throws SQLException {
     var found =
-        ClaimStatement.claimInOrder(first, POOL.take(first), subscription, true, true, "", LONG);
+        ClaimStatement.claimByKey(first, POOL.take(first), subscription, true, RULES, "", LONG);
     assertThat(found).isNotNull();
     first.createStatement().execute("set test.refusals = " + refusals);
     first.commit();
-    return ClaimStatement.claimLeased(first, POOL.take(first), found, token, LONG);
+    return ClaimStatement.claimLeased(first, POOL.take(first), found, token, RULES, LONG);
   }
 }

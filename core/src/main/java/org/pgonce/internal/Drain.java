@@ -91,7 +91,7 @@ final class Drain<T> implements Scanned {
             subscription,
             subscribed.channel().options().maxRate(),
             subscribed.options().batch() > 1);
-    this.places = new Places(subscribed, context.threads(), () -> wake(false));
+    this.places = new Places(subscribed, context.threads(), () -> wake(subscribed.goesByKey()));
   }
 
   @Override
@@ -375,7 +375,7 @@ final class Drain<T> implements Scanned {
      * vain tells of. Called with the lock held.
      */
     private void lookAgainIfOneEnded() {
-      if (subscribed.isOrdered() && ends != endsBefore) {
+      if (subscribed.goesByKey() && ends != endsBefore) {
         more |= !askedForDue;
         due |= askedForDue;
       }
@@ -396,10 +396,10 @@ final class Drain<T> implements Scanned {
       lock.lock();
       try {
         ends++;
-        var ordered = subscribed.isOrdered();
-        more = left.more() || (ordered && emptyClaims - emptyDueClaims != emptyBefore);
+        var byKey = subscribed.goesByKey();
+        more = left.more() || (byKey && emptyClaims - emptyDueClaims != emptyBefore);
         behind = more;
-        due |= left.due() || (ordered && emptyDueClaims != emptyDueBefore);
+        due |= left.due() || (byKey && emptyDueClaims != emptyDueBefore);
       } finally {
         lock.unlock();
       }

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.KeyOrder;
+import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Delivery;
@@ -28,7 +28,8 @@ final class HeldStint implements Stint {
   private final Delivery<?> delivery;
   private final Settlement settlement;
   private final Suspects suspects;
-  private final KeyOrder order;
+  private final ChannelOptions rules;
+  private final boolean goesByKey;
   private final String label;
   private final int batch;
   // How many are claimed one by one from now on, instead of as a batch.
@@ -51,7 +52,8 @@ final class HeldStint implements Stint {
     this.delivery = delivery;
     this.settlement = settlement;
     this.suspects = suspects;
-    this.order = subscribed.channel().options().order();
+    this.rules = subscribed.channel().options();
+    this.goesByKey = subscribed.goesByKey();
     this.label = subscribed.label();
     this.batch = subscribed.options().batch();
   }
@@ -89,16 +91,10 @@ final class HeldStint implements Stint {
         bounded(
             connection,
             same ->
-                order == KeyOrder.NONE
-                    ? ClaimStatement.claim(same, taken, subscription, due, handlerTimeout)
-                    : ClaimStatement.claimInOrder(
-                        same,
-                        taken,
-                        subscription,
-                        due,
-                        order == KeyOrder.DEAD_LETTER_BLOCKS,
-                        lastKey,
-                        handlerTimeout));
+                goesByKey
+                    ? ClaimStatement.claimByKey(
+                        same, taken, subscription, due, rules, lastKey, handlerTimeout)
+                    : ClaimStatement.claim(same, taken, subscription, due, handlerTimeout));
     turns.found(claim);
     remember(claim);
     if (claim != null && !turns.isPaused()) {
@@ -122,6 +118,9 @@ final class HeldStint implements Stint {
     if (stay == null) {
       suspects.postpone(connection, claim, Quarantine.TURN);
       turns.notBegun(1);
+      if (goesByKey) {
+        turns.ended(settlement.afterFailure()); // its place is another's
+      }
       return true;
     }
     try {
@@ -138,7 +137,7 @@ final class HeldStint implements Stint {
       var attempt = new Attempt(clear, connection, settlement, sessions);
       if (turns.place().begin(attempt)) {
         var outcome = attempt.run(delivery, turns.place());
-        if (!clear.scheduled() || order != KeyOrder.NONE) {
+        if (!clear.scheduled() || goesByKey) {
           turns.ended(outcome.left()); // else a scheduled one says nothing of the others
         }
         return outcome.fit();
@@ -147,7 +146,7 @@ final class HeldStint implements Stint {
     // It is a dead letter, or goes back at once: the listener stops.
     turns.notBegun(1);
     connection.rollback();
-    if (order != KeyOrder.NONE) {
+    if (goesByKey) {
       turns.ended(settlement.afterFailure());
     }
     if (clear != null && clear.token() != null) {
@@ -246,7 +245,7 @@ final class HeldStint implements Stint {
           var token = suspects.countAhead(same, claim);
           return token == null
               ? null
-              : ClaimStatement.claimLeased(same, taken, claim, token, handlerTimeout);
+              : ClaimStatement.claimLeased(same, taken, claim, token, rules, handlerTimeout);
         });
   }
 

@@ -96,8 +96,8 @@ final class LeasedStint implements Stint {
     }
     if (found.leased == null) {
       turns.notBegun(1);
-      if (subscribed.isOrdered()) {
-        turns.ended(settlement.afterFailure()); // as a dead letter it may let others go on
+      if (subscribed.goesByKey()) {
+        turns.ended(settlement.afterFailure()); // others may have waited for it
       }
       return null;
     }
@@ -189,7 +189,7 @@ final class LeasedStint implements Stint {
                         due,
                         options.lease(),
                         maxAttempts,
-                        subscribed.channel().options().order(),
+                        subscribed.channel().options(),
                         lastKey,
                         subscribed.channel().mode(),
                         context.transactions())))

@@ -11,7 +11,6 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
-import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Content;
@@ -254,8 +253,9 @@ public final class TriggerChannelBuilder<T> {
   }
 
   /**
-   * The columns that make the order key of a row, in the same way; only for a channel that has an
-   * order, see {@link org.pgonce.KeyOrder}.
+   * The columns that make the order key of a row, in the same way: the key that an order or a limit
+   * goes by. Only for a channel that has one of the two, see {@link org.pgonce.KeyOrder} and {@link
+   * ChannelOptions#maxPerKey()}.
    *
    * @param columns as for {@link #afterUpdateOf}
    * @throws IllegalArgumentException if there is none
@@ -337,8 +337,8 @@ public final class TriggerChannelBuilder<T> {
                   "the channel on table " + table + " " + contradiction);
             });
     var watch = new Watch(events, updateOf, changed, condition, form);
-    var ordered = options.order() != KeyOrder.NONE;
-    var stored = new Capture.Stored(content, keys, unstorable, ordered, options.payload());
+    var byKey = options.goesByKey();
+    var stored = new Capture.Stored(content, keys, unstorable, byKey, options.payload());
     var capture = new Capture(channel.name(), mode, table, rowType, watch, stored);
     return new TriggerChannel<>(capture, channel, payload);
   }
@@ -349,9 +349,9 @@ public final class TriggerChannelBuilder<T> {
       found.add(
           "is a BROADCAST, which stores nothing, so it has no delivery key, order key or due time: take another mode, or leave them out");
     }
-    if (!keys.order().isEmpty() && options.order() == KeyOrder.NONE) {
+    if (!keys.order().isEmpty() && !options.goesByKey()) {
       found.add(
-          "has an order key but keeps no order: give options(…withOrder(…)), or leave the key out");
+          "has an order key but keeps no order and has no limit per key: give options(…withOrder(…)) or options(…withMaxPerKey(…)), or leave the key out");
     }
     if (content.kind() == Content.Kind.ROW && events.contains(Event.DELETE) && events.size() > 1) {
       found.add(

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
 import org.pgonce.internal.deliver.PoolSettings;
 
 /**
@@ -48,16 +50,27 @@ public final class ClaimStatement {
       """;
   private static final String DUE_IN_ORDER = statement(NEXT.formatted("due"));
   private static final String NEW_IN_ORDER = statement(NEXT.formatted("new"));
-  private static final String LEASED =
-      statement(
-          """
+  private static final String FREE =
+      """
+      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
+        FROM pgonce.free_%s(?, ?, ?) AS f
+      """;
+  private static final String DUE_AND_FREE = statement(FREE.formatted("due"));
+  private static final String NEW_AND_FREE = statement(FREE.formatted("new"));
+
+  private static final String LEASED_ROW =
+      """
           SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
             FROM pgonce.scheduled AS s
            WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
              AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
-                   THEN s.order_key IS NULL OR pgonce.lock_key(s.subscription_id, s.order_key) ELSE false END
+                   THEN s.order_key IS NULL OR %s ELSE false END
              FOR UPDATE SKIP LOCKED
-          """);
+          """;
+  private static final String LEASED =
+      statement(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"));
+  private static final String LEASED_WITH_PLACE =
+      statement(LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"));
 
   /**
    * held is who locked the row before: nobody, or someone whose transaction did not commit. By the
@@ -139,30 +152,37 @@ public final class ClaimStatement {
   }
 
   /**
-   * The same where the rows of one order key wait for one another. The key is locked with the row,
-   * and no other row of it is claimed by anyone before the transaction ends.
+   * The same where the rows of one key wait for one another. In an order the key is locked with the
+   * row, and no other row of it is claimed by anyone before the transaction ends; under a limit, a
+   * place of it.
    *
+   * @param rules the channel's, which has an order or a limit per key
    * @param afterKey where the looking goes on when the oldest rows wait for their turn; empty at
    *     first
    */
-  public static @Nullable Claim claimInOrder(
+  public static @Nullable Claim claimByKey(
       Connection connection,
       PoolSettings.Taken taken,
       int subscription,
       boolean due,
-      boolean deadLettersBlock,
+      ChannelOptions rules,
       String afterKey,
       Duration handlerTimeout)
       throws SQLException {
+    var limited = rules.order() == KeyOrder.NONE;
     return claim(
         connection,
         taken,
-        due ? DUE_IN_ORDER : NEW_IN_ORDER,
+        limited ? (due ? DUE_AND_FREE : NEW_AND_FREE) : (due ? DUE_IN_ORDER : NEW_IN_ORDER),
         due,
         handlerTimeout,
         statement -> {
           statement.setInt(3, subscription);
-          statement.setBoolean(4, deadLettersBlock);
+          if (limited) {
+            statement.setInt(4, rules.maxPerKey());
+          } else {
+            statement.setBoolean(4, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
+          }
           statement.setString(5, afterKey);
         });
   }
@@ -177,18 +197,23 @@ public final class ClaimStatement {
       PoolSettings.Taken taken,
       Claim before,
       String token,
+      ChannelOptions rules,
       Duration handlerTimeout)
       throws SQLException {
+    var limited = rules.maxPerKey() != ChannelOptions.NO_MAX_PER_KEY;
     return claim(
         connection,
         taken,
-        LEASED,
+        limited ? LEASED_WITH_PLACE : LEASED,
         true,
         handlerTimeout,
         statement -> {
           statement.setInt(3, before.subscription());
           statement.setLong(4, before.id());
           statement.setString(5, token);
+          if (limited) {
+            statement.setInt(6, rules.maxPerKey());
+          }
         });
   }
 

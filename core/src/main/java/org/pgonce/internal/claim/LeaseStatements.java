@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.KeyOrder;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.internal.Transactions;
 
@@ -24,9 +24,10 @@ public final class LeaseStatements {
              CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
              octet_length((l.claimed).payload::text),
              (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, ?) AS l
-      """
-          .formatted(Payload.SHORT);
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, ?%s) AS l
+      """;
+  private static final String PLAIN = LEASE.formatted(Payload.SHORT, "");
+  private static final String WITH_PLACE = LEASE.formatted(Payload.SHORT, ", ?");
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
 
@@ -45,8 +46,9 @@ public final class LeaseStatements {
    * holds.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
-   * @param afterKey where the looking goes on when the oldest rows of an ordered channel wait for
-   *     their turn; empty at first
+   * @param rules the channel's, which may have an order or a limit per key
+   * @param afterKey where the looking goes on then, when the oldest rows wait for others of their
+   *     keys; empty at first
    * @param mode the channel's as the caller knows it: none is leased under another one
    * @param transactions where a long payload is fetched later
    */
@@ -56,20 +58,24 @@ public final class LeaseStatements {
       boolean due,
       Duration lease,
       int maxAttempts,
-      KeyOrder order,
+      ChannelOptions rules,
       String afterKey,
       Mode mode,
       Transactions transactions)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(LEASE)) {
+    var limited = rules.maxPerKey() != ChannelOptions.NO_MAX_PER_KEY;
+    try (var statement = transaction.prepareStatement(limited ? WITH_PLACE : PLAIN)) {
       statement.setInt(1, subscription);
       statement.setBoolean(2, due);
       statement.setString(3, UUID.randomUUID().toString());
       statement.setLong(4, lease.toMillis());
       statement.setInt(5, maxAttempts);
-      statement.setString(6, order.name());
+      statement.setString(6, rules.order().name());
       statement.setString(7, afterKey);
       statement.setString(8, mode.name());
+      if (limited) {
+        statement.setInt(9, rules.maxPerKey());
+      }
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
           return null;

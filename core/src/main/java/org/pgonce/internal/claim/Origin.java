@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * What a notification was stored with beside its payload.
  *
  * @param deliveryKey its publisher's own key
- * @param orderKey what orders it, where its channel keeps an order
+ * @param orderKey what an order or a limit per key goes by, where its channel has one
  * @param context what its writer said of itself, as JSON; null if nothing
  * @param depth how many handlers led to it
  * @param version of the channel's definition that made it

@@ -7,7 +7,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
-import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
@@ -48,9 +47,9 @@ public record Subscribed<T>(
         : name() + "/" + subscription;
   }
 
-  /** Whether notifications of one order key wait for one another. */
-  public boolean isOrdered() {
-    return channel.options().order() != KeyOrder.NONE;
+  /** Whether notifications of one key wait for one another, in an order or without. */
+  public boolean goesByKey() {
+    return channel.options().goesByKey();
   }
 
   /** Runs its handler; false if that was not run, since its condition does not hold. */

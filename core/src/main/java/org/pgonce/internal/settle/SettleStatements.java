@@ -48,9 +48,9 @@ final class SettleStatements {
   private static final String COMPLETE_NEW = NEW + BEHIND;
   private static final String COMPLETE_DUE = DUE + NOTHING;
   private static final String COMPLETE_LEASED = LEASED + BEHIND;
-  private static final String COMPLETE_NEW_IN_ORDER = NEW + ANY;
-  private static final String COMPLETE_DUE_IN_ORDER = DUE + ANY;
-  private static final String COMPLETE_LEASED_IN_ORDER = LEASED + ANY;
+  private static final String COMPLETE_NEW_BY_KEY = NEW + ANY;
+  private static final String COMPLETE_DUE_BY_KEY = DUE + ANY;
+  private static final String COMPLETE_LEASED_BY_KEY = LEASED + ANY;
   // Of several; what lies behind the last of them is new to everyone.
   private static final String COMPLETE_ALL_NEW =
       """
@@ -79,12 +79,12 @@ final class SettleStatements {
    * Deletes the handled row, in the transaction of its handler, and is done with its delivery key,
    * if its publisher gave one. A leased row must still have its token.
    *
-   * @param inOrder whether others may have waited for it
+   * @param byKey whether others may have waited for it
    * @return what lies behind it
    * @throws SQLException with SQLState PO001 if the row is not there: never taken for success
    */
-  static Left complete(Connection transaction, Claim claim, boolean inOrder) throws SQLException {
-    var left = delete(transaction, claim, inOrder);
+  static Left complete(Connection transaction, Claim claim, boolean byKey) throws SQLException {
+    var left = delete(transaction, claim, byKey);
     var key = claim.origin().deliveryKey();
     if (key != null) {
       keyDone(transaction, claim, key);
@@ -142,9 +142,9 @@ final class SettleStatements {
     }
   }
 
-  private static Left delete(Connection transaction, Claim claim, boolean inOrder)
+  private static Left delete(Connection transaction, Claim claim, boolean byKey)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(completion(claim, inOrder))) {
+    try (var statement = transaction.prepareStatement(completion(claim, byKey))) {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
       if (claim.token() != null) {
@@ -166,14 +166,14 @@ final class SettleStatements {
     }
   }
 
-  private static String completion(Claim claim, boolean inOrder) {
+  private static String completion(Claim claim, boolean byKey) {
     if (claim.token() != null) {
-      return inOrder ? COMPLETE_LEASED_IN_ORDER : COMPLETE_LEASED;
+      return byKey ? COMPLETE_LEASED_BY_KEY : COMPLETE_LEASED;
     }
     if (claim.scheduled()) {
-      return inOrder ? COMPLETE_DUE_IN_ORDER : COMPLETE_DUE;
+      return byKey ? COMPLETE_DUE_BY_KEY : COMPLETE_DUE;
     }
-    return inOrder ? COMPLETE_NEW_IN_ORDER : COMPLETE_NEW;
+    return byKey ? COMPLETE_NEW_BY_KEY : COMPLETE_NEW;
   }
 
   // In what follows, a row whose handler has begun is a dead letter instead, and the answer false,

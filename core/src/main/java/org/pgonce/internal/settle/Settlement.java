@@ -39,7 +39,7 @@ public final class Settlement {
 
   private final Subscribed<?> subscribed;
   private final String channel;
-  private final boolean inOrder;
+  private final boolean byKey;
   private final Transactions transactions;
   private final Reports reports;
   private final Pauser pauser;
@@ -59,7 +59,7 @@ public final class Settlement {
       Subscribed<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
-    this.inOrder = subscribed.isOrdered();
+    this.byKey = subscribed.goesByKey();
     this.transactions = transactions;
     this.reports = reports;
     this.pauser = pauser;
@@ -81,7 +81,7 @@ public final class Settlement {
       Duration inHandler)
       throws SQLException {
     guarded.seal();
-    var left = SettleStatements.complete(transaction, claim, inOrder);
+    var left = SettleStatements.complete(transaction, claim, byKey);
     transaction.commit();
     reports.told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
@@ -136,7 +136,7 @@ public final class Settlement {
    */
   public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
     boundTheWait(transaction);
-    return SettleStatements.complete(transaction, claim, inOrder);
+    return SettleStatements.complete(transaction, claim, byKey);
   }
 
   /** What {@link #acknowledge} has settled is committed. */
@@ -146,7 +146,7 @@ public final class Settlement {
 
   /** What may lie behind one that has failed. */
   public Left afterFailure() {
-    return new Left(true, inOrder);
+    return new Left(true, byKey);
   }
 
   /**

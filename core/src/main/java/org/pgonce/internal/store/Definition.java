@@ -10,6 +10,7 @@ import java.util.Map;
  *
  * @param subscription its id, 0 if there is none of that name: then the filter says nothing
  * @param maxRate 0 is none
+ * @param maxPerKey 0 is none
  * @param epoch what tells this installation from an earlier one of the same database
  * @param encoding the database's, by PostgreSQL's name
  */
@@ -22,12 +23,13 @@ public record Definition(
     String order,
     int maxDepth,
     int maxRate,
+    int maxPerKey,
     String epoch,
     String encoding) {
 
   /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.scan} as i. */
   public static final String COLUMNS =
-      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.epoch, i.encoding";
+      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.epoch, i.encoding";
 
   /**
    * Reads it from a row.
@@ -44,7 +46,8 @@ public record Definition(
         row.getString(first + 5),
         row.getInt(first + 6),
         row.getInt(first + 7),
-        row.getString(first + 8),
-        row.getString(first + 9));
+        row.getInt(first + 8),
+        row.getString(first + 9),
+        row.getString(first + 10));
   }
 }

@@ -96,6 +96,7 @@ public record Installed(
     addDifference(differences, channel, "order", found.order(), options.order().name());
     addDifference(differences, channel, "maximum depth", found.maxDepth(), options.maxDepth());
     addDifference(differences, channel, "maximum rate", found.maxRate(), options.maxRate());
+    addDifference(differences, channel, "maximum per key", found.maxPerKey(), options.maxPerKey());
   }
 
   private static void addDifference(

@@ -41,6 +41,9 @@ public final class Migration {
     if (options.maxRate() != none.maxRate()) {
       settings.append(", max_rate => %d".formatted(options.maxRate()));
     }
+    if (options.maxPerKey() != none.maxPerKey()) {
+      settings.append(", max_per_key => %d".formatted(options.maxPerKey()));
+    }
     return settings.toString();
   }
 

@@ -29,11 +29,11 @@ public record Capture(
   /**
    * What is stored of each change.
    *
-   * @param ordered whether each notification has an order key: one of its own where none is given
+   * @param byKey whether each notification has an order key: one of its own where none is given
    * @param rules by which it is read; each row knows their version
    */
   public record Stored(
-      Content content, Keys keys, Unstorable unstorable, boolean ordered, PayloadRules rules) {
+      Content content, Keys keys, Unstorable unstorable, boolean byKey, PayloadRules rules) {
 
     /** The version as a last argument in SQL; empty where that is 1, which it is by default. */
     String versionArgument() {

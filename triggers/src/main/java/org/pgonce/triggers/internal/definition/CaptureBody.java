@@ -161,7 +161,7 @@ final class CaptureBody {
 
   private String store() {
     var tooDeep = TOO_DEEP.formatted(channel, trial.query(), version);
-    var orderColumn = stored.ordered() ? "order_key, " : "";
+    var orderColumn = stored.byKey() ? "order_key, " : "";
     if (!arePlain()) {
       var fresh = stored.keys().delivery().isEmpty() ? ALL_FRESH : FRESH_KEYS;
       return tooDeep
@@ -182,7 +182,7 @@ final class CaptureBody {
 
   /** Of a row i. Where none is given, it is one of its own: what has none waits for nobody. */
   private String orderKey() {
-    return !stored.ordered()
+    return !stored.byKey()
         ? ""
         : stored.keys().order().isEmpty()
             ? "chr(1) || i.id, "
