@@ -1,5 +1,6 @@
 package org.pgonce.benchmarks.forms;
 
+import org.pgonce.benchmarks.figures.MiscountException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Collection;

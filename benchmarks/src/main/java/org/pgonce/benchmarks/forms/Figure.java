@@ -1,5 +1,6 @@
 package org.pgonce.benchmarks.forms;
 
+import org.pgonce.benchmarks.figures.Turns;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

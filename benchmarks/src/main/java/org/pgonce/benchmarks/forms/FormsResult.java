@@ -1,5 +1,6 @@
 package org.pgonce.benchmarks.forms;
 
+import org.pgonce.benchmarks.figures.Turns;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;

@@ -1,9 +1,15 @@
-package org.pgonce.example;
+package org.pgonce.benchmarks;
 
-import java.sql.SQLException;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.example.latency.Race;
+import org.pgonce.benchmarks.latency.Race;
+import org.pgonce.benchmarks.work.ByHand;
+import org.pgonce.benchmarks.work.ByNotify;
+import org.pgonce.benchmarks.work.ByPgOnce;
+import org.pgonce.benchmarks.work.Plan;
+import org.pgonce.benchmarks.work.Way;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -16,13 +22,18 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "From commit returning to handler start, one listener, in one JVM: pgonce, a bare NOTIFY through pgjdbc-ng, and a wake-up and claim written by hand, measured in turn.",
-      "The medians of the rounds count. The last line is JSON, in microseconds."
+      "The medians of the rounds count. The last line is JSON."
     })
 final class LatencyRun implements Callable<Integer> {
 
+  private static final ByHand BY_HAND = new ByHand(ByHand.Steps.CLAIM_AND_DELETE);
+  private static final List<Way> WAYS = List.of(new ByPgOnce(), BY_HAND, new ByNotify());
+
+  // What the listener has by default.
+  private static final Plan PLAN = Plan.single(4);
+
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
-  @Mixin private final ConsoleOptions shown = new ConsoleOptions();
 
   private int rate;
   private int rounds;
@@ -56,11 +67,11 @@ final class LatencyRun implements Callable<Integer> {
     seconds = Bounds.require(spec, "--seconds", value, 1, 600);
   }
 
-  // 18,000 rows by default: past the 5,000 to 15,000 calls after which HotSpot compiles for good.
+  // 12,000 rows by default: past the 5,000 to 15,000 calls after which HotSpot compiles for good.
   @Option(
       names = "--warm-up",
       paramLabel = "<n>",
-      defaultValue = "12",
+      defaultValue = "8",
       description =
           "Seconds that each way runs before the first round, at 1,500 rows a second, 1 to 600. Default ${DEFAULT-VALUE}.")
   void warmUp(int value) {
@@ -68,14 +79,19 @@ final class LatencyRun implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws InterruptedException, SQLException {
-    var console = shown.console();
-    try (var stage = Stage.open(server, console)) {
-      var result = new Race(stage.address(), rate, seconds, warmUp, console::tell).run(rounds);
-      console.tell("");
-      result.lines().forEach(console::say);
-      console.say(result.json());
-      return ExitStatus.KEPT;
+  public Integer call() throws Exception {
+    var out = Objects.requireNonNull(spec).commandLine().getOut();
+    try (var place = server.open()) {
+      var report = new Report("latency", Conditions.read(place.database()), out);
+      var pace = new Race.Pace(rate, seconds, warmUp);
+      var race = new Race(Contest.prepare(place, WAYS), PLAN, pace, out::println);
+      var result = LatencyTable.of(race.run(rounds), BY_HAND.label());
+      report
+          .put("rounds", rounds)
+          .put("per_second", rate)
+          .put("seconds", seconds)
+          .print(result.lines(), result.json());
+      return Benchmarks.MEASURED;
     }
   }
 }

@@ -1,4 +1,4 @@
-package org.pgonce.example.latency;
+package org.pgonce.benchmarks.latency;
 
 import java.time.Duration;
 import java.util.Arrays;

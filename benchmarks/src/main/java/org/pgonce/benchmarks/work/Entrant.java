@@ -1,0 +1,36 @@
+package org.pgonce.benchmarks.work;
+
+import org.pgonce.testkit.TestDatabase;
+
+/** A way with the database that it has for itself. */
+public record Entrant(Way way, TestDatabase database) {
+
+  /** Makes its tables. */
+  public static Entrant prepare(Way way, TestDatabase database) throws Exception {
+    way.prepare(database);
+    return new Entrant(way, database);
+  }
+
+  /** One that does the work as planned, with nothing left of earlier turns. */
+  public Contender open(Plan plan) throws Exception {
+    var contender = way.open(database, plan);
+    try {
+      contender.empty();
+      return contender;
+    } catch (Exception e) {
+      contender.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Waits until so many pieces of work have their effect, if it writes any.
+   *
+   * @throws org.pgonce.benchmarks.figures.MiscountException if they have not, or too many
+   */
+  public void requireEffects(long count) throws Exception {
+    if (way.writesEffects()) {
+      Effects.require(database, way.label(), count, way.isExactlyOnce());
+    }
+  }
+}
