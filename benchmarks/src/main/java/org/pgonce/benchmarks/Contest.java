@@ -3,19 +3,25 @@ package org.pgonce.benchmarks;
 import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.benchmarks.work.Entrant;
+import org.pgonce.benchmarks.work.Plan;
 import org.pgonce.benchmarks.work.Way;
 
-/** Gives each way a database of its own on the run's server. */
+/** Those that are compared, each with a database of its own on the run's server. */
 final class Contest {
 
-  private Contest() {}
+  private final BenchmarkDatabase place;
+  private final List<Entrant> entrants = new ArrayList<>();
 
-  static List<Entrant> prepare(BenchmarkDatabase place, List<? extends Way> ways)
-      throws Exception {
-    var entrants = new ArrayList<Entrant>();
-    for (var way : ways) {
-      entrants.add(Entrant.prepare(way, place.another()));
-    }
-    return entrants;
+  Contest(BenchmarkDatabase place) {
+    this.place = place;
+  }
+
+  Contest with(Way way, Plan plan) throws Exception {
+    entrants.add(Entrant.prepare(way, plan, place.another()));
+    return this;
+  }
+
+  List<Entrant> entrants() {
+    return List.copyOf(entrants);
   }
 }

@@ -1,6 +1,5 @@
 package org.pgonce.benchmarks;
 
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -9,7 +8,6 @@ import org.pgonce.benchmarks.work.ByHand;
 import org.pgonce.benchmarks.work.ByNotify;
 import org.pgonce.benchmarks.work.ByPgOnce;
 import org.pgonce.benchmarks.work.Plan;
-import org.pgonce.benchmarks.work.Way;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,10 +25,10 @@ import picocli.CommandLine.Spec;
 final class LatencyRun implements Callable<Integer> {
 
   private static final ByHand BY_HAND = new ByHand(ByHand.Steps.CLAIM_AND_DELETE);
-  private static final List<Way> WAYS = List.of(new ByPgOnce(), BY_HAND, new ByNotify());
 
-  // What the listener has by default.
-  private static final Plan PLAN = Plan.single(4);
+  // What a listener of pgonce has by default. By hand there is one thread: more do not help here.
+  private static final Plan DEFAULT = Plan.single(4);
+  private static final Plan ONE = Plan.single(1);
 
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
@@ -84,7 +82,12 @@ final class LatencyRun implements Callable<Integer> {
     try (var place = server.open()) {
       var report = new Report("latency", Conditions.read(place.database()), out);
       var pace = new Race.Pace(rate, seconds, warmUp);
-      var race = new Race(Contest.prepare(place, WAYS), PLAN, pace, out::println);
+      var contest =
+          new Contest(place)
+              .with(new ByPgOnce(), DEFAULT)
+              .with(BY_HAND, ONE)
+              .with(new ByNotify(), ONE);
+      var race = new Race(contest.entrants(), pace, out::println);
       var result = LatencyTable.of(race.run(rounds), BY_HAND.label());
       report
           .put("rounds", rounds)

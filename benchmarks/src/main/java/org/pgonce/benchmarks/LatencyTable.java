@@ -13,19 +13,23 @@ record LatencyTable(List<Latencies> all, Latencies base) {
 
   /** Compared with the first of this label. */
   static LatencyTable of(List<Latencies> all, String base) {
-    var found =
-        all.stream().filter(each -> each.entrant().way().label().equals(base)).findFirst();
+    var found = all.stream().filter(each -> each.entrant().label().equals(base)).findFirst();
     return new LatencyTable(all, found.orElseThrow());
   }
 
   List<String> lines() {
     var table =
         new Table(
-            "commit to handler, microseconds", "p50", "from .. to", "ratio", "p99", "from .. to",
+            "commit to handler, microseconds",
+            "p50",
+            "from .. to",
+            "ratio",
+            "p99",
+            "from .. to",
             "ratio");
     for (var each : all) {
       var row = new ArrayList<String>();
-      row.add(each.entrant().way().label());
+      row.add(each.entrant().label());
       row.addAll(List.of(Table.whole(each.p50())));
       row.add(Table.fine(each.p50().ratioTo(base.p50())));
       row.addAll(List.of(Table.whole(each.p99())));

@@ -11,8 +11,7 @@ class FormsRunTest {
   @Test
   void example_everyKindIsMeasuredAndTheLastLineIsJson() throws Exception {
     var server = TestServer.shared();
-    var run =
-        CommandRun.onSharedServer("forms", "--rounds", "1", "--rows", "1000", "--seed", "7");
+    var run = CommandRun.onSharedServer("forms", "--rounds", "1", "--rows", "1000", "--seed", "7");
     var json = run.json();
     assertThat(run.lines).contains("seed 7");
     assertThat(json.at("/benchmark").asString()).isEqualTo("forms");
@@ -45,7 +44,8 @@ class FormsRunTest {
 
   @Test
   void aServerThatIsNotThereIsTold() {
-    var run = new CommandRun("forms", "--url", "jdbc:postgresql://127.0.0.1:1/postgres?user=nobody");
+    var run =
+        new CommandRun("forms", "--url", "jdbc:postgresql://127.0.0.1:1/postgres?user=nobody");
 
     assertThat(run.status).isEqualTo(Benchmarks.CANNOT_RUN);
     assertThat(run.errors).contains("cannot run: ").contains("127.0.0.1:1 refused");

@@ -1,12 +1,12 @@
 package org.pgonce.benchmarks.forms;
 
-import org.pgonce.benchmarks.figures.MiscountException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
+import org.pgonce.benchmarks.figures.MiscountException;
 import org.pgonce.testkit.TestDatabase;
 
 /** Measures the kinds in turn, several times, each alone. For one thread. */

@@ -8,7 +8,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.pgonce.benchmarks.figures.MiscountException;
 import org.pgonce.benchmarks.work.Entrant;
-import org.pgonce.benchmarks.work.Plan;
 
 /** Measures the entrants in turn, several times, each alone. For one thread. */
 public final class Race {
@@ -17,7 +16,6 @@ public final class Race {
   private static final int WARM_UP_PER_SECOND = 1_500;
 
   private final List<Latencies> all;
-  private final Plan plan;
   private final Pace pace;
   private final Consumer<String> log;
   private long nextId = 1;
@@ -31,9 +29,8 @@ public final class Race {
    */
   public record Pace(int perSecond, int seconds, int warmUpSeconds) {}
 
-  public Race(List<Entrant> entrants, Plan plan, Pace pace, Consumer<String> log) {
+  public Race(List<Entrant> entrants, Pace pace, Consumer<String> log) {
     this.all = entrants.stream().map(Latencies::new).toList();
-    this.plan = plan;
     this.pace = pace;
     this.log = log;
   }
@@ -54,7 +51,7 @@ public final class Race {
         // The first second is left out.
         var stopwatch = timed(each.entrant(), pace.perSecond, pace.seconds + 1);
         var told = each.add(stopwatch.latencies(pace.perSecond));
-        log.accept("round %d  %-24s %s".formatted(round, each.entrant().way().label(), told));
+        log.accept("round %d  %-24s %s".formatted(round, each.entrant().label(), told));
       }
     }
     return all;
@@ -65,7 +62,7 @@ public final class Race {
     var firstId = nextId;
     nextId += rows;
     var stopwatch = new Stopwatch(firstId, rows);
-    try (var contender = entrant.open(plan)) {
+    try (var contender = entrant.open()) {
       contender.start(stopwatch::started);
       var begun = System.nanoTime();
       for (var row = 0; row < rows; row++) {
@@ -75,7 +72,7 @@ public final class Race {
       }
       if (!stopwatch.awaitAll(BOUND)) {
         throw new MiscountException(
-            entrant.way().label() + " has not handled every row " + BOUND + " after the last");
+            entrant.label() + " has not handled every row " + BOUND + " after the last");
       }
       entrant.requireEffects(rows);
     }

@@ -43,8 +43,7 @@ public final class ByNotify implements Way {
     AtWork(TestDatabase database) throws SQLException {
       this.database = database;
       connection = database.dataSource().getConnection();
-      send =
-          connection.prepareStatement("select pg_notify('" + CHANNEL + "', (?::bigint)::text)");
+      send = connection.prepareStatement("select pg_notify('" + CHANNEL + "', (?::bigint)::text)");
     }
 
     @Override
@@ -65,8 +64,7 @@ public final class ByNotify implements Way {
 
     @Override
     public void start(LongConsumer handler) throws SQLException {
-      listening =
-          NgListening.to(database, CHANNEL, id -> handler.accept(Long.parseLong(id)));
+      listening = NgListening.to(database, CHANNEL, id -> handler.accept(Long.parseLong(id)));
     }
 
     @Override

@@ -49,8 +49,7 @@ public final class ByPgOnce implements Way {
       table = new WorkTable(database);
       pool = Pools.of(database, plan.poolSize());
       pgonce = PgOnce.using(pool);
-      options =
-          ListenOptions.DEFAULT.withConcurrency(plan.workers()).withBatch(plan.batch());
+      options = ListenOptions.DEFAULT.withConcurrency(plan.workers()).withBatch(plan.batch());
     }
 
     @Override

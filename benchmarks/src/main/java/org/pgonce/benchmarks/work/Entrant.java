@@ -2,17 +2,26 @@ package org.pgonce.benchmarks.work;
 
 import org.pgonce.testkit.TestDatabase;
 
-/** A way with the database that it has for itself. */
-public record Entrant(Way way, TestDatabase database) {
+/**
+ * A way that is measured.
+ *
+ * @param plan how it works
+ * @param database which it has for itself
+ */
+public record Entrant(Way way, Plan plan, TestDatabase database) {
 
   /** Makes its tables. */
-  public static Entrant prepare(Way way, TestDatabase database) throws Exception {
+  public static Entrant prepare(Way way, Plan plan, TestDatabase database) throws Exception {
     way.prepare(database);
-    return new Entrant(way, database);
+    return new Entrant(way, plan, database);
   }
 
-  /** One that does the work as planned, with nothing left of earlier turns. */
-  public Contender open(Plan plan) throws Exception {
+  public String label() {
+    return way.label();
+  }
+
+  /** One that does the work, with nothing left of earlier turns. */
+  public Contender open() throws Exception {
     var contender = way.open(database, plan);
     try {
       contender.empty();

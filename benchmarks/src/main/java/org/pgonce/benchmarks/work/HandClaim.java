@@ -10,7 +10,8 @@ import org.pgonce.benchmarks.work.ByHand.Steps;
 /** The statements by hand around the handler's own. One for each worker. */
 final class HandClaim {
 
-  // The number of rows stands in the text: the server keeps no plan where it would have to guess it.
+  // The number of rows stands in the text: the server keeps no plan where it would have to guess
+  // it.
   private static final String CLAIM =
       "select id, work_id, name from queue_by_hand order by id limit %d for update skip locked";
   private static final String CLAIM_BEHIND =
@@ -70,8 +71,7 @@ final class HandClaim {
     if (steps == Steps.DELETE_AT_ONCE) {
       return;
     }
-    try (var delete =
-        transaction.prepareStatement(rows.size() == 1 ? DELETE : DELETE_MANY)) {
+    try (var delete = transaction.prepareStatement(rows.size() == 1 ? DELETE : DELETE_MANY)) {
       if (rows.size() == 1) {
         delete.setLong(1, rows.get(0).id());
       } else {

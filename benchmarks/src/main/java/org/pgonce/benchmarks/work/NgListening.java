@@ -12,8 +12,8 @@ public final class NgListening {
   private NgListening() {}
 
   /** Listens; the callback gets the payloads on a thread of the driver. */
-  public static PGConnection to(
-      TestDatabase database, String channel, Consumer<String> callback) throws SQLException {
+  public static PGConnection to(TestDatabase database, String channel, Consumer<String> callback)
+      throws SQLException {
     var source = database.ngDataSource();
     source.setProtocolIoMode("nio"); // native transports need a flag on JDK 24 and later
     source.setHousekeeper(false);
