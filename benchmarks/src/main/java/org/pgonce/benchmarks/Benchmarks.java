@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     version = "pgonce benchmarks",
     description = "What pgonce costs, beside the same work without it and by hand.",
-    subcommands = {FormsRun.class, LatencyRun.class, DrainRun.class},
+    subcommands = {FormsRun.class, LatencyRun.class, DrainRun.class, WritersRun.class},
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:measured",

@@ -9,8 +9,13 @@ import org.pgonce.testkit.TestDatabase;
  * retries, no dead letters, no guards, no second look for what nobody woke them for.
  *
  * @param steps in which statements
+ * @param notifies whether the trigger does; else the workers look for work each 10 ms
  */
-public record ByHand(Steps steps) implements Way {
+public record ByHand(Steps steps, boolean notifies) implements Way {
+
+  public ByHand(Steps steps) {
+    this(steps, true);
+  }
 
   /** In which statements one transaction does it. */
   public enum Steps {
@@ -33,20 +38,24 @@ public record ByHand(Steps steps) implements Way {
   }
 
   private static final String TABLES = SqlFile.beside(ByHand.class, "by-hand.sql");
+  private static final String QUIET = SqlFile.beside(ByHand.class, "by-hand-quiet.sql");
 
   @Override
   public String label() {
-    return steps.label;
+    return notifies ? steps.label : steps.label + ", no NOTIFY";
   }
 
   @Override
   public void prepare(TestDatabase database) throws SQLException {
     Effects.prepare(database);
     database.execute(TABLES);
+    if (!notifies) {
+      database.execute(QUIET);
+    }
   }
 
   @Override
   public Contender open(TestDatabase database, Plan plan) throws SQLException {
-    return new HandAtWork(database, plan, steps);
+    return new HandAtWork(database, plan, this);
   }
 }

@@ -40,12 +40,14 @@ public final class ByPgOnce implements Way {
 
   private static final class AtWork implements Contender {
 
+    private final TestDatabase database;
     private final WorkTable table;
     private final HikariDataSource pool;
     private final PgOnce pgonce;
     private final ListenOptions options;
 
     AtWork(TestDatabase database, Plan plan) throws SQLException {
+      this.database = database;
       table = new WorkTable(database);
       pool = Pools.of(database, plan.poolSize());
       pgonce = PgOnce.using(pool);
@@ -95,6 +97,12 @@ public final class ByPgOnce implements Way {
       return stored.stream()
           .map(each -> String.valueOf(each.payload().id()))
           .collect(Collectors.joining(",", "{", "}"));
+    }
+
+    @Override
+    public long left() throws SQLException {
+      return database.queryLong(
+          "select count(*) from pgonce.notification where subscription_id > 0");
     }
 
     @Override

@@ -22,6 +22,11 @@ public interface Contender extends AutoCloseable {
    */
   void start(LongConsumer handler) throws Exception;
 
+  /** How many pieces are stored and not done. */
+  default long left() throws SQLException {
+    throw new UnsupportedOperationException("it does not tell");
+  }
+
   /** Stops the workers. */
   @Override
   void close() throws SQLException;

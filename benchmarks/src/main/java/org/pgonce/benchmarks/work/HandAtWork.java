@@ -7,17 +7,19 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.benchmarks.work.ByHand.Steps;
 import org.pgonce.testkit.TestDatabase;
 
 /** Workers by hand. A wake-up wakes one of them, and it works until nothing is left. */
 final class HandAtWork implements Contender {
 
+  private static final long LOOK_EACH_MS = 10;
+
   private final TestDatabase database;
   private final Plan plan;
-  private final Steps steps;
+  private final ByHand way;
   private final WorkTable table;
   private final HikariDataSource pool;
   private final Semaphore wakeUps = new Semaphore(0);
@@ -26,10 +28,10 @@ final class HandAtWork implements Contender {
   private volatile @Nullable Exception failure;
   private volatile boolean closed;
 
-  HandAtWork(TestDatabase database, Plan plan, Steps steps) throws SQLException {
+  HandAtWork(TestDatabase database, Plan plan, ByHand way) throws SQLException {
     this.database = database;
     this.plan = plan;
-    this.steps = steps;
+    this.way = way;
     table = new WorkTable(database);
     pool = Pools.of(database, plan.poolSize());
   }
@@ -52,7 +54,9 @@ final class HandAtWork implements Contender {
 
   @Override
   public void start(LongConsumer handler) throws SQLException {
-    listening = NgListening.to(database, "by_hand", payload -> wakeUps.release());
+    if (way.notifies()) {
+      listening = NgListening.to(database, "by_hand", payload -> wakeUps.release());
+    }
     // All look for what is there already.
     wakeUps.release(plan.workers());
     for (var i = 0; i < plan.workers(); i++) {
@@ -63,10 +67,14 @@ final class HandAtWork implements Contender {
   }
 
   private void work(LongConsumer handler) {
-    var claim = new HandClaim(steps, plan.batch());
+    var claim = new HandClaim(way.steps(), plan.batch());
     try {
       while (!closed) {
-        wakeUps.acquire();
+        if (way.notifies()) {
+          wakeUps.acquire();
+        } else {
+          var unused = wakeUps.tryAcquire(LOOK_EACH_MS, TimeUnit.MILLISECONDS);
+        }
         handleAll(claim, handler);
       }
     } catch (InterruptedException e) {
@@ -115,6 +123,11 @@ final class HandAtWork implements Contender {
       insert.setString(1, Claimed.array(rows, Claimed::workId));
       insert.executeUpdate();
     }
+  }
+
+  @Override
+  public long left() throws SQLException {
+    return database.queryLong("select count(*) from queue_by_hand");
   }
 
   @Override
