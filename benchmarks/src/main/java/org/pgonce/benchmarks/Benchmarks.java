@@ -19,7 +19,13 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     version = "pgonce benchmarks",
     description = "What pgonce costs, beside the same work without it and by hand.",
-    subcommands = {FormsRun.class, LatencyRun.class, DrainRun.class, WritersRun.class},
+    subcommands = {
+      FormsRun.class,
+      LatencyRun.class,
+      DrainRun.class,
+      WritersRun.class,
+      PeersRun.class
+    },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:measured",
@@ -39,6 +45,8 @@ final class Benchmarks implements Runnable {
   public static void main(String[] arguments) {
     // Netty's use of sun.misc.Unsafe makes JDK 24 and later warn on the console.
     System.setProperty("io.netty.noUnsafe", "true");
+    // What libraries log goes where all else goes.
+    System.setProperty("org.jboss.logging.provider", "slf4j");
     System.exit(commandLine().execute(arguments));
   }
 

@@ -17,7 +17,11 @@ final class Contest {
   }
 
   Contest with(Way way, Plan plan) throws Exception {
-    entrants.add(Entrant.prepare(way, plan, place.another()));
+    return with(way.label(), way, plan);
+  }
+
+  Contest with(String label, Way way, Plan plan) throws Exception {
+    entrants.add(Entrant.prepare(label, way, plan, place.another()));
     return this;
   }
 

@@ -26,6 +26,8 @@ final class LatencyRun implements Callable<Integer> {
 
   private static final ByHand BY_HAND = new ByHand(ByHand.Steps.CLAIM_AND_DELETE);
 
+  private static final int WARM_UP_PER_SECOND = 1_500;
+
   // What a listener of pgonce has by default. By hand there is one thread: more do not help here.
   private static final Plan DEFAULT = Plan.single(4);
   private static final Plan ONE = Plan.single(1);
@@ -81,7 +83,7 @@ final class LatencyRun implements Callable<Integer> {
     var out = Objects.requireNonNull(spec).commandLine().getOut();
     try (var place = server.open()) {
       var report = new Report("latency", Conditions.read(place.database()), out);
-      var pace = new Race.Pace(rate, seconds, warmUp);
+      var pace = new Race.Pace(rate, seconds, warmUp, WARM_UP_PER_SECOND);
       var contest =
           new Contest(place)
               .with(new ByPgOnce(), DEFAULT)

@@ -47,7 +47,7 @@ record LatencyTable(List<Latencies> all, Latencies base) {
       one.put("p99_us", each.p99().spread());
       one.put("p50_ratio", Turns.rounded(each.p50().ratioTo(base.p50())));
       one.put("p99_ratio", Turns.rounded(each.p99().ratioTo(base.p99())));
-      json.put(each.entrant().way().key(), one);
+      json.put(each.entrant().key(), one);
     }
     return json;
   }

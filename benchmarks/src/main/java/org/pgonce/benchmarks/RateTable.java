@@ -35,7 +35,7 @@ record RateTable(String what, List<Rates> all, Rates base) {
       var one = new LinkedHashMap<String, Object>();
       one.put("per_second", each.perSecond().spread());
       one.put("ratio", Turns.rounded(each.perSecond().ratioTo(base.perSecond())));
-      json.put(each.entrant().way().key(), one);
+      json.put(each.entrant().key(), one);
     }
     return json;
   }

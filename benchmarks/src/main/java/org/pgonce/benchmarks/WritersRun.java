@@ -119,7 +119,7 @@ final class WritersRun implements Callable<Integer> {
     var json = new ArrayList<Map<String, Object>>();
     for (var field : fields) {
       var one = new LinkedHashMap<String, Object>();
-      one.put("kind", field.entrant().way().key());
+      one.put("kind", field.entrant().key());
       one.put("writers", field.writers());
       one.put("listener", field.listening());
       one.put("per_second", field.perSecond().spread());

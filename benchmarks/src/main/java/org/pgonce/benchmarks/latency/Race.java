@@ -13,7 +13,6 @@ import org.pgonce.benchmarks.work.Entrant;
 public final class Race {
 
   private static final Duration BOUND = Duration.ofSeconds(30);
-  private static final int WARM_UP_PER_SECOND = 1_500;
 
   private final List<Latencies> all;
   private final Pace pace;
@@ -25,9 +24,10 @@ public final class Race {
    *
    * @param perSecond pieces of work that are stored per second
    * @param seconds how long each turn is measured, after one second that is not
-   * @param warmUpSeconds how long each entrant runs before, at 1,500 a second
+   * @param warmUpSeconds how long each entrant runs before
+   * @param warmUpPerSecond how much is stored then
    */
-  public record Pace(int perSecond, int seconds, int warmUpSeconds) {}
+  public record Pace(int perSecond, int seconds, int warmUpSeconds, int warmUpPerSecond) {}
 
   public Race(List<Entrant> entrants, Pace pace, Consumer<String> log) {
     this.all = entrants.stream().map(Latencies::new).toList();
@@ -42,7 +42,7 @@ public final class Race {
   public List<Latencies> run(int rounds) throws Exception {
     for (var each : all) {
       var unused =
-          timed(each.entrant(), Math.max(pace.perSecond, WARM_UP_PER_SECOND), pace.warmUpSeconds);
+          timed(each.entrant(), Math.max(pace.perSecond, pace.warmUpPerSecond), pace.warmUpSeconds);
     }
     for (var round = 1; round <= rounds; round++) {
       var order = new ArrayList<>(all);

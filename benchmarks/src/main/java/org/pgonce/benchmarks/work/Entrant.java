@@ -1,23 +1,27 @@
 package org.pgonce.benchmarks.work;
 
+import java.util.Locale;
 import org.pgonce.testkit.TestDatabase;
 
 /**
  * A way that is measured.
  *
+ * @param label for people
  * @param plan how it works
  * @param database which it has for itself
  */
-public record Entrant(Way way, Plan plan, TestDatabase database) {
+public record Entrant(String label, Way way, Plan plan, TestDatabase database) {
 
   /** Makes its tables. */
-  public static Entrant prepare(Way way, Plan plan, TestDatabase database) throws Exception {
+  public static Entrant prepare(String label, Way way, Plan plan, TestDatabase database)
+      throws Exception {
     way.prepare(database);
-    return new Entrant(way, plan, database);
+    return new Entrant(label, way, plan, database);
   }
 
-  public String label() {
-    return way.label();
+  /** Its label for programs. */
+  public String key() {
+    return label.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "_");
   }
 
   /** One that does the work, with nothing left of earlier turns. */
@@ -39,7 +43,7 @@ public record Entrant(Way way, Plan plan, TestDatabase database) {
    */
   public void requireEffects(long count) throws Exception {
     if (way.writesEffects()) {
-      Effects.require(database, way.label(), count, way.isExactlyOnce());
+      Effects.require(database, label, count, way.isExactlyOnce());
     }
   }
 }

@@ -1,17 +1,11 @@
 package org.pgonce.benchmarks.work;
 
-import java.util.Locale;
 import org.pgonce.testkit.TestDatabase;
 
 /** A way to have work done that is compared with others. */
 public interface Way {
 
   String label();
-
-  /** Its name for programs. */
-  default String key() {
-    return label().toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "_");
-  }
 
   /** Makes its tables, in a database that no other way has. */
   void prepare(TestDatabase database) throws Exception;
