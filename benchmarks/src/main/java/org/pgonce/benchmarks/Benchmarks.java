@@ -24,7 +24,8 @@ import picocli.CommandLine.Spec;
       LatencyRun.class,
       DrainRun.class,
       WritersRun.class,
-      PeersRun.class
+      PeersRun.class,
+      FlatRun.class
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {

@@ -73,9 +73,9 @@ final class LatencyRun implements Callable<Integer> {
       paramLabel = "<n>",
       defaultValue = "8",
       description =
-          "Seconds that each way runs before the first round, at 1,500 rows a second, 1 to 600. Default ${DEFAULT-VALUE}.")
+          "Seconds that each way runs before the first round, at 1,500 rows a second, 0 to 600. Default ${DEFAULT-VALUE}.")
   void warmUp(int value) {
-    warmUp = Bounds.require(spec, "--warm-up", value, 1, 600);
+    warmUp = Bounds.require(spec, "--warm-up", value, 0, 600);
   }
 
   @Override

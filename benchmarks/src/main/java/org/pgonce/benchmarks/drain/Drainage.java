@@ -46,6 +46,7 @@ public final class Drainage {
     var meter = Meter.of(count);
     try (var contender = entrant.open()) {
       contender.fill(1, count);
+      contender.settle();
       contender.start(meter::started);
       if (!meter.await(BOUND)) {
         throw new MiscountException(

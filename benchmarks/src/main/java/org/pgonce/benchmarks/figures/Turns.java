@@ -12,6 +12,11 @@ public final class Turns {
     figures.add(figure);
   }
 
+  /** That of the last round. */
+  public double latest() {
+    return figures.get(figures.size() - 1);
+  }
+
   public double median() {
     return median(figures);
   }

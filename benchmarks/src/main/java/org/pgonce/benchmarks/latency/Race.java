@@ -40,9 +40,12 @@ public final class Race {
    * work: what is compared is how they are in a service that has been up for a while.
    */
   public List<Latencies> run(int rounds) throws Exception {
-    for (var each : all) {
-      var unused =
-          timed(each.entrant(), Math.max(pace.perSecond, pace.warmUpPerSecond), pace.warmUpSeconds);
+    if (pace.warmUpSeconds > 0) {
+      for (var each : all) {
+        var unused =
+            timed(
+                each.entrant(), Math.max(pace.perSecond, pace.warmUpPerSecond), pace.warmUpSeconds);
+      }
     }
     for (var round = 1; round <= rounds; round++) {
       var order = new ArrayList<>(all);

@@ -89,7 +89,6 @@ public final class ByDbScheduler implements Way {
     @Override
     public void fill(long firstId, int count) throws SQLException {
       database.execute(FILL.formatted(firstId, firstId + count - 1));
-      settle();
     }
 
     @Override

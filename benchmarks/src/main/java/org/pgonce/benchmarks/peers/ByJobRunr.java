@@ -113,7 +113,6 @@ public final class ByJobRunr implements Way {
     @Override
     public void fill(long firstId, int count) throws SQLException {
       scheduler.enqueue(LongStream.range(firstId, firstId + count).mapToObj(Welcome::new));
-      settle();
     }
 
     @Override

@@ -99,7 +99,6 @@ public final class BySpringIntegration implements Way {
               }
             });
       }
-      settle();
     }
 
     @Override

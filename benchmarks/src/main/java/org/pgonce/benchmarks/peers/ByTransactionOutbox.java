@@ -114,7 +114,6 @@ public final class ByTransactionOutbox implements Way {
       }
       // It leaves new entries alone for two minutes: these have waited.
       database.execute("update txno_outbox set nextattempttime = now() - interval '1 second'");
-      settle();
     }
 
     @Override

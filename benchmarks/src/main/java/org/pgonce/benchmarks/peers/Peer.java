@@ -40,8 +40,8 @@ abstract class Peer implements Contender {
     database.execute("truncate effect, " + tables);
   }
 
-  /** As before the turns of the others: the server knows the tables, and nothing is behind. */
-  final void settle() throws SQLException {
+  @Override
+  public final void settle() throws SQLException {
     for (var statement : new String[] {"vacuum (analyze) effect, " + tables, "checkpoint"}) {
       database.execute(statement);
     }

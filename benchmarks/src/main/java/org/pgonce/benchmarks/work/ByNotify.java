@@ -63,6 +63,11 @@ public final class ByNotify implements Way {
     }
 
     @Override
+    public void settle() {
+      // It keeps nothing.
+    }
+
+    @Override
     public void start(LongConsumer handler) throws SQLException {
       listening = NgListening.to(database, CHANNEL, id -> handler.accept(Long.parseLong(id)));
     }

@@ -68,6 +68,10 @@ public final class ByPgOnce implements Way {
     @Override
     public void fill(long firstId, int count) throws SQLException {
       table.insert(firstId, count);
+    }
+
+    @Override
+    public void settle() throws SQLException {
       table.settle("work, effect, pgonce.notification");
     }
 

@@ -15,6 +15,9 @@ public interface Contender extends AutoCloseable {
   /** Stores many quickly; their time is not taken. */
   void fill(long firstId, int count) throws Exception;
 
+  /** What is behind is written out before the time is taken, and the server knows the tables. */
+  void settle() throws SQLException;
+
   /**
    * Begins to work. The handler of each piece writes one effect.
    *

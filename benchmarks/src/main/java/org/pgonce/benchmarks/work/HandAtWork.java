@@ -49,6 +49,10 @@ final class HandAtWork implements Contender {
   @Override
   public void fill(long firstId, int count) throws SQLException {
     table.insert(firstId, count);
+  }
+
+  @Override
+  public void settle() throws SQLException {
     table.settle("work, effect, queue_by_hand");
   }
 

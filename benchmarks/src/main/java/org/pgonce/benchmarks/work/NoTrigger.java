@@ -45,6 +45,11 @@ public final class NoTrigger implements Way {
     }
 
     @Override
+    public void settle() throws SQLException {
+      table.settle("work");
+    }
+
+    @Override
     public void start(LongConsumer handler) {
       // It has nothing to do.
     }

@@ -44,7 +44,6 @@ final class WorkTable implements AutoCloseable {
     }
   }
 
-  /** What is behind is written out before the time is taken, and the server knows the tables. */
   void settle(String tables) throws SQLException {
     execute("vacuum (analyze) " + tables);
     execute("checkpoint");

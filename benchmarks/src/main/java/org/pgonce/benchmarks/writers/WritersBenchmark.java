@@ -62,7 +62,8 @@ public final class WritersBenchmark {
 
   private double perSecond(Field field) throws Exception {
     try (var contender = field.entrant().open()) {
-      contender.fill(-1_000_000, 1); // vacuum, analyze and checkpoint go with it
+      contender.fill(-1_000_000, 1);
+      contender.settle();
       if (field.listening()) {
         contender.start(id -> {});
       }
