@@ -25,7 +25,9 @@ import picocli.CommandLine.Spec;
       DrainRun.class,
       WritersRun.class,
       PeersRun.class,
-      FlatRun.class
+      FlatRun.class,
+      IdleRun.class,
+      HerdRun.class
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {

@@ -12,6 +12,11 @@ public final class Turns {
     figures.add(figure);
   }
 
+  /** Forgets what was not to be measured. */
+  public void clear() {
+    figures.clear();
+  }
+
   /** That of the last round. */
   public double latest() {
     return figures.get(figures.size() - 1);

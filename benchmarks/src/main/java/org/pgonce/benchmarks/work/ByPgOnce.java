@@ -33,6 +33,23 @@ public final class ByPgOnce implements Way {
     }
   }
 
+  /** In another process: each effect's content is when its handler began, by {@link Wall}. */
+  public static void listenAndTellWhen(PgOnce pgonce, Plan plan) {
+    Handler<Work> each =
+        (stored, tx) ->
+            tx.update(Effects.INSERT, stored.payload().id(), String.valueOf(Wall.micros()));
+    Handler<Work> together =
+        Handler.batch(
+            (stored, tx) ->
+                tx.update(
+                    Effects.INSERT_MANY_AT, String.valueOf(Wall.micros()), AtWork.ids(stored)));
+    var unused = pgonce.listen(STORED, options(plan), plan.batch() == 1 ? each : together);
+  }
+
+  private static ListenOptions options(Plan plan) {
+    return ListenOptions.DEFAULT.withConcurrency(plan.workers()).withBatch(plan.batch());
+  }
+
   @Override
   public Contender open(TestDatabase database, Plan plan) throws SQLException {
     return new AtWork(database, plan);
@@ -51,7 +68,7 @@ public final class ByPgOnce implements Way {
       table = new WorkTable(database);
       pool = Pools.of(database, plan.poolSize());
       pgonce = PgOnce.using(pool);
-      options = ListenOptions.DEFAULT.withConcurrency(plan.workers()).withBatch(plan.batch());
+      options = options(plan);
     }
 
     @Override

@@ -15,6 +15,10 @@ public final class Effects {
   static final String INSERT_MANY =
       "insert into effect (work_id, content) select id, 'Welcome!' from unnest(?::text::bigint[]) as id";
 
+  /** The same with a content for all of them, its first parameter. */
+  static final String INSERT_MANY_AT =
+      "insert into effect (work_id, content) select id, ?::text from unnest(?::text::bigint[]) as id";
+
   private static final String TABLES = SqlFile.beside(Effects.class, "tables.sql");
   private static final long BOUND_NANOS = 30_000_000_000L;
   private static final long PAUSE_NANOS = 5_000_000;
