@@ -27,7 +27,8 @@ import picocli.CommandLine.Spec;
       PeersRun.class,
       FlatRun.class,
       IdleRun.class,
-      HerdRun.class
+      HerdRun.class,
+      AllRun.class
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {

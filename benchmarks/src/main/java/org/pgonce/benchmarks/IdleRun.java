@@ -107,10 +107,6 @@ final class IdleRun implements Callable<Integer> {
             Table.whole(result.threadsBefore())[0],
             Table.whole(result.threadsBefore())[1])
         .row("heap, KiB", Table.whole(result.heapKib())[0], Table.whole(result.heapKib())[1])
-        .row(
-            "  before pgonce",
-            Table.whole(result.heapKibBefore())[0],
-            Table.whole(result.heapKibBefore())[1])
         .lines();
   }
 
@@ -120,7 +116,6 @@ final class IdleRun implements Callable<Integer> {
     json.put("threads", result.threads().spread());
     json.put("threads_before", result.threadsBefore().spread());
     json.put("heap_kib", result.heapKib().spread());
-    json.put("heap_kib_before", result.heapKibBefore().spread());
     return json;
   }
 }

@@ -20,11 +20,7 @@ public final class IdleBenchmark {
 
   /** What it came to; one figure of each process. */
   public record Footprint(
-      Turns statementsPerMinute,
-      Turns threads,
-      Turns threadsBefore,
-      Turns heapKib,
-      Turns heapKibBefore) {}
+      Turns statementsPerMinute, Turns threads, Turns threadsBefore, Turns heapKib) {}
 
   /**
    * A benchmark that has yet to run.
@@ -62,7 +58,7 @@ public final class IdleBenchmark {
       Thread.sleep(time.toMillis());
       var after = counted();
       var minutes = (System.nanoTime() - begun) / 6e10;
-      var result = new Footprint(new Turns(), new Turns(), new Turns(), new Turns(), new Turns());
+      var result = new Footprint(new Turns(), new Turns(), new Turns(), new Turns());
       for (var i = 0; i < databases.size(); i++) {
         result.statementsPerMinute().add((after.get(i) - before.get(i)) / minutes);
         add(result, processes.get(i).awaitLine(IdleProcess.TOLD, all.plus(BOUND)));
@@ -85,8 +81,7 @@ public final class IdleBenchmark {
     var told =
         line.substring(line.indexOf(IdleProcess.TOLD) + IdleProcess.TOLD.length()).split(" ", -1);
     result.threadsBefore().add(Double.parseDouble(told[0]));
-    result.heapKibBefore().add(Double.parseDouble(told[1]));
-    result.threads().add(Double.parseDouble(told[2]));
-    result.heapKib().add(Double.parseDouble(told[3]));
+    result.threads().add(Double.parseDouble(told[1]));
+    result.heapKib().add(Double.parseDouble(told[2]));
   }
 }

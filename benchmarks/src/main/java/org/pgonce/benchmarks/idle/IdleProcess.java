@@ -12,7 +12,7 @@ import org.pgonce.testkit.ParentWatch;
 public final class IdleProcess {
 
   static final String READY = "ready";
-  static final String TOLD = "threads and KiB before and after: ";
+  static final String TOLD = "threads before, threads, KiB: ";
 
   record Nothing(long id) {}
 
@@ -26,7 +26,7 @@ public final class IdleProcess {
     try (var pool = Address.pool(10)) {
       // What listens later begins from here: JVM, driver and pool are the application's.
       pool.getConnection().close();
-      var before = told();
+      var before = threads();
       try (var pgonce = PgOnce.using(pool)) {
         pgonce.install(channels);
         for (var channel : channels) {
@@ -35,7 +35,7 @@ public final class IdleProcess {
         pgonce.start();
         System.out.println(READY);
         Thread.sleep(time.toMillis());
-        System.out.println(TOLD + before + " " + told());
+        System.out.println(TOLD + before + " " + threads() + " " + heapKib());
         Thread.sleep(Duration.ofMinutes(10).toMillis()); // until the parent ends it
       }
     }
@@ -48,11 +48,14 @@ public final class IdleProcess {
         .toArray(Channel[]::new);
   }
 
-  /** Threads that live, and the heap after a collection. */
-  private static String told() {
+  private static int threads() {
+    return ManagementFactory.getThreadMXBean().getThreadCount();
+  }
+
+  /** After a collection. */
+  private static long heapKib() {
     System.gc();
     System.gc();
-    var heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() / 1_024;
-    return ManagementFactory.getThreadMXBean().getThreadCount() + " " + heap;
+    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() / 1_024;
   }
 }
