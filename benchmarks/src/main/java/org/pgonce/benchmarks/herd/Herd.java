@@ -95,7 +95,7 @@ public final class Herd implements AutoCloseable {
 
   /** So that each process has handled some before it is measured. */
   public void warmUp(int rate, int rows) throws Exception {
-    paced(rate, 2);
+    paced(rate, 1);
     saturated(rows);
     List.of(pacedClaims, saturatedClaims, perSecond, p50, p99).forEach(Turns::clear);
   }
