@@ -16,11 +16,12 @@ import org.pgonce.benchmarks.work.Entrant;
  */
 public final class Pinned {
 
-  private static final int AT_ONCE = 10_000;
+  private static final int MOST_AT_ONCE = 10_000;
   private static final Duration LOOK = Duration.ofMillis(5);
 
   private final List<Curve> all;
   private final int count;
+  private final int atOnce;
   private final Duration atMost;
   private final Consumer<String> log;
 
@@ -33,6 +34,7 @@ public final class Pinned {
   public Pinned(List<Entrant> entrants, int count, Duration atMost, Consumer<String> log) {
     this.all = entrants.stream().map(Curve::new).toList();
     this.count = count;
+    this.atOnce = Math.min(MOST_AT_ONCE, count / 2);
     this.atMost = atMost;
     this.log = log;
   }
@@ -40,7 +42,7 @@ public final class Pinned {
   /** Runs it, after a short round that is not measured. */
   public List<Curve> run(int rounds) throws Exception {
     for (var each : all) {
-      var unused = progress(each.entrant(), Math.min(count, 2 * AT_ONCE));
+      var unused = progress(each.entrant(), Math.min(count, 2 * atOnce));
     }
     for (var round = 1; round <= rounds; round++) {
       var order = new ArrayList<>(all);
@@ -68,7 +70,7 @@ public final class Pinned {
       contender.settle();
       var pin = new Pin(entrant.database());
       try {
-        contender.fill(1, AT_ONCE);
+        contender.fill(1, atOnce);
         contender.start(progress::started);
         stored = feed(contender, progress, count);
       } finally {
@@ -81,13 +83,13 @@ public final class Pinned {
 
   /** Returns how many it has stored in all. */
   private int feed(Contender contender, Progress progress, int count) throws Exception {
-    var stored = AT_ONCE;
+    var stored = atOnce;
     var begun = System.nanoTime();
     while (!progress.isComplete() && System.nanoTime() - begun < atMost.toNanos()) {
       // One slice more than is counted, so that the last does not wait for work.
-      if (stored - progress.count() < AT_ONCE && stored < count + 2 * AT_ONCE) {
-        contender.fill(stored + 1, AT_ONCE);
-        stored += AT_ONCE;
+      if (stored - progress.count() < atOnce && stored < count + 2 * atOnce) {
+        contender.fill(stored + 1, atOnce);
+        stored += atOnce;
       } else {
         LockSupport.parkNanos(LOOK.toNanos());
       }

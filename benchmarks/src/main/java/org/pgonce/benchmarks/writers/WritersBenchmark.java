@@ -12,8 +12,6 @@ import org.pgonce.benchmarks.work.Entrant;
 /** Measures the entrants in turn, each under few and many writers, with its workers and without. */
 public final class WritersBenchmark {
 
-  private static final Duration BEFORE = Duration.ofMillis(500);
-
   private final List<Field> fields = new ArrayList<>();
   private final Duration time;
   private final Consumer<String> log;
@@ -21,7 +19,7 @@ public final class WritersBenchmark {
   /**
    * A benchmark that has yet to run.
    *
-   * @param time of each turn, after half a second that is not measured
+   * @param time of each turn, after a third of it that is not measured
    */
   public WritersBenchmark(
       List<Entrant> entrants, List<Integer> writers, Duration time, Consumer<String> log) {
@@ -70,7 +68,7 @@ public final class WritersBenchmark {
       double rate;
       long committed;
       try (var writers = new Writers(field.entrant().database(), field.writers())) {
-        var unused = writers.perSecond(BEFORE);
+        var unused = writers.perSecond(time.dividedBy(3));
         rate = writers.perSecond(time);
         committed = writers.end();
       }
