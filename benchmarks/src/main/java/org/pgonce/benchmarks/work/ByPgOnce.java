@@ -57,6 +57,13 @@ public final class ByPgOnce implements Way {
 
   private static final class AtWork implements Contender {
 
+    // Those that are given back when the listener stops are due again, and wait there.
+    private static final String LEFT =
+        """
+        select (select count(*) from pgonce.notification where subscription_id > 0)
+             + (select count(*) from pgonce.scheduled where subscription_id > 0)
+        """;
+
     private final TestDatabase database;
     private final WorkTable table;
     private final HikariDataSource pool;
@@ -74,7 +81,8 @@ public final class ByPgOnce implements Way {
     @Override
     public void empty() throws SQLException {
       // As a superuser: nobody else may empty pgonce's tables.
-      table.execute("truncate work, effect, pgonce.notification; select pgonce.keep_ballast()");
+      table.execute(
+          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter; select pgonce.keep_ballast()");
     }
 
     @Override
@@ -122,8 +130,7 @@ public final class ByPgOnce implements Way {
 
     @Override
     public long left() throws SQLException {
-      return database.queryLong(
-          "select count(*) from pgonce.notification where subscription_id > 0");
+      return database.queryLong(LEFT);
     }
 
     @Override
