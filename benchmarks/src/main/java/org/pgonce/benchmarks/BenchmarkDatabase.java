@@ -1,6 +1,7 @@
 package org.pgonce.benchmarks;
 
 import java.sql.SQLException;
+import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.testkit.Cleanup;
@@ -24,14 +25,19 @@ final class BenchmarkDatabase implements AutoCloseable {
       "drop role if exists pgonce_publisher, pgonce_listener, pgonce_guard, pgonce_admin, pgonce_sandbox, pgonce_owner";
 
   private final Cleanup cleanup;
+  private final TestServer server;
   private final TestDatabase database;
 
-  private BenchmarkDatabase(Cleanup cleanup, @Nullable TestServer existing) throws SQLException {
+  private BenchmarkDatabase(
+      Cleanup cleanup, @Nullable TestServer existing, Map<String, String> settings)
+      throws SQLException {
     this.cleanup = cleanup;
     if (existing == null) {
       // The database goes with its server.
-      database = cleanup.add(startEmbedded()).createDatabase();
+      server = cleanup.add(startEmbedded(settings));
+      database = server.createDatabase();
     } else {
+      server = existing;
       database = existing.createDatabase();
       if (database.queryLong(OWN_ROLES) == 0) {
         cleanup.add(() -> dropRoles(existing));
@@ -40,10 +46,15 @@ final class BenchmarkDatabase implements AutoCloseable {
     }
   }
 
-  static BenchmarkDatabase open(@Nullable TestServer existing) {
+  /**
+   * Opens it.
+   *
+   * @param settings of an embedded server, beside those that every run has
+   */
+  static BenchmarkDatabase open(@Nullable TestServer existing, Map<String, String> settings) {
     var cleanup = new Cleanup();
     try {
-      return new BenchmarkDatabase(cleanup, existing);
+      return new BenchmarkDatabase(cleanup, existing, settings);
     } catch (SQLException e) {
       cleanup.close();
       throw new IllegalStateException("the server does not answer as it should", e);
@@ -53,9 +64,11 @@ final class BenchmarkDatabase implements AutoCloseable {
     }
   }
 
-  private static TestServer startEmbedded() {
+  private static TestServer startEmbedded(Map<String, String> more) {
+    var all = new HashMap<>(SETTINGS);
+    all.putAll(more);
     try {
-      return TestServer.startEmbedded(SETTINGS);
+      return TestServer.startEmbedded(all);
     } catch (IllegalStateException e) {
       throw new IllegalStateException(
           e.getMessage() + " Or name a server that runs: --url jdbc:postgresql://…", e.getCause());
@@ -74,6 +87,16 @@ final class BenchmarkDatabase implements AutoCloseable {
 
   TestDatabase database() {
     return database;
+  }
+
+  /** One more on the same server; it goes with the run. */
+  TestDatabase another() {
+    return cleanup.add(server.createDatabase());
+  }
+
+  /** Gives it back before the database. */
+  <T extends AutoCloseable> T add(T resource) {
+    return cleanup.add(resource);
   }
 
   @Override

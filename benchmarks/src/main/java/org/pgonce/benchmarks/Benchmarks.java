@@ -4,7 +4,7 @@ import java.sql.SQLException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
-import org.pgonce.benchmarks.forms.MiscountException;
+import org.pgonce.benchmarks.figures.MiscountException;
 import org.pgonce.testkit.Cleanup;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
@@ -19,7 +19,17 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     version = "pgonce benchmarks",
     description = "What pgonce costs, beside the same work without it and by hand.",
-    subcommands = FormsRun.class,
+    subcommands = {
+      FormsRun.class,
+      LatencyRun.class,
+      DrainRun.class,
+      WritersRun.class,
+      PeersRun.class,
+      FlatRun.class,
+      IdleRun.class,
+      HerdRun.class,
+      AllRun.class
+    },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:measured",
@@ -39,6 +49,8 @@ final class Benchmarks implements Runnable {
   public static void main(String[] arguments) {
     // Netty's use of sun.misc.Unsafe makes JDK 24 and later warn on the console.
     System.setProperty("io.netty.noUnsafe", "true");
+    // What libraries log goes where all else goes.
+    System.setProperty("org.jboss.logging.provider", "slf4j");
     System.exit(commandLine().execute(arguments));
   }
 
@@ -81,6 +93,6 @@ final class Benchmarks implements Runnable {
   @Override
   public void run() {
     throw new ParameterException(
-        Objects.requireNonNull(spec).commandLine(), "say which benchmark: forms");
+        Objects.requireNonNull(spec).commandLine(), "say which benchmark; --help lists them");
   }
 }

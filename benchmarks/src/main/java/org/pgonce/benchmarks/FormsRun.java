@@ -1,21 +1,17 @@
 package org.pgonce.benchmarks;
 
 import java.sql.SQLException;
-import java.util.LinkedHashMap;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.benchmarks.forms.FormsBenchmark;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
-import tools.jackson.databind.json.JsonMapper;
 
 /** What each form of a trigger costs the writer. */
 @Command(
@@ -45,7 +41,7 @@ final class FormsRun implements Callable<Integer> {
       defaultValue = "5",
       description = "Rounds, 1 to 100; one more is not measured. Default ${DEFAULT-VALUE}.")
   void rounds(int value) {
-    rounds = require("--rounds", value, 1, 100);
+    rounds = Bounds.require(spec, "--rounds", value, 1, 100);
   }
 
   @Option(
@@ -55,16 +51,7 @@ final class FormsRun implements Callable<Integer> {
       description =
           "Rows of a bulk statement's turn, 1,000 to 1,000,000, in whole thousands. Single rows are fewer: a quarter in shared transactions, a twentieth with a commit each. Default ${DEFAULT-VALUE}.")
   void rows(int value) {
-    rows = require("--rows", value, 1_000, 1_000_000) / 1_000 * 1_000;
-  }
-
-  private int require(String option, int value, int least, int most) {
-    if (value < least || value > most) {
-      throw new ParameterException(
-          Objects.requireNonNull(spec).commandLine(),
-          "%s %d is not between %d and %d".formatted(option, value, least, most));
-    }
-    return value;
+    rows = Bounds.require(spec, "--rows", value, 1_000, 1_000_000) / 1_000 * 1_000;
   }
 
   @Override
@@ -76,21 +63,11 @@ final class FormsRun implements Callable<Integer> {
       var conditions = Conditions.read(place.database());
       var benchmark = new FormsBenchmark(place.database(), rows, new Random(chosen));
       var result = benchmark.run(rounds, out::println);
-      var told = conditions.atEnd();
-      result.lines().forEach(out::println);
-      out.println();
-      out.println(
-          told.entrySet().stream()
-              .map(each -> each.getKey() + " " + each.getValue())
-              .collect(Collectors.joining(", ")));
-      var json = new LinkedHashMap<String, Object>();
-      json.put("benchmark", "forms");
-      json.put("seed", chosen);
-      json.put("rounds", rounds);
-      json.put("rows", rows);
-      json.put("conditions", told);
-      json.put("figures", result.figures());
-      out.println(JsonMapper.shared().writeValueAsString(json));
+      new Report("forms", conditions, out)
+          .put("seed", chosen)
+          .put("rounds", rounds)
+          .put("rows", rows)
+          .print(result.lines(), result.figures());
       return Benchmarks.MEASURED;
     }
   }

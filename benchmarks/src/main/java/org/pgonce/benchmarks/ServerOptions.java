@@ -1,13 +1,22 @@
 package org.pgonce.benchmarks;
 
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.testkit.TestServer;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 /** Options that say which server is measured. */
 final class ServerOptions {
+
+  @Spec(Spec.Target.MIXEE)
+  private @Nullable CommandSpec spec;
 
   private static final String URL = "PGONCE_BENCHMARKS_URL";
 
@@ -23,9 +32,42 @@ final class ServerOptions {
       })
   private @Nullable TestServer existing;
 
+  @Option(
+      names = "--fsync",
+      paramLabel = "<on|off>",
+      description = {
+        "Whether commits wait for the disk: off sets fsync and synchronous_commit off, which no production has. Default on.",
+        "Only for an embedded server: one of yours keeps its settings."
+      })
+  private @Nullable OnOff fsync;
+
+  enum OnOff {
+    on,
+    off
+  }
+
   /** A server, and a database of the run's own on it. */
   BenchmarkDatabase open() {
-    return BenchmarkDatabase.open(existing);
+    return open(Map.of());
+  }
+
+  /**
+   * The same.
+   *
+   * @param settings of an embedded server; one that was there is to have them
+   */
+  BenchmarkDatabase open(Map<String, String> settings) {
+    if (existing != null && fsync != null) {
+      throw new ParameterException(
+          Objects.requireNonNull(spec).commandLine(),
+          "--fsync is for embedded servers, and --url names another");
+    }
+    var all = new HashMap<>(settings);
+    if (fsync == OnOff.off) {
+      all.put("fsync", "off");
+      all.put("synchronous_commit", "off");
+    }
+    return BenchmarkDatabase.open(existing, all);
   }
 
   static final class UrlConverter implements ITypeConverter<TestServer> {

@@ -2,26 +2,18 @@ package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.TestServer;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 class FormsRunTest {
 
   @Test
   void example_everyKindIsMeasuredAndTheLastLineIsJson() throws Exception {
     var server = TestServer.shared();
-    var url =
-        "%s?user=%s&password=%s".formatted(server.jdbcUrl(), server.user(), server.password());
-    var run = new Run("forms", "--url", url, "--rounds", "1", "--rows", "1000", "--seed", "7");
-    assertThat(run.status).as(run.errors).isEqualTo(Benchmarks.MEASURED);
+    var run = CommandRun.onSharedServer("forms", "--rounds", "1", "--rows", "1000", "--seed", "7");
+    var json = run.json();
     assertThat(run.lines).contains("seed 7");
-
-    var json = JsonMapper.shared().readTree(run.lines.get(run.lines.size() - 1));
     assertThat(json.at("/benchmark").asString()).isEqualTo("forms");
     try (var database = server.createDatabase()) {
       assertThat(json.at("/conditions/fsync").asString())
@@ -52,7 +44,8 @@ class FormsRunTest {
 
   @Test
   void aServerThatIsNotThereIsTold() {
-    var run = new Run("forms", "--url", "jdbc:postgresql://127.0.0.1:1/postgres?user=nobody");
+    var run =
+        new CommandRun("forms", "--url", "jdbc:postgresql://127.0.0.1:1/postgres?user=nobody");
 
     assertThat(run.status).isEqualTo(Benchmarks.CANNOT_RUN);
     assertThat(run.errors).contains("cannot run: ").contains("127.0.0.1:1 refused");
@@ -60,27 +53,9 @@ class FormsRunTest {
 
   @Test
   void aWrongOptionIsToldAndNothingIsStarted() {
-    assertThat(new Run("forms", "--rows", "10").errors)
+    assertThat(new CommandRun("forms", "--rows", "10").errors)
         .contains("--rows 10 is not between 1000 and 1000000");
-    assertThat(new Run("forms", "--url", "localhost").errors).contains("jdbc:postgresql://");
-    assertThat(new Run().status).isEqualTo(Benchmarks.WRONG_OPTION);
-  }
-
-  /** The command as a user gives it. */
-  private static final class Run {
-
-    final List<String> lines;
-    final String errors;
-    final int status;
-
-    Run(String... arguments) {
-      var out = new StringWriter();
-      var err = new StringWriter();
-      var command =
-          Benchmarks.commandLine().setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
-      status = command.execute(arguments);
-      lines = out.toString().lines().toList();
-      errors = err.toString();
-    }
+    assertThat(new CommandRun("forms", "--url", "localhost").errors).contains("jdbc:postgresql://");
+    assertThat(new CommandRun().status).isEqualTo(Benchmarks.WRONG_OPTION);
   }
 }

@@ -49,7 +49,6 @@ import picocli.CommandLine.TypeConversionException;
       RestartRun.class,
       AudienceRun.class,
       MistakeRun.class,
-      LatencyRun.class,
       DelayedMail.class,
       AnyDelay.class,
       PaymentGuard.class,

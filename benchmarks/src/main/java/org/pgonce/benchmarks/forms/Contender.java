@@ -1,5 +1,7 @@
 package org.pgonce.benchmarks.forms;
 
+import org.pgonce.benchmarks.figures.Turns;
+
 /** One kind at one operation, with its measured turns. */
 record Contender(Operation operation, Kind kind, Turns turns) {
 

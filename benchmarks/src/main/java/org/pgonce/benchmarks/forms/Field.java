@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
+import org.pgonce.benchmarks.figures.MiscountException;
 import org.pgonce.testkit.TestDatabase;
 
 /** The tables of all kinds with their triggers, and the one connection that writes to them. */

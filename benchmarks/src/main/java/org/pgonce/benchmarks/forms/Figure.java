@@ -3,6 +3,7 @@ package org.pgonce.benchmarks.forms;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.benchmarks.figures.Turns;
 
 /**
  * What came of one kind at one operation. Rates are rows per second; ratios are medians of the

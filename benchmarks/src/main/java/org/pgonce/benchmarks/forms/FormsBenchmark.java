@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
+import org.pgonce.benchmarks.figures.MiscountException;
 import org.pgonce.testkit.TestDatabase;
 
 /** Measures the kinds in turn, several times, each alone. For one thread. */

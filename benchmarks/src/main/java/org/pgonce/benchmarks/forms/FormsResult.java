@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.benchmarks.figures.Turns;
 
 /**
  * What a run has come to.

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.pgonce.benchmarks.figures.MiscountException;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

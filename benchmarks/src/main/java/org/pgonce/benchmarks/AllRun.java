@@ -1,0 +1,86 @@
+package org.pgonce.benchmarks;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** All of them, one after the other. */
+@Command(
+    name = "all",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Every benchmark with its defaults, one after the other, each on a server of its own; takes some 20 minutes.",
+      "The last line is JSON, with the line of each."
+    })
+final class AllRun implements Callable<Integer> {
+
+  static final String NAME = "all";
+
+  static final List<List<String>> RUNS =
+      List.of(
+          List.of("forms"),
+          List.of("latency"),
+          List.of("drain"),
+          List.of("drain", "--shared"),
+          List.of("writers"),
+          List.of("peers"),
+          List.of("peers", "--drain"),
+          List.of("flat"),
+          List.of("flat", "--pinned"),
+          List.of("idle"),
+          List.of("herd"));
+
+  @Spec private @Nullable CommandSpec spec;
+
+  /** For each of them, which reads it off the arguments; here it is for the help and the checks. */
+  @SuppressWarnings("UnusedVariable")
+  @Mixin
+  private final ServerOptions server = new ServerOptions();
+
+  @Override
+  public Integer call() {
+    var all = Objects.requireNonNull(spec);
+    var out = all.commandLine().getOut();
+    var lines = new ArrayList<JsonNode>();
+    for (var run : RUNS) {
+      out.println();
+      out.println("== " + String.join(" ", run));
+      out.flush();
+      var arguments = new ArrayList<>(run);
+      arguments.addAll(given(all));
+      var last = new LastLine(out);
+      var status =
+          Benchmarks.commandLine()
+              .setOut(new PrintWriter(last, true))
+              .setErr(all.commandLine().getErr())
+              .execute(arguments.toArray(String[]::new));
+      if (status != Benchmarks.MEASURED) {
+        return status;
+      }
+      lines.add(JsonMapper.shared().readTree(last.text()));
+    }
+    var json = new LinkedHashMap<String, Object>();
+    json.put("benchmark", NAME);
+    json.put("runs", lines);
+    out.println();
+    out.println(JsonMapper.shared().writeValueAsString(json));
+    out.flush();
+    return Benchmarks.MEASURED;
+  }
+
+  /** The options, as they were given. */
+  private static List<String> given(CommandSpec all) {
+    var arguments = all.root().commandLine().getParseResult().originalArgs();
+    return arguments.subList(arguments.indexOf(NAME) + 1, arguments.size());
+  }
+}

@@ -1,0 +1,143 @@
+package org.pgonce.benchmarks.work;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
+import org.pgonce.Handler;
+import org.pgonce.ListenOptions;
+import org.pgonce.Notification;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.triggers.TriggerChannel;
+
+/** pgonce: a trigger channel in EXACTLY_ONCE, with its defaults but for what the plan says. */
+public final class ByPgOnce implements Way {
+
+  record Work(long id, String name) {}
+
+  private static final TriggerChannel<Work> STORED =
+      TriggerChannel.on("work", Work.class).afterInsert().build();
+
+  @Override
+  public String label() {
+    return "pgonce";
+  }
+
+  @Override
+  public void prepare(TestDatabase database) throws SQLException {
+    Effects.prepare(database);
+    try (var pgonce = PgOnce.using(database.dataSource())) {
+      pgonce.install(STORED);
+    }
+  }
+
+  /** In another process: each effect's content is when its handler began, by {@link Wall}. */
+  public static void listenAndTellWhen(PgOnce pgonce, Plan plan) {
+    Handler<Work> each =
+        (stored, tx) ->
+            tx.update(Effects.INSERT, stored.payload().id(), String.valueOf(Wall.micros()));
+    Handler<Work> together =
+        Handler.batch(
+            (stored, tx) ->
+                tx.update(
+                    Effects.INSERT_MANY_AT, String.valueOf(Wall.micros()), AtWork.ids(stored)));
+    var unused = pgonce.listen(STORED, options(plan), plan.batch() == 1 ? each : together);
+  }
+
+  private static ListenOptions options(Plan plan) {
+    return ListenOptions.DEFAULT.withConcurrency(plan.workers()).withBatch(plan.batch());
+  }
+
+  @Override
+  public Contender open(TestDatabase database, Plan plan) throws SQLException {
+    return new AtWork(database, plan);
+  }
+
+  private static final class AtWork implements Contender {
+
+    // Those that are given back when the listener stops are due again, and wait there.
+    private static final String LEFT =
+        """
+        select (select count(*) from pgonce.notification where subscription_id > 0)
+             + (select count(*) from pgonce.scheduled where subscription_id > 0)
+        """;
+
+    private final TestDatabase database;
+    private final WorkTable table;
+    private final HikariDataSource pool;
+    private final PgOnce pgonce;
+    private final ListenOptions options;
+
+    AtWork(TestDatabase database, Plan plan) throws SQLException {
+      this.database = database;
+      table = new WorkTable(database);
+      pool = Pools.of(database, plan.poolSize());
+      pgonce = PgOnce.using(pool);
+      options = options(plan);
+    }
+
+    @Override
+    public void empty() throws SQLException {
+      // As a superuser: nobody else may empty pgonce's tables.
+      table.execute(
+          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter; select pgonce.keep_ballast()");
+    }
+
+    @Override
+    public void store(long id) throws SQLException {
+      table.insert(id);
+    }
+
+    @Override
+    public void fill(long firstId, int count) throws SQLException {
+      table.insert(firstId, count);
+    }
+
+    @Override
+    public void settle() throws SQLException {
+      table.settle("work, effect, pgonce.notification");
+    }
+
+    @Override
+    public void start(LongConsumer handler) {
+      pgonce.listen(STORED, options, options.batch() == 1 ? each(handler) : together(handler));
+      pgonce.start();
+    }
+
+    private static Handler<Work> each(LongConsumer handler) {
+      return (stored, tx) -> {
+        var work = stored.payload();
+        handler.accept(work.id());
+        tx.update(Effects.INSERT, work.id(), "Welcome, " + work.name() + "!");
+      };
+    }
+
+    private static Handler<Work> together(LongConsumer handler) {
+      return Handler.batch(
+          (stored, tx) -> {
+            stored.forEach(each -> handler.accept(each.payload().id()));
+            tx.update(Effects.INSERT_MANY, ids(stored));
+          });
+    }
+
+    private static String ids(List<Notification<Work>> stored) {
+      return stored.stream()
+          .map(each -> String.valueOf(each.payload().id()))
+          .collect(Collectors.joining(",", "{", "}"));
+    }
+
+    @Override
+    public long left() throws SQLException {
+      return database.queryLong(LEFT);
+    }
+
+    @Override
+    public void close() throws SQLException {
+      pgonce.close();
+      pool.close();
+      table.close();
+    }
+  }
+}

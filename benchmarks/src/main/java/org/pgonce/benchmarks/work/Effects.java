@@ -1,0 +1,57 @@
+package org.pgonce.benchmarks.work;
+
+import java.sql.SQLException;
+import java.util.concurrent.locks.LockSupport;
+import org.pgonce.benchmarks.figures.MiscountException;
+import org.pgonce.testkit.TestDatabase;
+
+/** What handlers have written. */
+public final class Effects {
+
+  /** One piece's effect; its parameters are id and content. */
+  public static final String INSERT = "insert into effect (work_id, content) values (?, ?)";
+
+  /** The effects of many; its parameter is an array of ids, as text. */
+  static final String INSERT_MANY =
+      "insert into effect (work_id, content) select id, 'Welcome!' from unnest(?::text::bigint[]) as id";
+
+  /** The same with a content for all of them, its first parameter. */
+  static final String INSERT_MANY_AT =
+      "insert into effect (work_id, content) select id, ?::text from unnest(?::text::bigint[]) as id";
+
+  private static final String TABLES = SqlFile.beside(Effects.class, "tables.sql");
+  private static final long BOUND_NANOS = 30_000_000_000L;
+  private static final long PAUSE_NANOS = 5_000_000;
+
+  private Effects() {}
+
+  /** The table that they are written to, and the one of what is to be done. */
+  public static void prepare(TestDatabase database) throws SQLException {
+    database.execute(TABLES);
+  }
+
+  /**
+   * Waits until each piece of work has its effect.
+   *
+   * @param exactly whether it must be one effect each, and not at least one
+   * @throws MiscountException if one is missing after half a minute, or there is one too many
+   */
+  public static void require(TestDatabase database, String label, long count, boolean exactly)
+      throws SQLException {
+    var end = System.nanoTime() + BOUND_NANOS;
+    while (distinct(database) < count && System.nanoTime() - end < 0) {
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+    var distinct = distinct(database);
+    var all = database.queryLong("select count(*) from effect");
+    if (distinct != count || (exactly && all != count)) {
+      throw new MiscountException(
+          "%s: of %d pieces of work %d have an effect, and there are %d effects"
+              .formatted(label, count, distinct, all));
+    }
+  }
+
+  private static long distinct(TestDatabase database) throws SQLException {
+    return database.queryLong("select count(distinct work_id) from effect");
+  }
+}
