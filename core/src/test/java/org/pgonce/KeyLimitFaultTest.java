@@ -228,11 +228,13 @@ class KeyLimitFaultTest extends KeyLimitScene {
     var calls = install(mode, 2);
     var secondBegun = new CountDownLatch(1);
     var thirdBegun = new CountDownLatch(1);
+    // So long that its own process takes the third before that, on a busy machine too.
+    var backoff = new Backoff(Duration.ofSeconds(2), Duration.ofSeconds(2));
     for (var listener = 0; listener < 2; listener++) {
       process()
           .listen(
               calls,
-              OPTIONS.withConcurrency(1),
+              OPTIONS.withConcurrency(1).withBackoff(backoff),
               (call, tx) -> {
                 switch ((int) call.payload().id()) {
                   case 1 -> {
