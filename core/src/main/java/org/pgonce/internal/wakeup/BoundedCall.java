@@ -23,7 +23,8 @@ final class BoundedCall {
    * Returns what the call returns.
    *
    * @param what names the call in messages: "connecting to app@db:5432/shop"
-   * @param sqlState of the exception when the deadline passes
+   * @param sqlState of the exception when the deadline passes, and when the driver names none: so
+   *     it is with pgjdbc-ng's own timeout, which may be the first of the two
    * @param late gets a result that nobody waits for any more
    * @throws SQLException what the call threw; or the deadline passed; or this thread was
    *     interrupted, its interrupt flag is then set again
@@ -60,15 +61,19 @@ final class BoundedCall {
       }
       throw new SQLException(what + " was interrupted", sqlState, e);
     } catch (ExecutionException e) {
-      throw asSqlException(what, e.getCause());
+      throw asSqlException(what, sqlState, e.getCause());
     }
   }
 
-  private static SQLException asSqlException(String what, @Nullable Throwable failure) {
-    if (failure instanceof SQLException sql) {
+  private static SQLException asSqlException(
+      String what, String sqlState, @Nullable Throwable failure) {
+    if (failure instanceof SQLException sql && sql.getSQLState() != null) {
       return sql;
     }
     // Drivers let runtime exceptions and errors of their I/O layer through.
-    return new SQLException(what + " failed: " + failure, "08006", failure);
+    var message = what + " failed: " + failure;
+    return failure instanceof SQLTimeoutException
+        ? new SQLTimeoutException(message, sqlState, failure)
+        : new SQLException(message, sqlState, failure);
   }
 }
