@@ -109,15 +109,17 @@ final class CaptureBody {
           SELECT c.* FROM captured c
       """;
 
+  // IN, as that is looked up in a hash table whatever the planner expects: the plan is kept, and
+  // that of a join may have been made for one row.
   private static final String FRESH_KEYS =
       """
         ), taken AS MATERIALIZED (
-          SELECT t.key, t.id
+          SELECT t.id
             FROM (SELECT array_agg(c.key) AS keys, array_agg(c.id) AS ids, array_agg(pgonce.fingerprint(c.payload)) AS fingerprints
                     FROM captured c WHERE c.key IS NOT NULL) AS g
            CROSS JOIN LATERAL pgonce.take_keys(channel, cardinality(addressed), g.keys, g.ids, g.fingerprints) AS t WHERE g.keys IS NOT NULL
         ), fresh AS MATERIALIZED (
-          SELECT c.* FROM captured c LEFT JOIN taken t ON t.key = c.key WHERE c.key IS NULL OR t.id = c.id
+          SELECT c.* FROM captured c WHERE c.key IS NULL OR c.id IN (SELECT t.id FROM taken t)
       """;
 
   private static final String SEND =

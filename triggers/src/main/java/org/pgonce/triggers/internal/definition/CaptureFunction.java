@@ -7,6 +7,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.pgonce.triggers.TriggerForm;
 
 /**
  * The function that a trigger runs: one per trigger. Whatever the writer's session has set, the
@@ -36,7 +37,10 @@ public record CaptureFunction(CaptureTrigger trigger) {
   /**
    * What the function pins, by the names that PostgreSQL shows: where names lead to, and all that
    * decides how row_to_json writes a value (lc_monetary for money). Where it has SQL of the user's,
-   * also what decides how that is read.
+   * also what decides how that is read. Per statement, that plans are kept: left to itself,
+   * PostgreSQL (14 to 18) takes what plans for single rows have cost for a measure, and where a
+   * kept one has to be made anew just as many rows are written, as after an ANALYZE, it makes one
+   * for each statement from then on, which costs single rows as much as all else together.
    */
   public Map<String, String> settings() {
     var settings = new LinkedHashMap<String, String>();
@@ -48,6 +52,9 @@ public record CaptureFunction(CaptureTrigger trigger) {
     settings.put("extra_float_digits", "1");
     settings.put("lc_monetary", "C");
     settings.put("quote_all_identifiers", "off");
+    if (trigger.form() == TriggerForm.STATEMENT) {
+      settings.put("plan_cache_mode", "force_generic_plan");
+    }
     if (!trigger.capture().expressions().isEmpty()) {
       settings.put("standard_conforming_strings", "on");
       settings.put("transform_null_equals", "off");
