@@ -52,6 +52,8 @@ class ServerCostTest {
       var statements = new HashMap<>(calls);
       statements.keySet().removeAll(List.of("BEGIN", "COMMIT"));
       statements.keySet().removeIf(sql -> sql.contains("insert into effect"));
+      // The scans of the start, and of a machine that answers late, need not be over before.
+      statements.entrySet().removeIf(e -> e.getKey().contains("pgonce.scan") && e.getValue() <= 3);
       // Else something else than the notifications was counted with them.
       assertThat(statements)
           .as("how often each was run")

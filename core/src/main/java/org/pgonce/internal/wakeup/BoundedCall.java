@@ -5,6 +5,7 @@ import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -53,7 +54,7 @@ final class BoundedCall {
         throw new SQLTimeoutException(
             what + " took longer than " + deadline.toMillis() + " ms", sqlState, e);
       }
-      return result.join();
+      return ended(what, sqlState, result);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       if (!result.cancel(false) && !result.isCompletedExceptionally()) {
@@ -61,6 +62,16 @@ final class BoundedCall {
       }
       throw new SQLException(what + " was interrupted", sqlState, e);
     } catch (ExecutionException e) {
+      throw asSqlException(what, sqlState, e.getCause());
+    }
+  }
+
+  /** What came just as the deadline passed. */
+  private static <T> T ended(String what, String sqlState, CompletableFuture<T> result)
+      throws SQLException {
+    try {
+      return result.join();
+    } catch (CompletionException e) {
       throw asSqlException(what, sqlState, e.getCause());
     }
   }

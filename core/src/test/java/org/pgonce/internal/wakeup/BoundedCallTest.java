@@ -79,4 +79,19 @@ class BoundedCallTest {
         .extracting(BoundedCallTest::sqlState)
         .isEqualTo("08006");
   }
+
+  @Test
+  void h60_aFailureJustAsTheDeadlinePassesIsAnSqlException() {
+    var thrown = new SQLException("gone", "08006");
+    for (var round = 0; round < 2_000; round++) {
+      // Null would be: something else was thrown, or nothing.
+      assertThat(
+              failure(
+                  () -> {
+                    throw thrown;
+                  },
+                  Duration.ofNanos(1_000L * (round % 100))))
+          .isNotNull();
+    }
+  }
 }
