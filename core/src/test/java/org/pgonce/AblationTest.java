@@ -124,7 +124,14 @@ class AblationTest {
 
   @Test
   void s16_withoutSkipLockedWhoFindsANotificationHeldWaitsForIt() {
-    assertRed(() -> assertTheNextFlows(replacing(" SKIP LOCKED", "")), "the next one was handled");
+    // Nor behind what it knows to be held.
+    assertRed(
+        () ->
+            assertTheNextFlows(
+                (sql, real) ->
+                    sql.replace(" SKIP LOCKED", "")
+                        .replace("n.id OPERATOR(pg_catalog.>) ?", "n.id > least(0, ?)")),
+        "the next one was handled");
   }
 
   private void assertTheNextFlows(Tap tap) throws Exception {
@@ -325,9 +332,9 @@ class AblationTest {
         () ->
             assertRowThatIsGoneIsAFailure(
                 (sql, real) ->
-                    sql.contains(DELETION)
-                        ? "WITH gone AS (" + sql + ") SELECT count(*) > 1, false FROM gone"
-                        : sql),
+                    sql.replaceFirst(
+                        "(?s)" + DELETION + ".*",
+                        "WITH gone AS ($0) SELECT count(*) > 1, false FROM gone")),
         "effects");
   }
 

@@ -40,7 +40,7 @@ class ClaimTest {
   /** The id of the row that it takes; null if there is none. */
   private static @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var claim =
-        ClaimStatement.claim(connection, POOL.take(connection), 1, due, Duration.ofMinutes(5));
+        ClaimStatement.claim(connection, POOL.take(connection), 1, due, 0, Duration.ofMinutes(5));
     return claim == null ? null : claim.id();
   }
 

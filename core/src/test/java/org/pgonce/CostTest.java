@@ -98,7 +98,7 @@ class CostTest {
     assertThat(costs)
         .containsExactly(
             new Cost(2, 1),
-            new Cost(4, 1),
+            new Cost(3, 1),
             new Cost(3, 2),
             new Cost(6, 2),
             new Cost(3, 2),

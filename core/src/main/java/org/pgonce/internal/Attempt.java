@@ -14,7 +14,7 @@ final class Attempt extends HeldAttempt {
   private final Claim claim;
 
   Attempt(Claim claim, Connection connection, Settlement settlement, Sessions sessions) {
-    super(claim, connection, settlement, sessions);
+    super(claim, claim.origin(), connection, settlement, sessions);
     this.claim = claim;
   }
 

@@ -46,6 +46,7 @@ final class Drain<T> implements Scanned {
   private final Places places;
   // One delayed wake-up at a time, however often it is told that rows are due.
   private final AtomicBoolean letsOthersBegin = new AtomicBoolean();
+  private final AtomicBoolean looksAgain = new AtomicBoolean();
 
   private final ReentrantLock lock = new ReentrantLock();
   // Those among the workers that have not finished a claim yet: what they do not find,
@@ -132,6 +133,11 @@ final class Drain<T> implements Scanned {
   private void othersHaveBegun() {
     letsOthersBegin.set(false);
     wakeNow(true);
+  }
+
+  private void lookAgain() {
+    looksAgain.set(false);
+    wakeNow(false);
   }
 
   private void wakeNow(boolean isDue) {
@@ -378,6 +384,20 @@ final class Drain<T> implements Scanned {
       if (subscribed.goesByKey() && ends != endsBefore) {
         more |= !askedForDue;
         due |= askedForDue;
+      }
+    }
+
+    @Override
+    public void lookAgainIn(Duration wait) {
+      if (wait.isZero()) {
+        lock.lock();
+        try {
+          wokenMeanwhile = true;
+        } finally {
+          lock.unlock();
+        }
+      } else if (looksAgain.compareAndSet(false, true)) {
+        context.threads().tickLater(wait, Drain.this::lookAgain);
       }
     }
 

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.Places;
@@ -14,6 +15,7 @@ import org.pgonce.internal.settle.Settlement.Outcome;
 abstract class HeldAttempt implements Places.CutOff {
 
   private final Claim first;
+  private final Origin origin;
   final Connection connection;
   final Settlement settlement;
   final Sessions sessions;
@@ -21,9 +23,12 @@ abstract class HeldAttempt implements Places.CutOff {
   /**
    * @param first which tells the session that holds what was claimed; the only one if it is a
    *     suspect
+   * @param origin where what was claimed comes from
    */
-  HeldAttempt(Claim first, Connection connection, Settlement settlement, Sessions sessions) {
+  HeldAttempt(
+      Claim first, Origin origin, Connection connection, Settlement settlement, Sessions sessions) {
     this.first = first;
+    this.origin = origin;
     this.connection = connection;
     this.settlement = settlement;
     this.sessions = sessions;
@@ -61,7 +66,8 @@ abstract class HeldAttempt implements Places.CutOff {
   }
 
   private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
-    var guarded = GuardedConnection.over(connection, this, GuardedConnection.DEFAULT_PATIENCE);
+    var guarded =
+        GuardedConnection.over(connection, origin, this, GuardedConnection.DEFAULT_PATIENCE);
     var begun = System.nanoTime();
     try {
       Handled handled;

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.Claim;
@@ -34,6 +35,7 @@ final class HeldStint implements Stint {
   private final int batch;
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
+  private final Front front = new Front();
   // Whose turn it was last, so that each key's comes.
   private volatile String lastKey = "";
 
@@ -68,6 +70,10 @@ final class HeldStint implements Stint {
           fit = false;
           fit = isAlone() ? next(connection, taken, turns) : nextLot(connection, taken, turns);
         } while (fit && turns.mayGoOn());
+        var wait = front.left();
+        if (wait != null) {
+          turns.lookAgainIn(wait);
+        }
         if (fit) {
           taken.restore();
         }
@@ -94,16 +100,32 @@ final class HeldStint implements Stint {
                 goesByKey
                     ? ClaimStatement.claimByKey(
                         same, taken, subscription, due, rules, lastKey, handlerTimeout)
-                    : ClaimStatement.claim(same, taken, subscription, due, handlerTimeout));
+                    : due
+                        ? ClaimStatement.claim(same, taken, subscription, true, 0, handlerTimeout)
+                        : fromFront(
+                                turns,
+                                after ->
+                                    Optional.ofNullable(
+                                        ClaimStatement.claim(
+                                            same,
+                                            taken,
+                                            subscription,
+                                            false,
+                                            after,
+                                            handlerTimeout)),
+                                found -> found.map(Claim::id).orElse(0L))
+                            .orElse(null));
     turns.found(claim);
     remember(claim);
     if (claim != null && !turns.isPaused()) {
       return handleAlone(connection, taken, turns, claim);
     }
-    if (claim != null) {
+    if (claim == null) {
+      connection.rollback();
+    } else {
       turns.notBegun(1);
+      giveBack(connection);
     }
-    connection.rollback();
     return true;
   }
 
@@ -145,7 +167,7 @@ final class HeldStint implements Stint {
     }
     // It is a dead letter, or goes back at once: the listener stops.
     turns.notBegun(1);
-    connection.rollback();
+    giveBack(connection);
     if (goesByKey) {
       turns.ended(settlement.afterFailure());
     }
@@ -164,12 +186,24 @@ final class HeldStint implements Stint {
             CLAIM_TIMEOUT,
             connection,
             same ->
-                ClaimStatement.claimSeveral(same, taken, subscription, due, most, handlerTimeout));
+                due
+                    ? ClaimStatement.claimSeveral(
+                        same, taken, subscription, true, 0, most, handlerTimeout)
+                    : fromFront(
+                        turns,
+                        after ->
+                            ClaimStatement.claimSeveral(
+                                same, taken, subscription, false, after, most, handlerTimeout),
+                        lot -> lot.isEmpty() ? 0 : lot.get(lot.size() - 1).id()));
     turns.notBegun(most - Math.max(1, claims.size()));
     turns.found(claims.isEmpty() ? null : claims.get(0));
-    if (claims.isEmpty() || turns.isPaused()) {
-      turns.notBegun(claims.size());
+    if (claims.isEmpty()) {
       connection.rollback();
+      return true;
+    }
+    if (turns.isPaused()) {
+      turns.notBegun(claims.size());
+      giveBack(connection);
       return true;
     }
     if (claims.size() == 1) {
@@ -183,43 +217,59 @@ final class HeldStint implements Stint {
       turns.notBegun(others);
     }
     if (clean.isEmpty()) {
-      connection.rollback();
+      giveBack(connection);
       turns.ended(new Left(true, due));
       return true;
     }
     // The clean ones are not let go: what was held and let go would be suspect itself, and make
     // those suspect that are claimed with it, and so on without an end.
-    if (others > 0) {
-      tellWhence(connection, clean.get(0));
-    }
     if (clean.size() == 1) {
       var fit = handleAlone(connection, taken, turns, clean.get(0));
+      front.wentBack();
       turns.ended(new Left(true, due));
       return fit;
     }
     var attempt = new LotAttempt(label, clean, connection, settlement, sessions, this::oneByOne);
     if (turns.place().begin(attempt)) {
       var outcome = attempt.run(delivery, turns.place());
+      if (alone.get() > 0) {
+        front.wentBack(); // what it has left, or undone
+      }
       // Where a whole batch was found, another may lie behind it.
       turns.ended(
           new Left(
               outcome.left().more() || others > 0, due && (claims.size() == most || others > 0)));
       return outcome.fit();
     }
-    connection.rollback();
+    giveBack(connection);
     return true;
   }
 
-  /** The claim has told whence its last row comes, which is not handled with this one. */
-  private void tellWhence(Connection connection, Claim claim) throws SQLException {
-    var unused =
-        sessions.within(
-            CLAIM_TIMEOUT,
-            connection,
-            same -> {
-              claim.origin().tell(same);
-              return true;
-            });
+  private void giveBack(Connection connection) throws SQLException {
+    connection.rollback();
+    front.wentBack();
+  }
+
+  private interface ClaimingAfter<R> {
+    R after(long id) throws SQLException;
+  }
+
+  /** Claims new rows, and takes note how far. */
+  private <R> R fromFront(Turns turns, ClaimingAfter<R> claiming, ToLongFunction<R> lastId)
+      throws SQLException {
+    var look = front.begin();
+    R claimed;
+    try {
+      claimed = claiming.after(look.after());
+    } catch (SQLException | RuntimeException e) {
+      front.failed(look);
+      throw e;
+    }
+    var wait = front.ended(look, lastId.applyAsLong(claimed));
+    if (wait != null) {
+      turns.lookAgainIn(wait);
+    }
+    return claimed;
   }
 
   private boolean isAlone() {

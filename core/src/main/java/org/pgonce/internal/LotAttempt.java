@@ -4,10 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
@@ -36,7 +34,7 @@ final class LotAttempt extends HeldAttempt {
       Settlement settlement,
       Sessions sessions,
       Runnable onFailure) {
-    super(claims.get(0), connection, settlement, sessions);
+    super(claims.get(0), Claim.originOf(claims), connection, settlement, sessions);
     this.label = label;
     this.claims = claims;
     this.onFailure = onFailure;
@@ -44,7 +42,6 @@ final class LotAttempt extends HeldAttempt {
 
   @Override
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
-    tellWhence();
     var handled = delivery.runAll(claims, guarded::connection);
     return (used, inHandler) ->
         settlement.completeAll(connection, claims, used, handled, inHandler);
@@ -76,27 +73,6 @@ final class LotAttempt extends HeldAttempt {
     }
     LostConnection.abandon(connection);
     return false;
-  }
-
-  /**
-   * The claim has told by settings whence its rows come, one after the other. What is published
-   * from here on comes from all of them: from the deepest, and from the context only if they share
-   * it.
-   */
-  private void tellWhence() throws SQLException {
-    var first = claims.get(0).origin();
-    if (claims.stream().map(Claim::origin).allMatch(one -> isAlike(one, first))) {
-      return;
-    }
-    var context =
-        claims.stream().allMatch(claim -> Objects.equals(claim.origin().context(), first.context()))
-            ? first.context()
-            : null;
-    new Origin(null, null, context, Claim.deepest(claims), 1).tell(connection);
-  }
-
-  private static boolean isAlike(Origin one, Origin other) {
-    return one.depth() == other.depth() && Objects.equals(one.context(), other.context());
   }
 
   /**

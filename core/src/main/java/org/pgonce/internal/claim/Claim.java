@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,9 +40,14 @@ public record Claim(
     return "notification " + id + " (subscription " + subscription + ", attempt " + attempt() + ")";
   }
 
-  /** Of the depths of several. */
-  public static int deepest(List<Claim> claims) {
-    return claims.stream().mapToInt(claim -> claim.origin().depth()).max().orElse(0);
+  /**
+   * Where what comes from several that are handled as one: from the deepest, and what they share.
+   */
+  public static Origin originOf(List<Claim> claims) {
+    var context = claims.get(0).origin.context();
+    var isShared = claims.stream().allMatch(one -> Objects.equals(one.origin.context(), context));
+    var deepest = claims.stream().mapToInt(one -> one.origin.depth()).max().orElse(0);
+    return new Origin(null, null, isShared ? context : null, deepest, 1);
   }
 
   public Instant createdAt() {

@@ -1,7 +1,6 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 
@@ -20,9 +19,9 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
   private static final Duration LEEWAY = Duration.ofSeconds(5);
 
   /**
-   * Columns for the select list of the claim. Both parameters are how long, in milliseconds, the
-   * session may idle in this transaction; a shorter bound of the server's, the role's or the pool's
-   * own stays. The old value comes first: columns are evaluated in their order.
+   * Arguments of the claim's concat_ws with a comma. Both parameters are how long, in milliseconds,
+   * the session may idle in this transaction; a shorter bound of the server's, the role's or the
+   * pool's own stays. The old value comes first: arguments are evaluated in their order.
    */
   static final String COLUMNS =
       """
@@ -43,13 +42,9 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
        WHERE a.pid = ? AND a.xact_start <= TIMESTAMPTZ 'epoch' + ? * INTERVAL '1 microsecond'
       """;
 
-  /**
-   * Reads the columns {@link #COLUMNS} of the current row.
-   *
-   * @param first the number of the first of them: to look for them by name costs
-   */
-  static ClaimHolder of(ResultSet row, int first, long claimedUs) throws SQLException {
-    return new ClaimHolder(row.getInt(first), claimedUs, row.getString(first + 1));
+  /** Of the values of {@link #COLUMNS}. */
+  static ClaimHolder of(String[] values, long claimedUs) {
+    return new ClaimHolder(Integer.parseInt(values[0]), claimedUs, values[1]);
   }
 
   /** How long the session may idle in the transaction of a claim, in milliseconds. */

@@ -37,7 +37,7 @@ public final class ClaimStatement {
       """
           SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, n.xmax AS held
             FROM pgonce.notification AS n
-           WHERE n.subscription_id OPERATOR(pg_catalog.=) ?
+           WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.>) ?
            ORDER BY n.id LIMIT %d FOR UPDATE SKIP LOCKED
           """;
   private static final String DUE = statement(DUE_ROWS.formatted(1));
@@ -73,8 +73,8 @@ public final class ClaimStatement {
       statement(LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"));
 
   /**
-   * held is who locked the row before: nobody, or someone whose transaction did not commit. By the
-   * two settings, what the handler publishes tells whence it comes.
+   * held is who locked the row before: nobody, or someone whose transaction did not commit. What is
+   * of the session is a subselect of its own, computed once for all rows.
    *
    * <p>Times are passed as microseconds since 1970, which every driver reads the same. (A double
    * holds them to the microsecond until 2106.)
@@ -88,13 +88,9 @@ public final class ClaimStatement {
            CASE WHEN pg_catalog.octet_length(c.payload::pg_catalog.text) OPERATOR(pg_catalog.<=) %d
              THEN c.payload::pg_catalog.text END,
            pg_catalog.octet_length(c.payload::pg_catalog.text),
-           %s,
-           %s,
+           (SELECT pg_catalog.concat_ws(',', %s, %s)),
            c.delivery_key, c.context, c.stamp, c.token,
-           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key,
-           pg_catalog.set_config('pgonce.depth',
-             ((COALESCE(c.stamp, 0) OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
-           pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true)
+           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key
       FROM (%s) AS c
     """
         .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, locked);
@@ -112,6 +108,7 @@ public final class ClaimStatement {
    * Claims one row, in a transaction that it begins.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
+   * @param after of new rows, those with a higher id: 0 for all
    * @param handlerTimeout how long its handler may take: the session may idle a little longer
    * @return null if there is none that nobody else holds; the transaction is open all the same
    */
@@ -120,6 +117,7 @@ public final class ClaimStatement {
       PoolSettings.Taken taken,
       int subscription,
       boolean due,
+      long after,
       Duration handlerTimeout)
       throws SQLException {
     return claim(
@@ -128,7 +126,7 @@ public final class ClaimStatement {
         due ? DUE : NEW,
         due,
         handlerTimeout,
-        statement -> statement.setInt(3, subscription));
+        statement -> rows(statement, subscription, due, after));
   }
 
   /**
@@ -139,6 +137,7 @@ public final class ClaimStatement {
       PoolSettings.Taken taken,
       int subscription,
       boolean due,
+      long after,
       int most,
       Duration handlerTimeout)
       throws SQLException {
@@ -148,7 +147,15 @@ public final class ClaimStatement {
         statement((due ? DUE_ROWS : NEW_ROWS).formatted(most)),
         due,
         handlerTimeout,
-        statement -> statement.setInt(3, subscription));
+        statement -> rows(statement, subscription, due, after));
+  }
+
+  private static void rows(PreparedStatement statement, int subscription, boolean due, long after)
+      throws SQLException {
+    statement.setInt(3, subscription);
+    if (!due) {
+      statement.setLong(4, after);
+    }
   }
 
   /**
@@ -246,8 +253,9 @@ public final class ClaimStatement {
         if (!row.next()) {
           return List.of();
         }
-        if (!taken.mustBeginAgain(row.getString(10))) {
-          return claimed(connection, row, scheduled);
+        var session = row.getString(7).split(",", 4);
+        if (!taken.mustBeginAgain(session[3])) {
+          return claimed(connection, row, scheduled, session);
         }
       }
     } catch (SQLException e) {
@@ -259,11 +267,10 @@ public final class ClaimStatement {
     return claims(connection, taken, sql, scheduled, handlerTimeout, parameters);
   }
 
-  private static List<Claim> claimed(Connection transaction, ResultSet row, boolean scheduled)
+  private static List<Claim> claimed(
+      Connection transaction, ResultSet row, boolean scheduled, String[] session)
       throws SQLException {
-    var createdUs = row.getLong(3);
-    // The columns of the first row: at the others the idle bound is the claim's already.
-    var holder = ClaimHolder.of(row, 7, createdUs + row.getLong(4));
+    var holder = ClaimHolder.of(session, row.getLong(3) + row.getLong(4));
     var first = claim(transaction, row, scheduled, holder);
     if (!row.next()) {
       return List.of(first);
@@ -280,12 +287,12 @@ public final class ClaimStatement {
   private static Claim claim(
       Connection transaction, ResultSet row, boolean scheduled, ClaimHolder holder)
       throws SQLException {
-    var subscription = row.getInt(16);
+    var subscription = row.getInt(13);
     var id = row.getLong(1);
     var createdUs = row.getLong(3);
     var ageUs = row.getLong(4);
     var payload = row.getString(5);
-    var token = row.getString(14);
+    var token = row.getString(11);
     return new Claim(
         subscription,
         id,
@@ -298,8 +305,8 @@ public final class ClaimStatement {
             ? new Payload.Stored(
                 work -> work.on(transaction), subscription, id, scheduled, row.getInt(6))
             : new Payload.Fetched(payload),
-        Origin.stamped(row.getString(11), row.getString(17), row.getString(12), row.getInt(13)),
-        token != null || row.getBoolean(15),
+        Origin.stamped(row.getString(8), row.getString(14), row.getString(9), row.getInt(10)),
+        token != null || row.getBoolean(12),
         holder);
   }
 }

@@ -14,11 +14,11 @@ import java.time.Duration;
  */
 public final class HandlerSession {
 
-  // One statement, and the one that is sent anyway to tell whence the notification comes. A shorter
-  // bound of the session's stays. The lock is shared and only tried: nobody ever waits for it.
+  // A shorter bound of the session's stays. The lock is shared and only tried: nobody ever waits
+  // for it.
   private static final String BEGIN =
       """
-      SELECT s.idle, pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true),
+      SELECT s.idle,
              pg_catalog.set_config('idle_in_transaction_session_timeout',
                CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND b.ms * INTERVAL '1 millisecond'
                  THEN s.idle ELSE b.ms::pg_catalog.text END, true),
@@ -43,18 +43,15 @@ public final class HandlerSession {
   /**
    * To be sent first in the handler's transaction.
    *
-   * @param origin what is published in the transaction tells that it comes from there
    * @param handlerTimeout the handler's
    * @param token of the lease; of a broadcast's handler, one of its own
    * @return the session's idle_in_transaction_session_timeout outside the transaction
    */
-  public static String begin(
-      Connection transaction, Origin origin, Duration handlerTimeout, String token)
+  public static String begin(Connection transaction, Duration handlerTimeout, String token)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BEGIN)) {
-      origin.bind(statement, 1, 2);
-      statement.setLong(3, ClaimHolder.idleBoundMs(handlerTimeout));
-      statement.setString(4, mark(token));
+      statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
+      statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {
         row.next();
         return row.getString(1);

@@ -1,6 +1,5 @@
 package org.pgonce.internal.claim;
 
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
@@ -29,10 +28,12 @@ public record Origin(
   /** Of a plain notification. */
   public static final Origin PLAIN = new Origin(null, null, null, 0, 1);
 
-  private static final String SETTINGS =
-      """
-      SELECT pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)
-      """;
+  /**
+   * Columns for a select list, with the parameters of {@link #bind}: by these settings, what is
+   * published in the transaction from there on tells whence it comes.
+   */
+  public static final String COLUMNS =
+      "pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)";
 
   /** With depth and version as the tables have them: see pgonce.stamp. */
   static Origin stamped(
@@ -43,17 +44,9 @@ public record Origin(
     return new Origin(deliveryKey, orderKey, context, stamp & 0xFFFF, (stamp >>> 16) + 1);
   }
 
-  /** By these settings, what is published in the transaction from here on tells whence it comes. */
-  public void tell(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(SETTINGS)) {
-      bind(statement, 1, 2);
-      statement.execute();
-    }
-  }
-
-  /** Binds what the settings {@code pgonce.depth} and {@code pgonce.context} are to be. */
-  void bind(PreparedStatement statement, int depthAt, int contextAt) throws SQLException {
-    statement.setString(depthAt, String.valueOf(depth + 1));
-    statement.setString(contextAt, context == null ? "" : context);
+  /** Binds the parameters of {@link #COLUMNS}, of which the first one has this number. */
+  public void bind(PreparedStatement statement, int first) throws SQLException {
+    statement.setString(first, String.valueOf(depth + 1));
+    statement.setString(first + 1, context == null ? "" : context);
   }
 }

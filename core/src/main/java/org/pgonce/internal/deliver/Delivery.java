@@ -53,7 +53,8 @@ public final class Delivery<T> {
     }
     var tx = new HandlerTx(connection, publisher);
     var all = List.copyOf(notifications);
-    return HandlerDepth.within(Claim.deepest(claims), () -> subscribed.handleAll(all, tx)).stream()
+    return HandlerDepth.within(Claim.originOf(claims).depth(), () -> subscribed.handleAll(all, tx))
+        .stream()
         .map(Notification::id)
         .collect(Collectors.toUnmodifiableSet());
   }

@@ -3,17 +3,19 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Origin;
 
 /**
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
  * <p>The handler uses {@link #connection()}. Before its first statement the savepoint {@code
  * pgonce_handler} is set; a handler that sends none costs no round trip. Then whoever made this
- * calls either {@link #seal} and settles, or {@link #undo} and records the failure. Both end the
- * handler first: from then on whatever it still holds (connection, statements, result sets,
- * metadata, COPY) throws, {@code close()} excepted.
+ * calls either {@link #sealWith} or {@link #seal} and settles, or {@link #undo} and records the
+ * failure. Both end the handler first: from then on whatever it still holds (connection,
+ * statements, result sets, metadata, COPY) throws, {@code close()} excepted.
  *
  * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
@@ -41,6 +43,9 @@ public final class GuardedConnection {
 
   private static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
 
+  // What the release says if the transaction is aborted, or not the one that it was.
+  private static final Set<String> ENDED = Set.of("25P02", "3B001", "25P01");
+
   private static final String UNDO =
       """
       ROLLBACK TO SAVEPOINT pgonce_handler;
@@ -64,9 +69,9 @@ public final class GuardedConnection {
     this.scope = scope;
   }
 
-  /** As {@link #over(Connection, Object, Duration)}, for a notification without a name. */
+  /** As below, for a plain notification without a name. */
   public static GuardedConnection over(Connection real) {
-    return over(real, "a notification", DEFAULT_PATIENCE);
+    return over(real, Origin.PLAIN, "a notification", DEFAULT_PATIENCE);
   }
 
   /**
@@ -74,13 +79,15 @@ public final class GuardedConnection {
    *
    * @param real with autocommit off, in a READ WRITE transaction at READ COMMITTED (see {@link
    *     PoolSettings}), not in a savepoint
+   * @param origin what the handler publishes tells that it comes from there
    * @param notification says in messages which notification is handled, by its toString(), which is
    *     called for a message only and must not tell the payload
    * @param patience how long to wait, when the handler ends, for a call that another thread of it
    *     is still making; after that the connection is aborted
    */
-  public static GuardedConnection over(Connection real, Object notification, Duration patience) {
-    return new GuardedConnection(real, new HandlerScope(real, notification, patience));
+  public static GuardedConnection over(
+      Connection real, Origin origin, Object notification, Duration patience) {
+    return new GuardedConnection(real, new HandlerScope(real, origin, notification, patience));
   }
 
   /**
@@ -107,23 +114,61 @@ public final class GuardedConnection {
    *     then
    */
   public void seal() throws SQLException {
+    endUnrefused();
+    if (scope.savepointSet()) {
+      try {
+        found(release());
+      } catch (SQLException e) {
+        throw notSealed(e);
+      }
+      restoreRole(scope.roleBefore());
+    }
+    sealed = true;
+  }
+
+  /**
+   * The same, and a statement that settles the notification; in one message where that is possible.
+   *
+   * @throws SQLException as {@link #seal}, or what the statement throws
+   */
+  public <R> R sealWith(LastStatement<R> last) throws SQLException {
+    scope.end();
+    if (!scope.savepointSet()
+        || scope.endRefused() != null
+        || scope.roleBefore() != null
+        || isLost()
+        || PgjdbcNg.made(real)) {
+      seal();
+      return last.on(real);
+    }
+    try {
+      var followed = SessionState.after(RELEASE, last, real);
+      found(followed.state());
+      sealed = true;
+      return followed.result();
+    } catch (SQLException e) {
+      if (ENDED.contains(String.valueOf(e.getSQLState())) || LostConnection.isToldBy(e)) {
+        throw notSealed(e);
+      }
+      sealed = true; // for all that is known: the failure is that of the statement behind
+      throw e;
+    }
+  }
+
+  private void endUnrefused() throws SQLException {
     scope.end();
     if (scope.endRefused() != null) {
       throw scope.endRefused().exception(scope.notification());
     }
-    if (scope.savepointSet()) {
-      try {
-        var before = scope.sessionBefore();
-        if (!release().equals(before)) {
-          toRestore = before;
-        }
-      } catch (SQLException e) {
-        throw notSealed(e);
-      }
-      scope.savepointGone();
-      restoreRole(scope.roleBefore());
+  }
+
+  /** The savepoint is gone, and the session's settings are these. */
+  private void found(SessionState session) {
+    var before = scope.sessionBefore();
+    if (!session.equals(before)) {
+      toRestore = before;
     }
-    sealed = true;
+    scope.savepointGone();
   }
 
   /**

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Origin;
 import org.postgresql.copy.CopyOperation;
 
 /**
@@ -25,6 +26,7 @@ final class HandlerScope {
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
   private final Connection real;
+  private final Origin origin;
   private final Object notification;
   private final Duration patience;
   private final ReentrantLock turn = new ReentrantLock();
@@ -38,8 +40,9 @@ final class HandlerScope {
   private @Nullable Refusal endRefused;
   private @Nullable CopyOperation copy;
 
-  HandlerScope(Connection real, Object notification, Duration patience) {
+  HandlerScope(Connection real, Origin origin, Object notification, Duration patience) {
     this.real = real;
+    this.origin = origin;
     this.notification = notification;
     this.patience = patience;
   }
@@ -76,7 +79,7 @@ final class HandlerScope {
   void arm() throws SQLException {
     requireNoOpenCopy();
     if (!savepointSet) {
-      sessionBefore = SessionState.after(SET_SAVEPOINT, real);
+      sessionBefore = SessionState.before(SET_SAVEPOINT, origin, real);
       savepointSet = true;
     }
   }

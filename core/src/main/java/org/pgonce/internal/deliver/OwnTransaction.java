@@ -89,8 +89,8 @@ public final class OwnTransaction implements AutoCloseable {
     }
     taken = context.pool().take(begun, longestCall);
     taken.begin();
-    idleTimeout = HandlerSession.begin(begun, origin, handlerTimeout, token);
-    return GuardedConnection.over(begun, notification, GuardedConnection.DEFAULT_PATIENCE);
+    idleTimeout = HandlerSession.begin(begun, handlerTimeout, token);
+    return GuardedConnection.over(begun, origin, notification, GuardedConnection.DEFAULT_PATIENCE);
   }
 
   /** From here on {@link #close} gives it back; false if nobody will. */

@@ -2,7 +2,9 @@ package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Origin;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something
@@ -26,9 +28,8 @@ import org.jspecify.annotations.Nullable;
  */
 record SessionState(String settings) {
 
-  static final String READ =
+  private static final String COLUMN =
       """
-      SELECT
       ARRAY[
         pg_catalog.current_setting('session_authorization'),
         pg_catalog.current_setting('role'),
@@ -50,6 +51,9 @@ record SessionState(String settings) {
         pg_catalog.current_setting('idle_in_transaction_session_timeout')
       ]::pg_catalog.text
       """;
+
+  static final String READ = "SELECT " + COLUMN;
+  private static final String READ_AND_TELL = "SELECT " + COLUMN + ", " + Origin.COLUMNS;
 
   // The same names in the same order: an array literal, so that the server parses the values.
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
@@ -98,11 +102,58 @@ record SessionState(String settings) {
     }
     try (var statement = transaction.prepareStatement(command + "; " + READ)) {
       statement.execute();
+      return second(statement);
+    }
+  }
+
+  /** What a statement has returned, and the state before it. */
+  record Followed<R>(SessionState state, R result) {}
+
+  /** The same, and a statement behind it in the same message. Not for pgjdbc-ng. */
+  static <R> Followed<R> after(String command, LastStatement<R> last, Connection transaction)
+      throws SQLException {
+    try (var statement = transaction.prepareStatement(command + "; " + READ + "; " + last.sql())) {
+      last.bind(statement);
+      statement.execute();
+      var state = second(statement);
       statement.getMoreResults();
       try (var row = statement.getResultSet()) {
-        row.next();
-        return new SessionState(row.getString(1));
+        return new Followed<>(state, last.read(row));
       }
+    }
+  }
+
+  /** The state is the second result, as the command is the first. */
+  private static SessionState second(Statement executed) throws SQLException {
+    executed.getMoreResults();
+    try (var row = executed.getResultSet()) {
+      row.next();
+      return new SessionState(row.getString(1));
+    }
+  }
+
+  /**
+   * Reads the state, tells by settings where what is handled comes from, and executes a command, in
+   * one message as well.
+   */
+  static SessionState before(String command, Origin origin, Connection transaction)
+      throws SQLException {
+    var alone = PgjdbcNg.made(transaction);
+    try (var statement =
+        transaction.prepareStatement(alone ? READ_AND_TELL : READ_AND_TELL + "; " + command)) {
+      origin.bind(statement, 1);
+      statement.execute();
+      SessionState state;
+      try (var row = statement.getResultSet()) {
+        row.next();
+        state = new SessionState(row.getString(1));
+      }
+      if (alone) {
+        try (var then = transaction.createStatement()) {
+          then.execute(command);
+        }
+      }
+      return state;
     }
   }
 

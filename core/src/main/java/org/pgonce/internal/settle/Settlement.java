@@ -80,8 +80,8 @@ public final class Settlement {
       boolean handled,
       Duration inHandler)
       throws SQLException {
-    guarded.seal();
-    var left = SettleStatements.complete(transaction, claim, byKey);
+    var left = guarded.sealWith(new Deletion.OfOne(claim, byKey));
+    SettleStatements.keysDone(transaction, List.of(claim));
     transaction.commit();
     reports.told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
@@ -99,8 +99,8 @@ public final class Settlement {
       Set<Long> handled,
       Duration inHandler)
       throws SQLException {
-    guarded.seal();
-    var left = SettleStatements.completeAll(transaction, claims);
+    var left = guarded.sealWith(new Deletion.OfSeveral(claims));
+    SettleStatements.keysDone(transaction, claims);
     transaction.commit();
     claims.forEach(claim -> reports.told(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(guarded, claims.get(0)), left);
@@ -136,7 +136,9 @@ public final class Settlement {
    */
   public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
     boundTheWait(transaction);
-    return SettleStatements.complete(transaction, claim, byKey);
+    var left = new Deletion.OfOne(claim, byKey).on(transaction);
+    SettleStatements.keysDone(transaction, List.of(claim));
+    return left;
   }
 
   /** What {@link #acknowledge} has settled is committed. */

@@ -35,7 +35,7 @@ class ClaimHolderTest {
   private static Claim claim(Connection connection) throws SQLException {
     var taken = new PoolSettings().take(connection);
     return Objects.requireNonNull(
-        ClaimStatement.claim(connection, taken, 1, false, Duration.ofMinutes(5)));
+        ClaimStatement.claim(connection, taken, 1, false, 0, Duration.ofMinutes(5)));
   }
 
   private static String idle(Connection connection) throws SQLException {

@@ -56,7 +56,7 @@ class ClaimPlanTest {
     var taken = pool.take(connection);
     for (var due : new boolean[] {false, true}) {
       for (var i = 0; i < EXECUTIONS; i++) {
-        ClaimStatement.claim(connection, taken, 1, due, Duration.ofMinutes(5));
+        ClaimStatement.claim(connection, taken, 1, due, 0, Duration.ofMinutes(5));
         connection.rollback();
       }
     }
@@ -66,18 +66,20 @@ class ClaimPlanTest {
   private static List<String> plans(Connection connection) throws SQLException {
     var plans = new ArrayList<String>();
     try (var statement = connection.createStatement()) {
-      var names = new ArrayList<String>();
+      var calls = new ArrayList<String>();
       try (var prepared =
           statement.executeQuery(
-              "select name from pg_prepared_statements where statement like '%SKIP LOCKED%'")) {
+              "select name, cardinality(parameter_types) from pg_prepared_statements where statement like '%SKIP LOCKED%'")) {
         while (prepared.next()) {
-          names.add(prepared.getString(1));
+          // Of new rows, all and those behind the front.
+          for (var last : prepared.getInt(2) == 4 ? List.of(", 0", ", 1000000000") : List.of("")) {
+            calls.add("\"%s\" (1, 1, 1%s)".formatted(prepared.getString(1), last));
+          }
         }
       }
-      for (var name : names) {
+      for (var call : calls) {
         var text = new StringBuilder();
-        try (var lines =
-            statement.executeQuery("explain execute \"%s\" (1, 1, 1)".formatted(name))) {
+        try (var lines = statement.executeQuery("explain execute " + call)) {
           while (lines.next()) {
             text.append(lines.getString(1)).append('\n');
           }
@@ -91,7 +93,7 @@ class ClaimPlanTest {
 
   private static void assertByIndex(Connection connection) throws SQLException {
     assertThat(plans(connection))
-        .hasSize(2)
+        .hasSize(3)
         .allSatisfy(
             plan ->
                 assertThat(plan)

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -38,7 +39,9 @@ record ClaimedRow(TestDatabase database, Connection real, GuardedConnection guar
       statement.executeQuery("SELECT id FROM item FOR UPDATE SKIP LOCKED").close();
     }
     return new ClaimedRow(
-        database, real, GuardedConnection.over(real, "channel \"item\", id 1", patience));
+        database,
+        real,
+        GuardedConnection.over(real, Origin.PLAIN, "channel \"item\", id 1", patience));
   }
 
   Connection handlers() {

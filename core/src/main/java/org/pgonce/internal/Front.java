@@ -1,0 +1,127 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * From which id on a claim of new rows looks for them. The rows before have been claimed, and their
+ * index entries stay for as long as somebody's snapshot may see them: a claim that begins with the
+ * first one walks over all of them, the longer the older the oldest transaction of the server is.
+ *
+ * <p>It is a hint and no more. A row behind it may be committed later than those before it, as ids
+ * are not committed in their order, or be given back by a process that died. So every now and then
+ * a claim looks at the whole, and the front is where that finds the first one: a twentieth of the
+ * time goes into that, and while there always is work a row behind the front waits for it {@link
+ * #MOST} longer at the most than the look itself takes. Where nothing is found from the front on,
+ * the whole is looked at as soon as it may be.
+ *
+ * <p>Thread-safe.
+ */
+final class Front {
+
+  /** The whole is looked at no more often, and no more seldom. */
+  static final Duration LEAST = Duration.ofMillis(10);
+
+  static final Duration MOST = Duration.ofMillis(500);
+
+  private static final int SHARE = 20;
+
+  /** A look, by what was known when it began. */
+  record Look(long after, boolean whole, int generation, long begunAt) {}
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private long after;
+  // Which whole look has set it. What was begun before that one's end says nothing of it.
+  private int generation;
+  private boolean looking;
+  // Whether a claim has not looked at the whole since one did.
+  private boolean fromFront;
+  private long nextWholeAt = System.nanoTime();
+
+  /** A claim begins; it is to look behind {@link Look#after}, 0 for the whole. */
+  Look begin() {
+    lock.lock();
+    try {
+      var now = System.nanoTime();
+      var whole = !looking && now - nextWholeAt >= 0;
+      looking |= whole;
+      fromFront = !whole;
+      return new Look(whole ? 0 : after, whole, generation, now);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * A claim has ended.
+   *
+   * @param lastId the highest that it has claimed; 0 if none
+   * @return null unless it has found nothing and not looked at the whole: after which time that may
+   *     be done
+   */
+  @Nullable Duration ended(Look look, long lastId) {
+    lock.lock();
+    try {
+      var now = System.nanoTime();
+      if (look.whole()) {
+        looking = false;
+        nextWholeAt = now + restAfter(now - look.begunAt());
+      }
+      if (lastId > 0 && look.whole()) {
+        generation++;
+        after = lastId;
+      } else if (lastId > 0 && look.generation() == generation) {
+        after = Math.max(after, lastId);
+      }
+      return lastId > 0 || look.after() == 0
+          ? null
+          : Duration.ofNanos(Math.max(0, nextWholeAt - now));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A claim has failed: it says nothing. */
+  void failed(Look look) {
+    if (look.whole()) {
+      lock.lock();
+      try {
+        looking = false;
+        fromFront = true;
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /**
+   * Nobody has more to do: after which time the whole is to be looked at, for what others may have
+   * given back behind the front. Null if nobody has looked from the front on since that was done.
+   */
+  @Nullable Duration left() {
+    lock.lock();
+    try {
+      return fromFront && !looking
+          ? Duration.ofNanos(Math.max(0, nextWholeAt - System.nanoTime()))
+          : null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What was claimed is free again: the next claims begin with it. */
+  void wentBack() {
+    lock.lock();
+    try {
+      generation++;
+      after = 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static long restAfter(long took) {
+    return Math.min(MOST.toNanos(), Math.max(LEAST.toNanos(), SHARE * took));
+  }
+}

@@ -1,0 +1,155 @@
+package org.pgonce.internal.settle;
+
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.LastStatement;
+
+/**
+ * The deletion of what is handled, in the transaction of its handler; it yields what lies behind
+ * it. With SQLState PO001 it fails if a row is not there: that is never taken for success.
+ */
+sealed interface Deletion extends LastStatement<Left> {
+
+  String NOT_THERE = "PO001";
+
+  String NEW =
+      """
+      DELETE FROM pgonce.notification AS h
+       WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ?
+      """;
+  String DUE =
+      """
+      DELETE FROM pgonce.scheduled AS h
+       WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ?
+      """;
+  String LEASED = DUE + " AND h.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid\n";
+  // Whether another row lies behind it, held by someone or not, is a sign that somebody has
+  // something to do: so no claim is needed to find out that nothing is left.
+  String BEHIND =
+      """
+      RETURNING (SELECT b.id FROM pgonce.notification AS b
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) h.id
+                  ORDER BY b.id LIMIT 1) IS NOT NULL, false
+      """;
+  // The end of a scheduled one says nothing of new ones, unless it was leased as a new one.
+  String NOTHING = "RETURNING false, false";
+  // Where they wait for one another, its end may have set any free.
+  String ANY =
+      """
+      RETURNING (SELECT b.id FROM pgonce.notification AS b
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id
+                  ORDER BY b.id LIMIT 1) IS NOT NULL,
+                (SELECT d.id FROM pgonce.scheduled AS d
+                  WHERE d.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND d.id OPERATOR(pg_catalog.<>) h.id
+                    AND d.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
+                  ORDER BY d.due_at LIMIT 1) IS NOT NULL
+      """;
+  String COMPLETE_NEW = NEW + BEHIND;
+  String COMPLETE_DUE = DUE + NOTHING;
+  String COMPLETE_LEASED = LEASED + BEHIND;
+  String COMPLETE_NEW_BY_KEY = NEW + ANY;
+  String COMPLETE_DUE_BY_KEY = DUE + ANY;
+  String COMPLETE_LEASED_BY_KEY = LEASED + ANY;
+  // Of several; what lies behind the last of them is new to everyone.
+  String COMPLETE_ALL_NEW =
+      """
+      WITH gone AS (
+        DELETE FROM pgonce.notification AS h
+         WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
+        RETURNING h.id
+      )
+      SELECT pg_catalog.count(*),
+             (SELECT b.id FROM pgonce.notification AS b
+               WHERE b.subscription_id OPERATOR(pg_catalog.=) ? AND b.id OPERATOR(pg_catalog.>) ?
+               ORDER BY b.id LIMIT 1) IS NOT NULL
+        FROM gone
+      """;
+  String COMPLETE_ALL_DUE =
+      COMPLETE_ALL_NEW.replace("DELETE FROM pgonce.notification", "DELETE FROM pgonce.scheduled");
+
+  /**
+   * Of one. A leased row must still have its token.
+   *
+   * @param byKey whether others may have waited for it
+   */
+  record OfOne(Claim claim, boolean byKey) implements Deletion {
+
+    @Override
+    public String sql() {
+      if (claim.token() != null) {
+        return byKey ? COMPLETE_LEASED_BY_KEY : COMPLETE_LEASED;
+      }
+      if (claim.scheduled()) {
+        return byKey ? COMPLETE_DUE_BY_KEY : COMPLETE_DUE;
+      }
+      return byKey ? COMPLETE_NEW_BY_KEY : COMPLETE_NEW;
+    }
+
+    @Override
+    public void bind(PreparedStatement statement) throws SQLException {
+      statement.setInt(1, claim.subscription());
+      statement.setLong(2, claim.id());
+      if (claim.token() != null) {
+        statement.setString(3, claim.token());
+      }
+    }
+
+    @Override
+    public Left read(ResultSet row) throws SQLException {
+      if (!row.next()) {
+        throw new SQLException(
+            claim
+                + (claim.holder() != null
+                    ? " is no longer there: it was deleted while it was claimed, and its handler is"
+                        + " undone"
+                    : " is no longer leased to this process: its lease was over before its handler"
+                        + " returned, and what that wrote through its transaction is undone"),
+            NOT_THERE);
+      }
+      return new Left(row.getBoolean(1), row.getBoolean(2));
+    }
+  }
+
+  /**
+   * Of several that one transaction holds.
+   *
+   * @param claims in the order of their ids
+   */
+  record OfSeveral(List<Claim> claims) implements Deletion {
+
+    @Override
+    public String sql() {
+      return claims.get(0).scheduled() ? COMPLETE_ALL_DUE : COMPLETE_ALL_NEW;
+    }
+
+    @Override
+    public void bind(PreparedStatement statement) throws SQLException {
+      var subscription = claims.get(0).subscription();
+      statement.setInt(1, subscription);
+      // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+      statement.setString(
+          2,
+          claims.stream()
+              .map(claim -> String.valueOf(claim.id()))
+              .collect(Collectors.joining(",", "{", "}")));
+      statement.setInt(3, subscription);
+      statement.setLong(4, claims.get(claims.size() - 1).id());
+    }
+
+    @Override
+    public Left read(ResultSet row) throws SQLException {
+      row.next();
+      if (row.getLong(1) != claims.size()) {
+        throw new SQLException(
+            "of %d notifications only %d are still there: the others were deleted while they were claimed, and the work on all is undone"
+                .formatted(claims.size(), row.getLong(1)),
+            NOT_THERE);
+      }
+      return new Left(row.getBoolean(2), false);
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongPredicate;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
+
+/**
+ * A claim does not begin with the first row each time, see {@code internal.Front}: so the cost does
+ * not grow with what was deleted and may still be seen by somebody, and what is committed with a
+ * lower id comes soon all the same.
+ */
+@PgTest
+class LateCommitTest {
+
+  private static final int AHEAD = 60_000;
+  private static final int FIRST_AHEAD = 1_000_000;
+
+  private static void storeAhead(TestDatabase database, int count) throws SQLException {
+    database.execute(
+        """
+        select count(*) from pgonce.publish_all('orders',
+          (select json_agg(json_build_object('id', %d + g, 'item', 'ahead')) from generate_series(0, %d) g))
+        """
+            .formatted(FIRST_AHEAD, count - 1));
+  }
+
+  private static void publish(Connection late, int count) throws SQLException {
+    var orders = new ArrayList<Order>();
+    for (var id = 1; id <= count; id++) {
+      orders.add(new Order(id, "late"));
+    }
+    Publisher.standard().publishAll(late, Stage.ORDERS, orders);
+  }
+
+  /** Publishes, and commits when a few of those ahead are done; waits until all late ones are. */
+  private static void assertTheLateComeBeforeTheEnd(
+      TestDatabase database, int late, int batch, LongPredicate leftAhead) throws Exception {
+    try (var stage = new Stage(database);
+        var writer = stage.dataSource.getConnection()) {
+      writer.setAutoCommit(false);
+      publish(writer, late);
+      storeAhead(database, AHEAD);
+      var ahead = new AtomicInteger();
+      var some = new CountDownLatch(500);
+      var handled = ConcurrentHashMap.<Long>newKeySet();
+      var done = new CountDownLatch(late);
+      stage
+          .pgonce()
+          .listen(
+              Stage.ORDERS,
+              Stage.QUICK.withConcurrency(4).withBatch(batch),
+              (order, tx) -> {
+                if (order.payload().id() >= FIRST_AHEAD) {
+                  ahead.incrementAndGet();
+                  some.countDown();
+                } else if (handled.add(order.payload().id())) {
+                  done.countDown();
+                }
+              })
+          .start();
+      Stage.awaitSoon(some);
+      writer.commit();
+      var before = ahead.get();
+      Stage.awaitSoon(done);
+      assertThat(AHEAD - ahead.get()).as("ahead there is work left").isPositive();
+      assertThat(leftAhead.test(ahead.get() - before)).as("handled meanwhile: %s", ahead).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 5})
+  void h71_whatIsCommittedLateComesWhileThereIsWorkAhead(int batch, TestDatabase database)
+      throws Exception {
+    assertTheLateComeBeforeTheEnd(database, 1, batch, meanwhile -> true);
+  }
+
+  @Test
+  void h71_manyThatAreCommittedLateDoNotComeOneByOne(TestDatabase database) throws Exception {
+    assertTheLateComeBeforeTheEnd(database, 3_000, 1, meanwhile -> meanwhile < 15_000);
+  }
+
+  @Test
+  void h71_aClaimDoesNotWalkOverAllThatAnOldSnapshotMaySee() throws Exception {
+    var rows = 6_000;
+    try (var server =
+            TestServer.start(
+                Map.of("shared_preload_libraries", "pg_stat_statements", "autovacuum", "off"));
+        var database = server.createDatabase();
+        var stage = new Stage(database);
+        var old = database.unpooled().getConnection();
+        var look = old.createStatement()) {
+      database.execute("create extension pg_stat_statements");
+      old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      old.setAutoCommit(false);
+      look.execute("select count(*) from pgonce.notification");
+      storeAhead(database, rows);
+      stage
+          .pgonce()
+          .listen(
+              Stage.ORDERS, Stage.QUICK.withConcurrency(1), (order, tx) -> Stage.effect(order, tx))
+          .start();
+      stage.awaitSoon(() -> stage.effects() == rows);
+      var pages =
+          database.queryString(
+              "select sum(shared_blks_hit + shared_blks_read) / sum(calls) from pg_stat_statements where query like '%SKIP LOCKED%'"
+                  + " and query like '%pgonce.notification AS n%'");
+      // Some 3,000 rows lie before an average one: 170 pages if each was walked over.
+      assertThat(Double.parseDouble(pages)).as("pages of a claim").isLessThan(60);
+      old.rollback();
+    }
+  }
+
+  @Test
+  void h71_whatAFailureLeavesBehindIsNotForgotten(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database)) {
+      storeAhead(database, 5_000);
+      var failed = ConcurrentHashMap.<Long>newKeySet();
+      stage
+          .pgonce()
+          .listen(
+              Stage.ORDERS,
+              Stage.QUICK.withConcurrency(4).withBatch(7),
+              (order, tx) -> {
+                Stage.effect(order, tx);
+                if (order.payload().id() % 100 == 0 && failed.add(order.payload().id())) {
+                  throw new IllegalStateException("the first time");
+                }
+              })
+          .start();
+      stage.awaitNothingWaits();
+      assertThat(stage.eachOnce(5_000)).isTrue();
+      assertThat(List.copyOf(failed)).hasSize(50);
+    }
+  }
+
+  /** Nobody is told that it is free, and whoever handles the last one saw it held. */
+  @Test
+  void h71_whatAnotherGivesBackBeforeTheLastOneEndsIsFoundWithoutAScan(TestDatabase database)
+      throws Exception {
+    var rows = 2_000;
+    try (var stage = new Stage(database);
+        var other = stage.dataSource.getConnection();
+        var holds = other.createStatement()) {
+      storeAhead(database, rows);
+      other.setAutoCommit(false);
+      holds.execute(
+          "select from pgonce.notification where subscription_id > 0 order by id limit 1 for update");
+      var handled = new AtomicInteger();
+      try (var pgonce =
+          PgOnce.builder(stage.dataSource)
+              .pollInterval(Duration.ofHours(1))
+              .stopTimeout(Duration.ofSeconds(2))
+              .build()) {
+        pgonce
+            .listen(
+                Stage.ORDERS,
+                Stage.QUICK.withConcurrency(1),
+                (order, tx) -> {
+                  if (handled.incrementAndGet() == rows - 1) {
+                    other.rollback();
+                  }
+                })
+            .start();
+        stage.awaitSoon(() -> handled.get() == rows);
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package org.pgonce.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/** Where a claim of new rows begins, look by look. */
+class FrontTest {
+
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private final Front front = new Front();
+
+  /** Looks at the whole as soon as it may be; others look in vain until then. */
+  private Front.Look whole() {
+    return Awaitility.await()
+        .atMost(SOON)
+        .until(
+            () -> {
+              var look = front.begin();
+              if (!look.whole()) {
+                assertThat(front.ended(look, 0)).isNotNull();
+              }
+              return look;
+            },
+            Front.Look::whole);
+  }
+
+  /** What one begins behind while another looks at the whole. */
+  private long after() {
+    var busy = whole();
+    var after = front.begin().after();
+    front.failed(busy);
+    return after;
+  }
+
+  @Test
+  void h71_theFirstLookIsAtTheWhole() {
+    var look = front.begin();
+
+    assertThat(look.whole()).isTrue();
+    assertThat(look.after()).isZero();
+    assertThat(front.ended(look, 0)).as("nothing to look for again").isNull();
+  }
+
+  @Test
+  void h71_aClaimBeginsBehindWhatWasClaimed() {
+    front.ended(whole(), 7);
+    assertThat(after()).isEqualTo(7);
+
+    var busy = whole();
+    front.ended(front.begin(), 9);
+    front.ended(front.begin(), 8);
+    front.failed(busy);
+    assertThat(after()).isEqualTo(9);
+  }
+
+  @Test
+  void h71_oneAtATimeLooksAtTheWhole() {
+    var busy = whole();
+
+    assertThat(front.begin().whole()).isFalse();
+
+    front.failed(busy);
+    assertThat(front.begin().whole()).as("that one has seen nothing").isTrue();
+  }
+
+  @Test
+  void h71_theWholeSaysWhereTheFrontIs() {
+    front.ended(whole(), 1_000);
+    var busy = whole();
+    var begunBefore = front.begin();
+
+    front.ended(busy, 5);
+    assertThat(front.ended(begunBefore, 1_001)).isNull();
+
+    assertThat(after()).as("what lies behind 5 is not passed over").isEqualTo(5);
+  }
+
+  @Test
+  void h71_theWholeIsLookedAtSoonAgain() {
+    front.ended(whole(), 7);
+
+    var look = whole();
+    assertThat(front.ended(look, 0)).isNull();
+    assertThat(after()).as("where nothing is, it stays").isEqualTo(7);
+  }
+
+  @Test
+  void h71_whoFindsNothingKnowsWhenToLookAgain() {
+    front.ended(whole(), 7);
+    var busy = whole();
+    var inVain = front.begin();
+    front.ended(busy, 8);
+
+    assertThat(front.ended(inVain, 0)).isBetween(Duration.ZERO, Front.MOST);
+  }
+
+  @Test
+  void h71_whatWentBackIsClaimedNext() {
+    front.ended(whole(), 1_000);
+    var busy = whole();
+    var begunBefore = front.begin();
+    front.wentBack();
+    front.ended(begunBefore, 1_001);
+
+    var next = front.begin();
+    assertThat(next.after()).isZero();
+    assertThat(front.ended(next, 0)).as("that was the whole").isNull();
+    front.failed(busy);
+  }
+
+  @Test
+  void h71_whoLeavesKnowsWhetherTheWholeIsStillToBeLookedAt() {
+    front.ended(whole(), 7);
+    assertThat(front.left()).isNull();
+
+    var busy = whole();
+    front.ended(front.begin(), 8);
+    assertThat(front.left()).as("somebody looks").isNull();
+    front.failed(busy);
+    assertThat(front.left()).isBetween(Duration.ZERO, Front.MOST);
+
+    front.ended(whole(), 0);
+    assertThat(front.left()).isNull();
+  }
+}
