@@ -1,5 +1,6 @@
 package org.pgonce.benchmarks;
 
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,7 @@ final class DrainRun implements Callable<Integer> {
   private boolean shared;
 
   private int rounds;
+  private int warmUp;
   private int workers;
   private int count;
 
@@ -45,9 +47,20 @@ final class DrainRun implements Callable<Integer> {
       names = "--rounds",
       paramLabel = "<n>",
       defaultValue = "3",
-      description = "Rounds, 1 to 100; one more is not measured. Default ${DEFAULT-VALUE}.")
+      description = "Rounds, 1 to 100. Default ${DEFAULT-VALUE}.")
   void rounds(int value) {
     rounds = Bounds.require(spec, "--rounds", value, 1, 100);
+  }
+
+  @Option(
+      names = "--warm-up",
+      paramLabel = "<n>",
+      defaultValue = "12",
+      description =
+          "Seconds that each runs before the first round, once at least, 0 to 600. Default"
+              + " ${DEFAULT-VALUE}.")
+  void warmUp(int value) {
+    warmUp = Bounds.require(spec, "--warm-up", value, 0, 600);
   }
 
   @Option(
@@ -80,7 +93,9 @@ final class DrainRun implements Callable<Integer> {
               .with(BY_HAND, plan)
               .with(new ByHand(Steps.DELETE_AT_ONCE), plan);
       var what = shared ? "shared transactions of " + SHARED : "one transaction each";
-      var rates = new Drainage(contest.entrants(), all, out::println).run(rounds);
+      var rates =
+          new Drainage(contest.entrants(), all, Duration.ofSeconds(warmUp), out::println)
+              .run(rounds);
       var result = RateTable.of(what, rates, BY_HAND.label());
       report
           .put("rounds", rounds)

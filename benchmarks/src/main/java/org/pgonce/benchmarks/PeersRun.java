@@ -1,5 +1,6 @@
 package org.pgonce.benchmarks;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -113,7 +114,8 @@ final class PeersRun implements Callable<Integer> {
               .put("workers", workers);
       var entrants = entrants(place);
       if (drain) {
-        var rates = new Drainage(entrants, count, out::println).run(rounds);
+        var rates =
+            new Drainage(entrants, count, Duration.ofSeconds(warmUp), out::println).run(rounds);
         var result = RateTable.of("a backlog of " + count, rates, PGONCE.label());
         report.put("count", count).print(result.lines(), result.json());
       } else {

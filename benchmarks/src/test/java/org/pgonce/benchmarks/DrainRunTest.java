@@ -11,7 +11,9 @@ class DrainRunTest {
   @ParameterizedTest
   @ValueSource(strings = {"--workers=2", "--shared"})
   void example_aBacklogIsWorkedOffByPgonceAndByHand(String how) {
-    var json = CommandRun.onSharedServer("drain", "--count", "200", "--rounds=1", how).json();
+    var json =
+        CommandRun.onSharedServer("drain", "--count", "200", "--rounds=1", "--warm-up=0", how)
+            .json();
 
     for (var way : new String[] {"pgonce", "by_hand", "by_hand_one_statement"}) {
       assertThat(json.at("/figures/" + way + "/per_second/median").doubleValue()).isPositive();

@@ -16,18 +16,27 @@ public final class Drainage {
 
   private final List<Rates> all;
   private final int count;
+  private final Duration warmUp;
   private final Consumer<String> log;
 
-  public Drainage(List<Entrant> entrants, int count, Consumer<String> log) {
+  /**
+   * @param warmUp so long each runs before the first round, once at least: the JVM compiles more
+   *     code for the one than for the other
+   */
+  public Drainage(List<Entrant> entrants, int count, Duration warmUp, Consumer<String> log) {
     this.all = entrants.stream().map(Rates::new).toList();
     this.count = count;
+    this.warmUp = warmUp;
     this.log = log;
   }
 
-  /** Runs it, after a round of less that is not measured. */
+  /** Runs it, after turns of less that are not measured. */
   public List<Rates> run(int rounds) throws Exception {
     for (var each : all) {
-      var unused = perSecond(each.entrant(), Math.max(200, count / 2));
+      var begun = System.nanoTime();
+      do {
+        var unused = perSecond(each.entrant(), Math.max(200, count / 2));
+      } while (System.nanoTime() - begun < warmUp.toNanos());
     }
     for (var round = 1; round <= rounds; round++) {
       var order = new ArrayList<>(all);
