@@ -72,8 +72,9 @@ AS $$ SELECT 1885826926 $$;
 -- unchanged and locked, for the caller to bury it, to count it or to have it wait. None is given to a caller who knows the channel in another mode,
 -- nor while that is being changed: see change_mode, which waits for those that have begun. What a listener of a former EXACTLY_ONCE has held, and has
 -- given back, is spent for AT_MOST_ONCE: its handler may have begun, and only who locked the row before tells (as in the claim of EXACTLY_ONCE).
+-- after: of new rows, those with a higher id, where neither an order nor a limit per key says otherwise.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
-  key_order text, after_key text, known_mode text, max_per_key integer DEFAULT NULL)
+  key_order text, after_key text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0)
 RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
@@ -122,7 +123,7 @@ BEGIN
       SELECT d.id, d.held, d.place INTO next_id, held, place_of_key FROM pgonce.free_new(subscription, max_per_key, after_key) d;
     ELSIF key_order = 'NONE' THEN
       SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
-       WHERE n.subscription_id = subscription ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+       WHERE n.subscription_id = subscription AND n.id > after ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     ELSE
       SELECT d.id, d.held INTO next_id, held FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
     END IF;

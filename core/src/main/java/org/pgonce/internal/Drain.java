@@ -41,6 +41,7 @@ final class Drain<T> implements Scanned {
   private final Turnstile turnstile;
   private final Pausing pausing;
   private final DefinitionWatch definition;
+  private final Front front = new Front();
   private final Pace pace = new Pace();
   private final HeadStart headStart = new HeadStart();
   private final Places places;
@@ -84,8 +85,8 @@ final class Drain<T> implements Scanned {
             new HandlerPause(subscribed, context, pausing, scan));
     this.stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
-            ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects)
-            : new LeasedStint(subscribed, context, sessions, delivery, settlement, suspects);
+            ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects, front)
+            : new LeasedStint(subscribed, context, sessions, delivery, settlement, suspects, front);
     this.turnstile =
         new Turnstile(
             context.transactions(),
@@ -133,6 +134,19 @@ final class Drain<T> implements Scanned {
   private void othersHaveBegun() {
     letsOthersBegin.set(false);
     wakeNow(true);
+  }
+
+  /** Where that is still to be done. Called with the lock held. */
+  private void lookAtTheWhole() {
+    var wait = front.left();
+    if (wait == null) {
+      return;
+    }
+    if (wait.isZero()) {
+      wokenMeanwhile = true;
+    } else if (looksAgain.compareAndSet(false, true)) {
+      context.threads().tickLater(wait, this::lookAgain);
+    }
   }
 
   private void lookAgain() {
@@ -388,20 +402,6 @@ final class Drain<T> implements Scanned {
     }
 
     @Override
-    public void lookAgainIn(Duration wait) {
-      if (wait.isZero()) {
-        lock.lock();
-        try {
-          wokenMeanwhile = true;
-        } finally {
-          lock.unlock();
-        }
-      } else if (looksAgain.compareAndSet(false, true)) {
-        context.threads().tickLater(wait, Drain.this::lookAgain);
-      }
-    }
-
-    @Override
     public int mayClaim(int most) {
       return 1 + turnstile.enterMore(most - 1);
     }
@@ -451,6 +451,7 @@ final class Drain<T> implements Scanned {
           turnstile.giveBack(1);
         }
         place.leave();
+        lookAtTheWhole();
         if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {
           join();
         }

@@ -1,7 +1,9 @@
 package org.pgonce.internal;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class Front {
 
   /** The whole is looked at no more often, and no more seldom. */
-  static final Duration LEAST = Duration.ofMillis(10);
+  static final Duration LEAST = Duration.ofMillis(2);
 
   static final Duration MOST = Duration.ofMillis(500);
 
@@ -53,14 +55,32 @@ final class Front {
     }
   }
 
+  /** The claim of new rows whose id is higher. */
+  @FunctionalInterface
+  interface Claiming<R> {
+    R after(long id) throws SQLException;
+  }
+
   /**
-   * A claim has ended.
+   * Claims from the front on, or looks at the whole.
    *
-   * @param lastId the highest that it has claimed; 0 if none
-   * @return null unless it has found nothing and not looked at the whole: after which time that may
-   *     be done
+   * @param lastId the highest id that was claimed; 0 if none
    */
-  @Nullable Duration ended(Look look, long lastId) {
+  <R> R claim(Claiming<R> claiming, ToLongFunction<R> lastId) throws SQLException {
+    var look = begin();
+    R claimed;
+    try {
+      claimed = claiming.after(look.after());
+    } catch (SQLException | RuntimeException e) {
+      failed(look);
+      throw e;
+    }
+    ended(look, lastId.applyAsLong(claimed));
+    return claimed;
+  }
+
+  /** A claim has ended; 0 if it has claimed none. */
+  void ended(Look look, long lastId) {
     lock.lock();
     try {
       var now = System.nanoTime();
@@ -74,9 +94,6 @@ final class Front {
       } else if (lastId > 0 && look.generation() == generation) {
         after = Math.max(after, lastId);
       }
-      return lastId > 0 || look.after() == 0
-          ? null
-          : Duration.ofNanos(Math.max(0, nextWholeAt - now));
     } finally {
       lock.unlock();
     }

@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.Claim;
@@ -29,13 +28,13 @@ final class HeldStint implements Stint {
   private final Delivery<?> delivery;
   private final Settlement settlement;
   private final Suspects suspects;
+  private final Front front;
   private final ChannelOptions rules;
   private final boolean goesByKey;
   private final String label;
   private final int batch;
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
-  private final Front front = new Front();
   // Whose turn it was last, so that each key's comes.
   private volatile String lastKey = "";
 
@@ -45,7 +44,8 @@ final class HeldStint implements Stint {
       Sessions sessions,
       Delivery<?> delivery,
       Settlement settlement,
-      Suspects suspects) {
+      Suspects suspects,
+      Front front) {
     this.subscription = subscribed.installed().subscription();
     this.handlerTimeout = subscribed.options().handlerTimeout();
     this.maxAttempts = subscribed.options().maxAttempts();
@@ -54,6 +54,7 @@ final class HeldStint implements Stint {
     this.delivery = delivery;
     this.settlement = settlement;
     this.suspects = suspects;
+    this.front = front;
     this.rules = subscribed.channel().options();
     this.goesByKey = subscribed.goesByKey();
     this.label = subscribed.label();
@@ -70,10 +71,6 @@ final class HeldStint implements Stint {
           fit = false;
           fit = isAlone() ? next(connection, taken, turns) : nextLot(connection, taken, turns);
         } while (fit && turns.mayGoOn());
-        var wait = front.left();
-        if (wait != null) {
-          turns.lookAgainIn(wait);
-        }
         if (fit) {
           taken.restore();
         }
@@ -102,8 +99,8 @@ final class HeldStint implements Stint {
                         same, taken, subscription, due, rules, lastKey, handlerTimeout)
                     : due
                         ? ClaimStatement.claim(same, taken, subscription, true, 0, handlerTimeout)
-                        : fromFront(
-                                turns,
+                        : front
+                            .claim(
                                 after ->
                                     Optional.ofNullable(
                                         ClaimStatement.claim(
@@ -189,8 +186,7 @@ final class HeldStint implements Stint {
                 due
                     ? ClaimStatement.claimSeveral(
                         same, taken, subscription, true, 0, most, handlerTimeout)
-                    : fromFront(
-                        turns,
+                    : front.claim(
                         after ->
                             ClaimStatement.claimSeveral(
                                 same, taken, subscription, false, after, most, handlerTimeout),
@@ -248,28 +244,6 @@ final class HeldStint implements Stint {
   private void giveBack(Connection connection) throws SQLException {
     connection.rollback();
     front.wentBack();
-  }
-
-  private interface ClaimingAfter<R> {
-    R after(long id) throws SQLException;
-  }
-
-  /** Claims new rows, and takes note how far. */
-  private <R> R fromFront(Turns turns, ClaimingAfter<R> claiming, ToLongFunction<R> lastId)
-      throws SQLException {
-    var look = front.begin();
-    R claimed;
-    try {
-      claimed = claiming.after(look.after());
-    } catch (SQLException | RuntimeException e) {
-      front.failed(look);
-      throw e;
-    }
-    var wait = front.ended(look, lastId.applyAsLong(claimed));
-    if (wait != null) {
-      turns.lookAgainIn(wait);
-    }
-    return claimed;
   }
 
   private boolean isAlone() {

@@ -36,6 +36,7 @@ final class LeasedStint implements Stint {
   private final Delivery<?> delivery;
   private final Settlement settlement;
   private final Suspects suspects;
+  private final Front front;
   private final Renewals renewals;
   private final int maxAttempts;
   // Whose turn it was last, so that each key's comes.
@@ -47,13 +48,15 @@ final class LeasedStint implements Stint {
       Sessions sessions,
       Delivery<?> delivery,
       Settlement settlement,
-      Suspects suspects) {
+      Suspects suspects,
+      Front front) {
     this.subscribed = subscribed;
     this.context = context;
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
     this.suspects = suspects;
+    this.front = front;
     this.renewals = new Renewals(subscribed, context, sessions);
     this.maxAttempts =
         subscribed.channel().mode() == Mode.AT_MOST_ONCE ? 1 : subscribed.options().maxAttempts();
@@ -78,7 +81,11 @@ final class LeasedStint implements Stint {
   private @Nullable Claim lease(Found found, Turns turns) throws SQLException {
     var due = turns.looks();
     try {
-      context.transactions().make(connection -> found.on(connection, due));
+      if (due || subscribed.goesByKey()) {
+        look(found, due, 0);
+      } else {
+        var unused = front.claim(after -> look(found, false, after), Found::id);
+      }
     } catch (SQLException e) {
       if (found.leased != null && LostConnection.isLikely(e)) {
         // Whether it is leased is not known; that its handler has not begun is.
@@ -109,6 +116,11 @@ final class LeasedStint implements Stint {
     return found.leased;
   }
 
+  private Found look(Found found, boolean due, long after) throws SQLException {
+    context.transactions().make(connection -> found.on(connection, due, after));
+    return found;
+  }
+
   /** What one look has found. */
   private final class Found {
     private long asked; // by System.nanoTime()
@@ -117,11 +129,11 @@ final class LeasedStint implements Stint {
     private @Nullable Stay stay;
 
     /** In its transaction, which may be begun again. */
-    void on(Connection connection, boolean due) throws SQLException {
+    void on(Connection connection, boolean due, long after) throws SQLException {
       leave();
       leased = null;
       asked = System.nanoTime();
-      var found = bounded(connection, due);
+      var found = bounded(connection, due, after);
       if (found == null) {
         claim = null;
         return;
@@ -151,6 +163,10 @@ final class LeasedStint implements Stint {
       return suspects.lease(connection, died);
     }
 
+    long id() {
+      return claim == null ? 0 : claim.id();
+    }
+
     void leave() {
       if (stay != null) {
         context.quarantine().leave(stay);
@@ -175,7 +191,8 @@ final class LeasedStint implements Stint {
     return held;
   }
 
-  private @Nullable Leased bounded(Connection connection, boolean due) throws SQLException {
+  private @Nullable Leased bounded(Connection connection, boolean due, long after)
+      throws SQLException {
     var options = subscribed.options();
     return sessions
         .within(
@@ -191,6 +208,7 @@ final class LeasedStint implements Stint {
                         maxAttempts,
                         subscribed.channel().options(),
                         lastKey,
+                        after,
                         subscribed.channel().mode(),
                         context.transactions())))
         .orElse(null);

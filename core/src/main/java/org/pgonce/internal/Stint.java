@@ -37,9 +37,6 @@ interface Stint {
     /** What it has found. */
     void found(@Nullable Claim claim);
 
-    /** That there is nothing is not known before the whole is looked at, after so long. */
-    void lookAgainIn(Duration wait);
-
     /** How many may be claimed at once instead of one; the rate may allow less than is wanted. */
     int mayClaim(int most);
 

@@ -1,7 +1,9 @@
 package org.pgonce.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -21,7 +23,7 @@ class FrontTest {
             () -> {
               var look = front.begin();
               if (!look.whole()) {
-                assertThat(front.ended(look, 0)).isNotNull();
+                front.ended(look, 0);
               }
               return look;
             },
@@ -42,7 +44,8 @@ class FrontTest {
 
     assertThat(look.whole()).isTrue();
     assertThat(look.after()).isZero();
-    assertThat(front.ended(look, 0)).as("nothing to look for again").isNull();
+    front.ended(look, 0);
+    assertThat(front.left()).as("nothing to look for again").isNull();
   }
 
   @Test
@@ -74,7 +77,7 @@ class FrontTest {
     var begunBefore = front.begin();
 
     front.ended(busy, 5);
-    assertThat(front.ended(begunBefore, 1_001)).isNull();
+    front.ended(begunBefore, 1_001);
 
     assertThat(after()).as("what lies behind 5 is not passed over").isEqualTo(5);
   }
@@ -83,19 +86,8 @@ class FrontTest {
   void h71_theWholeIsLookedAtSoonAgain() {
     front.ended(whole(), 7);
 
-    var look = whole();
-    assertThat(front.ended(look, 0)).isNull();
+    front.ended(whole(), 0);
     assertThat(after()).as("where nothing is, it stays").isEqualTo(7);
-  }
-
-  @Test
-  void h71_whoFindsNothingKnowsWhenToLookAgain() {
-    front.ended(whole(), 7);
-    var busy = whole();
-    var inVain = front.begin();
-    front.ended(busy, 8);
-
-    assertThat(front.ended(inVain, 0)).isBetween(Duration.ZERO, Front.MOST);
   }
 
   @Test
@@ -106,9 +98,7 @@ class FrontTest {
     front.wentBack();
     front.ended(begunBefore, 1_001);
 
-    var next = front.begin();
-    assertThat(next.after()).isZero();
-    assertThat(front.ended(next, 0)).as("that was the whole").isNull();
+    assertThat(front.begin().after()).isZero();
     front.failed(busy);
   }
 
@@ -125,5 +115,25 @@ class FrontTest {
 
     front.ended(whole(), 0);
     assertThat(front.left()).isNull();
+  }
+
+  @Test
+  void h71_aClaimThatFailsSaysNothing() throws Exception {
+    front.ended(whole(), 7);
+    var busy = whole();
+    front.failed(busy);
+
+    assertThatThrownBy(
+            () ->
+                front.claim(
+                    after -> {
+                      throw new SQLException("no answer", "08006");
+                    },
+                    claimed -> 9))
+        .hasMessage("no answer");
+    assertThat(front.left()).isNotNull();
+    long claimedAfter = front.claim(after -> after, claimed -> 0);
+    assertThat(claimedAfter).as("the whole").isZero();
+    assertThat(after()).isEqualTo(7);
   }
 }

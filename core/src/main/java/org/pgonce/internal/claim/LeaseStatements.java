@@ -24,10 +24,10 @@ public final class LeaseStatements {
              CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
              octet_length((l.claimed).payload::text),
              (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, ?%s) AS l
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, ?, after => ?%s) AS l
       """;
   private static final String PLAIN = LEASE.formatted(Payload.SHORT, "");
-  private static final String WITH_PLACE = LEASE.formatted(Payload.SHORT, ", ?");
+  private static final String WITH_PLACE = LEASE.formatted(Payload.SHORT, ", max_per_key => ?");
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
 
@@ -49,6 +49,7 @@ public final class LeaseStatements {
    * @param rules the channel's, which may have an order or a limit per key
    * @param afterKey where the looking goes on then, when the oldest rows wait for others of their
    *     keys; empty at first
+   * @param after of new rows, those with a higher id, where the channel has neither; 0 for all
    * @param mode the channel's as the caller knows it: none is leased under another one
    * @param transactions where a long payload is fetched later
    */
@@ -60,6 +61,7 @@ public final class LeaseStatements {
       int maxAttempts,
       ChannelOptions rules,
       String afterKey,
+      long after,
       Mode mode,
       Transactions transactions)
       throws SQLException {
@@ -73,8 +75,9 @@ public final class LeaseStatements {
       statement.setString(6, rules.order().name());
       statement.setString(7, afterKey);
       statement.setString(8, mode.name());
+      statement.setLong(9, after);
       if (limited) {
-        statement.setInt(9, rules.maxPerKey());
+        statement.setInt(10, rules.maxPerKey());
       }
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
