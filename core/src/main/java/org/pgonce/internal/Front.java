@@ -68,15 +68,19 @@ final class Front {
    */
   <R> R claim(Claiming<R> claiming, ToLongFunction<R> lastId) throws SQLException {
     var look = begin();
-    R claimed;
+    var last = -1L;
     try {
-      claimed = claiming.after(look.after());
-    } catch (SQLException | RuntimeException e) {
-      failed(look);
-      throw e;
+      var claimed = claiming.after(look.after());
+      last = lastId.applyAsLong(claimed);
+      return claimed;
+    } finally {
+      // Errors, too: where nobody knew that a look at the whole is over, there would be no other.
+      if (last < 0) {
+        failed(look);
+      } else {
+        ended(look, last);
+      }
     }
-    ended(look, lastId.applyAsLong(claimed));
-    return claimed;
   }
 
   /** A claim has ended; 0 if it has claimed none. */

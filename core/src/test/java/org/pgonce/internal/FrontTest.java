@@ -120,8 +120,7 @@ class FrontTest {
   @Test
   void h71_aClaimThatFailsSaysNothing() throws Exception {
     front.ended(whole(), 7);
-    var busy = whole();
-    front.failed(busy);
+    front.failed(whole());
 
     assertThatThrownBy(
             () ->
@@ -135,5 +134,19 @@ class FrontTest {
     long claimedAfter = front.claim(after -> after, claimed -> 0);
     assertThat(claimedAfter).as("the whole").isZero();
     assertThat(after()).isEqualTo(7);
+  }
+
+  @Test
+  void h45_anErrorDoesNotEndTheLooksAtTheWhole() {
+    assertThatThrownBy(
+            () ->
+                front.claim(
+                    after -> {
+                      throw new OutOfMemoryError("no memory (so says the test)");
+                    },
+                    claimed -> 9))
+        .isInstanceOf(OutOfMemoryError.class);
+
+    assertThat(whole().after()).isZero();
   }
 }
