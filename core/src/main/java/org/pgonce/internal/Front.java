@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is a hint and no more. A row behind it may be committed later than those before it, as ids
  * are not committed in their order, or be given back by a process that died. So every now and then
- * a claim looks at the whole, and the front is where that finds the first one: a twentieth of the
- * time goes into that, and while there always is work a row behind the front waits for it {@link
- * #MOST} longer at the most than the look itself takes. Where nothing is found from the front on,
- * the whole is looked at as soon as it may be.
+ * a claim looks at the whole, and the front is where that finds the first one. Where that takes
+ * long, a twentieth of the time goes into it, and while there always is work a row behind the front
+ * waits for it {@link #MOST} longer at the most than the look itself takes. Where nothing is found
+ * from the front on, the whole is looked at as soon as it may be.
  *
  * <p>Thread-safe.
  */
@@ -142,7 +142,8 @@ final class Front {
     }
   }
 
+  /** A short look is as good as any: where little is to be done, each looks at the whole. */
   private static long restAfter(long took) {
-    return Math.min(MOST.toNanos(), Math.max(LEAST.toNanos(), SHARE * took));
+    return took <= LEAST.toNanos() ? LEAST.toNanos() : Math.min(MOST.toNanos(), SHARE * took);
   }
 }
