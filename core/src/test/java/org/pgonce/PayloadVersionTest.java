@@ -126,6 +126,7 @@ class PayloadVersionTest {
     stage.awaitSoon(
         () ->
             handled.size() == 1
+                && stage.waiting() == 1 // the other one's lease is over, too
                 && stage.database.queryLong(
                         "select count(*) from pgonce.scheduled where subscription_id > 0 and token is null and attempts = 0"
                             + " and last_error like 'notification % of channel parcels was made by version 2 of its definition and this listener knows version 1%'")
