@@ -22,9 +22,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class Front {
 
-  /** The whole is looked at no more often, and no more seldom. */
+  /** Between two looks at the whole there is so much time at least. */
   static final Duration LEAST = Duration.ofMillis(2);
 
+  /** And no more than that, however long a look takes. */
   static final Duration MOST = Duration.ofMillis(500);
 
   private static final int SHARE = 20;

@@ -149,4 +149,16 @@ class FrontTest {
 
     assertThat(whole().after()).isZero();
   }
+
+  @Test
+  void h71_howeverLongALookTakesTheNextOneComesWithinHalfASecond() {
+    var look = whole();
+    Awaitility.await()
+        .atMost(SOON)
+        .until(() -> System.nanoTime() - look.begunAt() > Front.MOST.toNanos() / 10);
+    front.ended(look, 7);
+    front.ended(front.begin(), 8);
+
+    assertThat(front.left()).isBetween(Duration.ZERO, Front.MOST);
+  }
 }

@@ -46,9 +46,10 @@ final class Writers implements AutoCloseable {
       }
     } catch (SQLException e) {
       failure = e;
-      connected.countDown();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    } finally {
+      connected.countDown(); // whatever it was: the others go on, and the end tells
     }
   }
 

@@ -114,7 +114,10 @@ public final class GuardedConnection {
    *     then
    */
   public void seal() throws SQLException {
-    endUnrefused();
+    scope.end();
+    if (scope.endRefused() != null) {
+      throw scope.endRefused().exception(scope.notification());
+    }
     if (scope.savepointSet()) {
       try {
         found(release());
@@ -152,13 +155,6 @@ public final class GuardedConnection {
       }
       sealed = true; // for all that is known: the failure is that of the statement behind
       throw e;
-    }
-  }
-
-  private void endUnrefused() throws SQLException {
-    scope.end();
-    if (scope.endRefused() != null) {
-      throw scope.endRefused().exception(scope.notification());
     }
   }
 
