@@ -55,7 +55,7 @@ public final class ByPgOnce implements Way {
     return new AtWork(database, plan);
   }
 
-  private static final class AtWork implements Contender {
+  private static final class AtWork implements OnWorkTable {
 
     // Those that are given back when the listener stops are due again, and wait there.
     private static final String LEFT =
@@ -79,20 +79,15 @@ public final class ByPgOnce implements Way {
     }
 
     @Override
+    public WorkTable table() {
+      return table;
+    }
+
+    @Override
     public void empty() throws SQLException {
       // As a superuser: nobody else may empty pgonce's tables.
       table.execute(
           "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter; select pgonce.keep_ballast()");
-    }
-
-    @Override
-    public void store(long id) throws SQLException {
-      table.insert(id);
-    }
-
-    @Override
-    public void fill(long firstId, int count) throws SQLException {
-      table.insert(firstId, count);
     }
 
     @Override

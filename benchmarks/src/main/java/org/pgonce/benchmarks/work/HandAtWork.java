@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.testkit.TestDatabase;
 
 /** Workers by hand. A wake-up wakes one of them, and it works until nothing is left. */
-final class HandAtWork implements Contender {
+final class HandAtWork implements OnWorkTable {
 
   private static final long LOOK_EACH_MS = 10;
 
@@ -37,18 +37,13 @@ final class HandAtWork implements Contender {
   }
 
   @Override
+  public WorkTable table() {
+    return table;
+  }
+
+  @Override
   public void empty() throws SQLException {
     table.execute("truncate work, effect, queue_by_hand");
-  }
-
-  @Override
-  public void store(long id) throws SQLException {
-    table.insert(id);
-  }
-
-  @Override
-  public void fill(long firstId, int count) throws SQLException {
-    table.insert(firstId, count);
   }
 
   @Override

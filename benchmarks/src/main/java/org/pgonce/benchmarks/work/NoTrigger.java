@@ -27,21 +27,11 @@ public final class NoTrigger implements Way {
     return new Idle(new WorkTable(database));
   }
 
-  private record Idle(WorkTable table) implements Contender {
+  private record Idle(WorkTable table) implements OnWorkTable {
 
     @Override
     public void empty() throws SQLException {
       table.execute("truncate work");
-    }
-
-    @Override
-    public void store(long id) throws SQLException {
-      table.insert(id);
-    }
-
-    @Override
-    public void fill(long firstId, int count) throws SQLException {
-      table.insert(firstId, count);
     }
 
     @Override
