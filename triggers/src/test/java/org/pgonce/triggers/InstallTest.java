@@ -8,8 +8,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
@@ -186,6 +188,43 @@ class InstallTest {
           .hasMessageContaining(
               "application nightly import, idle in transaction, in a transaction for");
       assertThat(database.queryString("select to_regnamespace('pgonce')")).isNull();
+    }
+  }
+
+  @Test
+  void h84_whoLooksAtATableThatIsBeingChangedWaitsShortlyAndIsToldWhoIsInTheWay(
+      TestDatabase database) throws Exception {
+    var withSql =
+        TriggerChannel.on("author", InstallingProcess.Author.class)
+            .afterInsert()
+            .when("new.id > 0")
+            .build();
+    try (var pgonce = PgOnce.using(database.dataSource())) {
+      pgonce.install(withSql);
+    }
+    try (var change =
+            begin(
+                database, "set application_name = 'migration'; alter table author add note text");
+        var connection = database.dataSource().getConnection()) {
+      var pid = change.unwrap(PGConnection.class).getBackendPID();
+      connection.setAutoCommit(false);
+      for (var look :
+          List.<ThrowingCallable>of(
+              () -> Triggers.check(connection, withSql),
+              () -> Triggers.plan(connection, withSql))) {
+        assertThatThrownBy(look)
+            .isInstanceOf(PgOnceException.class)
+            .hasMessageContaining("table public.author, which is locked for longer")
+            .hasMessageContaining("backend " + pid + ", role " + database.user())
+            .hasMessageContaining("application migration");
+        try (var statement = connection.createStatement()) {
+          statement.execute("set local lock_timeout = '300ms'"); // the next is to wait no longer
+        }
+      }
+
+      // The transaction is as usable as before, and so is the table when it is free.
+      change.rollback();
+      assertThat(Triggers.check(connection, withSql)).isEmpty();
     }
   }
 

@@ -68,6 +68,9 @@ final class CalledFunctions {
               }
             }
           } catch (SQLException e) {
+            if (LockSettings.isLockTimeout(e)) {
+              throw e;
+            }
             refused(e, what, mustSee).ifPresent(problems::add);
           }
           return problems;

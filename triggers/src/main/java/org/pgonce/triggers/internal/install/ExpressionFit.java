@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.pgonce.PgOnceException;
 import org.pgonce.triggers.TableName;
+import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Quoted;
 
@@ -57,6 +59,9 @@ final class ExpressionFit {
   private static final String NO_ZONE = "PO0ZZ";
   private static final String NO_RIGHT = "42501";
 
+  // Of somebody who changes the table: to look takes the weakest lock.
+  private static final int LONGEST_WAIT_MS = 5000;
+
   private static final Map<String, String> TYPED =
       Map.of(
           "condition",
@@ -84,30 +89,56 @@ final class ExpressionFit {
    * One line per expression that cannot. Changes nothing; a transaction stays usable. Who may not
    * act as the functions' owner, as a listener, cannot tell which rights that has: what it lacks
    * itself is no problem then.
+   *
+   * @throws PgOnceException if somebody who changes the table keeps it locked for too long
    */
-  static List<String> problems(Connection connection, Capture capture, TableName table)
+  static List<String> problems(Connection connection, Capture capture, WatchedTable table)
       throws SQLException {
     if (capture.expressions().isEmpty()) {
       return List.of();
     }
-    var fit = new ExpressionFit(connection, table, OwnerRole.isAllowed(connection));
+    var fit = new ExpressionFit(connection, table.name(), OwnerRole.isAllowed(connection));
+    return Undone.during(
+        connection,
+        () -> {
+          var before = connection.setSavepoint();
+          LockSettings.boundWaits(connection, LONGEST_WAIT_MS);
+          try {
+            return fit.problems(capture);
+          } catch (SQLException e) {
+            if (!LockSettings.isLockTimeout(e)) {
+              throw e;
+            }
+            connection.rollback(before);
+            throw new PgOnceException(
+                "pgonce cannot look whether the SQL of channel %s goes with table %s, which is locked for longer than lock_timeout or %d s. In the way: %s. Try again when that has ended"
+                    .formatted(
+                        capture.channel(),
+                        table.name(),
+                        LONGEST_WAIT_MS / 1000,
+                        Blockers.inWords(connection, table.oid(), Blockers.OF_READERS)),
+                e);
+          }
+        });
+  }
+
+  private List<String> problems(Capture capture) throws SQLException {
     var problems = new ArrayList<String>();
     for (var expression : capture.expressions().entrySet()) {
       var sql = TYPED.getOrDefault(expression.getKey(), "%s").formatted(expression.getValue());
       // First: to plan what calls a function can run it.
-      var foreign =
-          CalledFunctions.problems(connection, table, expression.getKey(), sql, fit.asOwner);
+      var foreign = CalledFunctions.problems(connection, table, expression.getKey(), sql, asOwner);
       if (!foreign.isEmpty()) {
         problems.addAll(foreign);
         continue;
       }
-      var trouble = fit.trouble(PLAN.formatted(sql, expression.getValue()), "");
+      var trouble = trouble(PLAN.formatted(sql, expression.getValue()), "");
       if (trouble.isPresent()) {
         problems.add(
             "its %s cannot be computed from the rows old and new of table %s: %s; correct «%s»"
                 .formatted(expression.getKey(), table, trouble.get(), expression.getValue()));
       } else if (expression.getKey().equals(DUE_TIME)
-          && fit.trouble(WITHOUT_ZONE.formatted(expression.getValue(), ROWS), " INTO without_zone")
+          && trouble(WITHOUT_ZONE.formatted(expression.getValue(), ROWS), " INTO without_zone")
               .isPresent()) {
         problems.add(
             "its due time has no time zone, and would be taken for UTC, in which expressions run, and not for the time of who wrote the row: give (%s)::timestamp AT TIME ZONE 'UTC', or the zone whose time table %s holds"
@@ -133,6 +164,9 @@ final class ExpressionFit {
             statement.execute("DO " + Quoted.literal(block));
             return Optional.<String>empty();
           } catch (SQLException e) {
+            if (LockSettings.isLockTimeout(e)) {
+              throw e;
+            }
             return told(e);
           }
         });

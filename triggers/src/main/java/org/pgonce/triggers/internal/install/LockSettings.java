@@ -23,6 +23,12 @@ record LockSettings(String lockTimeout, String statementTimeout, long deadlockTi
   private static final String SET =
       "SELECT pg_catalog.set_config('lock_timeout', ?, true), pg_catalog.set_config('statement_timeout', ?, true)";
 
+  private static final String SET_WAIT =
+      """
+      SELECT pg_catalog.set_config('lock_timeout', CASE WHEN s.setting::integer BETWEEN 1 AND ? THEN s.setting ELSE ? END, true)
+        FROM pg_catalog.pg_settings s WHERE s.name = 'lock_timeout'
+      """;
+
   static LockSettings of(Connection transaction) throws SQLException {
     try (var statement = transaction.createStatement();
         var row = statement.executeQuery(CURRENT)) {
@@ -39,6 +45,17 @@ record LockSettings(String lockTimeout, String statementTimeout, long deadlockTi
    */
   static void bound(Connection transaction, int waitMs, int statementMs) throws SQLException {
     set(transaction, waitMs + "ms", statementMs + "ms");
+  }
+
+  /**
+   * Bounds how long the next statements of the transaction wait for a lock, if they are not yet.
+   */
+  static void boundWaits(Connection transaction, int waitMs) throws SQLException {
+    try (var statement = transaction.prepareStatement(SET_WAIT)) {
+      statement.setInt(1, waitMs);
+      statement.setString(2, waitMs + "ms");
+      statement.execute();
+    }
   }
 
   void restore(Connection transaction) throws SQLException {

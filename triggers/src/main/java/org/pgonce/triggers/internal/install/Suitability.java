@@ -46,7 +46,7 @@ final class Suitability {
             RecordFit.misfits(rowType, table.name(), shown(connection, capture, table, columns)));
       }
       obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), columns));
-      obstacles.addAll(ExpressionFit.problems(connection, capture, table.name()));
+      obstacles.addAll(ExpressionFit.problems(connection, capture, table));
     }
     return obstacles;
   }

@@ -2,7 +2,6 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
 
 /**
@@ -20,23 +19,6 @@ record TableChange(
     boolean asOwner,
     boolean exclusive,
     boolean severalTables) {
-
-  // The modes that SHARE ROW EXCLUSIVE conflicts with; ACCESS EXCLUSIVE conflicts with all.
-  private static final String BLOCKERS =
-      """
-      SELECT coalesce(
-               pg_catalog.concat_ws(', ', 'backend ' || b.pid, 'role ' || a.usename, 'application ' || nullif(a.application_name, ''),
-                 CASE WHEN a.backend_type <> 'client backend' THEN a.backend_type END, a.state,
-                 'in a transaction for ' || pg_catalog.round(extract(epoch FROM pg_catalog.clock_timestamp() - a.xact_start)) || ' s'),
-               'a prepared transaction')
-        FROM (SELECT DISTINCT l.pid FROM pg_catalog.pg_locks l
-               WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
-                 AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
-                 AND l.relation = CAST(CAST(? AS bigint) AS oid)
-                 AND (CAST(? AS boolean) OR l.mode NOT IN ('AccessShareLock', 'RowShareLock'))) b
-        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = b.pid
-       ORDER BY a.xact_start LIMIT 10
-      """;
 
   /**
    * The table whose lock is wanted.
@@ -74,23 +56,10 @@ record TableChange(
         .formatted(
             what,
             target.table(),
-            blockers(transaction),
+            Blockers.inWords(
+                transaction, target.oid(), exclusive ? Blockers.OF_ALL : Blockers.OF_WRITERS),
             together
                 ? "; or change channels one by one, each in a transaction of its own, as PgOnce.install and Triggers.drop on a DataSource do"
                 : "");
-  }
-
-  private String blockers(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(BLOCKERS)) {
-      statement.setLong(1, target.oid());
-      statement.setBoolean(2, exclusive);
-      var blockers = new ArrayList<String>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          blockers.add(row.getString(1));
-        }
-      }
-      return blockers.isEmpty() ? "nobody any more" : String.join("; ", blockers);
-    }
   }
 }

@@ -3,12 +3,15 @@ package org.pgonce.triggers.internal.install;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-/** Statements that leave no trace, settings included, in a transaction that stays usable. */
+/**
+ * Statements that leave no trace, settings included, in a transaction that stays usable, if they
+ * fail too.
+ */
 final class Undone {
 
   private Undone() {}
 
-  /** Statements that may fail, and then catch it. */
+  /** Statements that may fail. */
   @FunctionalInterface
   interface Statements<T> {
     T run() throws SQLException;
@@ -21,10 +24,12 @@ final class Undone {
     }
     try {
       var before = connection.setSavepoint();
-      var result = statements.run();
-      connection.rollback(before);
-      connection.releaseSavepoint(before);
-      return result;
+      try {
+        return statements.run();
+      } finally {
+        connection.rollback(before);
+        connection.releaseSavepoint(before);
+      }
     } finally {
       if (autoCommit) {
         connection.rollback();
