@@ -69,6 +69,8 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
   -- So many notifications of one order key all processes together have at work, for each subscription; null: no limit. An order means one.
   max_per_key  integer     CHECK (max_per_key BETWEEN 1 AND 100),
+  -- Whether who stores something wakes the listeners: unless one of them is awake, see V013; always; or never.
+  wake_ups     text        NOT NULL DEFAULT 'WHILE_ASLEEP' CHECK (wake_ups IN ('WHILE_ASLEEP', 'ALWAYS', 'NEVER')),
   -- Until when listeners of a former EXACTLY_ONCE may have held what was stored: what they began and gave back only its lock tells.
   held_until   timestamptz,
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),

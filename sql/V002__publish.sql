@@ -11,6 +11,23 @@ CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '
 LANGUAGE sql
 AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;
 
+-- The sequence whose last value is a channel's word, see V013; null if there is none, as after a restore without it.
+CREATE OR REPLACE FUNCTION pgonce.word_of(channel_name text) RETURNS regclass
+LANGUAGE sql
+AS $$ SELECT pg_catalog.to_regclass('pgonce."awake_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
+
+-- Whether who stores new rows is to wake the listeners: to be asked when his transaction has its id, so after a row was written. The word is a time
+-- within the next second where somebody is awake, and the highest number where nobody is ever to be woken. In one expression, which PostgreSQL
+-- puts in the place of its call.
+CREATE OR REPLACE FUNCTION pgonce.is_asleep(channel_name text) RETURNS boolean
+LANGUAGE sql
+AS $$
+  SELECT coalesce(NOT (
+    (pg_catalog.pg_sequence_last_value(pgonce.word_of(channel_name))
+       OPERATOR(pg_catalog.-) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::bigint)
+    OPERATOR(pg_catalog.<@) '{[0,1000000],[1000000000000000000,)}'::pg_catalog.int8multirange), true)
+$$;
+
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
 -- order, so the parts need no more than "id/part/parts:", or "id/part/parts/version/depth:" where these are not 1 and 0. The id also keeps PostgreSQL
 -- from folding two equal payloads into one.
@@ -314,7 +331,7 @@ BEGIN
     )
     SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
   END IF;
-  IF new_rows > 0 THEN
+  IF new_rows > 0 AND pgonce.is_asleep(channel.name) THEN
     PERFORM pgonce.wake_up(channel.name);
   END IF;
   IF later_rows > 0 THEN
@@ -365,7 +382,9 @@ BEGIN
   )
   SELECT array_agg(g.id ORDER BY g.id), (SELECT count(*) FROM stored) INTO ids, amount FROM given g;
   IF amount > 0 THEN
-    PERFORM pgonce.wake_up(channel.name);
+    IF pgonce.is_asleep(channel.name) THEN
+      PERFORM pgonce.wake_up(channel.name);
+    END IF;
   ELSIF json_array_length(payloads) > 0
         AND NOT EXISTS (SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
                          WHERE c.id = channel.id AND c.mode = channel.mode AND s.filter IS NOT NULL) THEN

@@ -19,29 +19,36 @@ BEGIN
    WHERE l.id IN (SELECT s.id FROM pgonce.listener s WHERE s.seen_at + s.silence < clock_timestamp() FOR UPDATE SKIP LOCKED);
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, silence)
   VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
+  PERFORM pgonce.somebody_listens(subscriptions);
 END
 $$;
 
 -- Where notifications of one key wait for others, those that it had at work may have been waited for by other processes: they look again.
 CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT pgonce.bound_idle(30000);
-  SELECT pgonce.wake_up(c.name, 'due')
-    FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) JOIN pgonce.channel c ON c.id = s.channel_id
-   WHERE l.id = listener AND (c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL);
-  DELETE FROM pgonce.listener l WHERE l.id = listener;
+DECLARE
+  listened integer[];
+BEGIN
+  PERFORM pgonce.bound_idle(30000);
+  DELETE FROM pgonce.listener l WHERE l.id = listener RETURNING l.subscriptions INTO listened;
+  PERFORM pgonce.wake_up(c.name, 'due')
+     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+    WHERE s.id = ANY (listened) AND (c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL);
+  PERFORM pgonce.nobody_listens(listened);
+END
 $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
 -- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed tells it (null: it was dropped). It is also the
 -- listener's sign of life. Lengths of time, never points in time: clocks differ. A paused subscription has nothing to do; since when, in
 -- microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
+-- awake: whether somebody looks for new rows all the while, or did and may owe looks.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               epoch text, encoding text)
+               wake_ups text, epoch text, encoding text, awake boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
@@ -54,6 +61,9 @@ BEGIN
     RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
       USING ERRCODE = 'PO002';
   END IF;
+  IF EXISTS (SELECT FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) WHERE l.id = listener AND pgonce.is_unfit(s.of_channel)) THEN
+    PERFORM pgonce.somebody_listens(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
+  END IF;
   PERFORM pgonce.keep_ballast();
   PERFORM pgonce.forget_keys();
   -- Sub-selects with a limit: EXISTS could become a hash of all that is stored.
@@ -64,7 +74,8 @@ BEGIN
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
-           i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.epoch, i.encoding
+           i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
+           pg_sequence_last_value(pgonce.word_of(k.of_channel)) NOT IN (0, 9223372036854775806, 9223372036854775807) IS TRUE
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
       LEFT JOIN LATERAL pgonce.installed(k.of_channel, k.name) i ON true
      WHERE l.id = listener;
@@ -105,14 +116,27 @@ $$;
 -- can be stored here.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
 RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               epoch text, encoding text)
+               wake_ups text, epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
-         i.epoch, getdatabaseencoding()::text
+         c.wake_ups, i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
    WHERE c.name = channel_name
+$$;
+
+-- Whom a commit wakes that stores something in a channel, see V013: for people.
+CREATE OR REPLACE FUNCTION pgonce.wakefulness(channel_name text) RETURNS text
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN c.mode = 'BROADCAST' OR c.wake_ups = 'ALWAYS' THEN 'WOKEN ALWAYS'
+              WHEN c.wake_ups = 'NEVER' THEN 'WOKEN NEVER'
+              WHEN w.word = 9223372036854775806 THEN 'NOBODY LISTENS'
+              WHEN w.word > 0 THEN 'AWAKE'
+              WHEN w.word < 0 THEN 'OWES LOOKS'
+              ELSE 'ASLEEP' END
+    FROM pgonce.channel c CROSS JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.word_of(c.name)) AS word) w WHERE c.name = channel_name
 $$;
 
 INSERT INTO pgonce.schema_version (version) VALUES (4) ON CONFLICT DO NOTHING;

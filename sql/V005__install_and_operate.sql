@@ -40,12 +40,12 @@ $$;
 -- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
 -- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed, and listeners that were made for
 -- what was installed before handle nothing of the channel from then on: they hear of it at once, or learn it from their scan. subscriptions is an object: name to filter, or to
--- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription). max_rate and
--- max_per_key: see pgonce.channel.
+-- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription). max_rate,
+-- max_per_key and wake_ups: see pgonce.channel.
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
   key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
-  max_per_key integer DEFAULT NULL)
+  max_per_key integer DEFAULT NULL, wake_ups text DEFAULT 'WHILE_ASLEEP')
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -66,9 +66,9 @@ BEGIN
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
   LOOP
-    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key)
+    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups)
     VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-            install_channel.max_rate, install_channel.max_per_key)
+            install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups)
     ON CONFLICT (name) DO NOTHING;
     is_new := FOUND;
     -- Nobody drops it before this transaction ends; who has just dropped it leaves nothing to be found.
@@ -84,20 +84,23 @@ BEGIN
       channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
   END IF;
   UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth,
-         max_rate = install_channel.max_rate, max_per_key = install_channel.max_per_key
+         max_rate = install_channel.max_rate, max_per_key = install_channel.max_per_key, wake_ups = install_channel.wake_ups
    WHERE c.id = channel.id
-     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key) IS DISTINCT FROM
-         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key);
+     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key, c.wake_ups) IS DISTINCT FROM
+         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups);
   changed := is_new OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
   SELECT channel.id, channel.name, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
   GET DIAGNOSTICS subscribed = ROW_COUNT;
+  IF is_new AND mode <> 'BROADCAST' AND pgonce.word_of(channel_name) IS NULL THEN
+    PERFORM pgonce.make_word(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
+  END IF;
   IF changed OR subscribed > 0 THEN
     PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
-      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s',
+      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s',
         install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-        coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none')));
+        coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none'), install_channel.wake_ups));
     IF NOT is_new THEN -- who listens to it looks whether it is still what he was made for
       PERFORM pgonce.wake_up(channel_name, 'definition');
     END IF;
@@ -395,7 +398,7 @@ SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
        clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
        dead.dead_letters,
        (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners,
-       s.paused_at AS paused_since, s.paused_by, s.pause_reason
+       s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.wakefulness(c.name) AS wakefulness
   FROM pgonce.channel c
   JOIN pgonce.subscription s ON s.channel_id = c.id
   CROSS JOIN LATERAL (

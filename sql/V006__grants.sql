@@ -41,9 +41,10 @@ GRANT EXECUTE ON FUNCTION
   pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text, text), pgonce.discard(text, bigint[], text, text),
   pgonce.forget_keys(integer),
   pgonce.change_mode(text, text, text),
-  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer), pgonce.installed(text, text)
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.installed(text, text)
 TO pgonce_admin;
 
+GRANT EXECUTE ON FUNCTION pgonce.wakefulness(text) TO pgonce_listener, pgonce_admin;
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
   pgonce.operation_log
 TO pgonce_listener, pgonce_admin;

@@ -143,6 +143,7 @@ BEGIN
     DELETE FROM pgonce.channel c WHERE c.id = channel;
     PERFORM pgonce.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce.empty_subscriptions(channel, doomed));
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
+    EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'awake_' || channel_names[n]);
     dropped := dropped + 1;
   END LOOP;
   PERFORM set_config('lock_timeout', set_before, true);

@@ -46,6 +46,8 @@ import org.pgonce.internal.store.ChannelNames;
  *     PublishOptions#withOrderKey}. What has no key is not limited. What waits for a retry is not
  *     at work; what is leased is, for as long as its lease holds. 1 to 100, or {@link
  *     #NO_MAX_PER_KEY}, the default. Only with {@link KeyOrder#NONE}: in an order it is 1 anyway
+ * @param wakeUps when a commit that stores notifications wakes the listeners. Default {@link
+ *     WakeUps#WHILE_ASLEEP}
  * @param payload which version of the payload this code writes, and how those of earlier versions
  *     are read. Default {@link PayloadRules#DEFAULT}
  */
@@ -56,6 +58,7 @@ public record ChannelOptions(
     int maxDepth,
     int maxRate,
     int maxPerKey,
+    WakeUps wakeUps,
     PayloadRules payload) {
 
   private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
@@ -77,6 +80,7 @@ public record ChannelOptions(
           100,
           NO_MAX_RATE,
           NO_MAX_PER_KEY,
+          WakeUps.WHILE_ASLEEP,
           PayloadRules.DEFAULT);
 
   public ChannelOptions {
@@ -111,17 +115,18 @@ public record ChannelOptions(
           "maxPerKey %d beside order %s: with an order one notification of a key is handled at a time anyway; leave one of the two out"
               .formatted(maxPerKey, order));
     }
+    Objects.requireNonNull(wakeUps, "wakeUps");
     Objects.requireNonNull(payload, "payload");
   }
 
   public ChannelOptions withMaxRate(int maxRate) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   public ChannelOptions withMaxPerKey(int maxPerKey) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   /** Whether notifications have a key that their claims go by: by an order, or a limit. */
@@ -141,7 +146,7 @@ public record ChannelOptions(
   /** These subscriptions instead of those that it has. */
   public ChannelOptions withSubscriptions(Map<String, Map<String, String>> subscriptions) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   /** One more subscription, for what is written in a context with all these entries. */
@@ -153,22 +158,27 @@ public record ChannelOptions(
 
   public ChannelOptions withKeyMemory(Duration keyMemory) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   public ChannelOptions withOrder(KeyOrder order) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   public ChannelOptions withMaxDepth(int maxDepth) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+  }
+
+  public ChannelOptions withWakeUps(WakeUps wakeUps) {
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   public ChannelOptions withPayload(PayloadRules payload) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
   }
 
   /** The names of the subscriptions. */
@@ -191,7 +201,7 @@ public record ChannelOptions(
             .withPayload(payload);
     if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
       throw new IllegalArgumentException(
-          "a BROADCAST stores nothing, so it has no filter, key memory, order, rate or limit per key: "
+          "a BROADCAST stores nothing, so it has no filter, key memory, order, rate, limit per key or wake-ups: "
               + this
               + "; take another mode, or leave them at their defaults");
     }

@@ -89,7 +89,8 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * The slow scan for what no wake-up announced. Default 10 s; while nothing is heard, at most 1 s.
+   * The slow scan for what no wake-up announced. Default 10 s; at most 1 s while nothing is heard,
+   * and while something waits, since whoever has it at work may die.
    *
    * @param interval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds

@@ -112,7 +112,7 @@ class CostTest {
    */
   private List<String> asked(Mode mode, boolean usesTx) throws Exception {
     stage.clear();
-    var channel = Channel.of("cost." + mode.name().toLowerCase(Locale.ROOT), Order.class, mode);
+    var channel = Stage.wokenAlways("cost." + mode.name().toLowerCase(Locale.ROOT), mode);
     PgOnce.using(stage.dataSource).install(channel);
     var asked = new CopyOnWriteArrayList<String>();
     var scanning = ConcurrentHashMap.<Connection>newKeySet();

@@ -206,6 +206,7 @@ class DueTimeTest {
     try (var ear = stage.database.dataSource().getConnection();
         var connection = stage.dataSource.getConnection()) {
       ear.createStatement().execute("listen pgonce_orders");
+      stage.somebodyListens();
       var published =
           PUBLISHER.publishEach(
               connection,

@@ -28,7 +28,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest
 class FrozenTransactionTest {
 
-  private static final Channel<Order> CALLS = Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE);
+  private static final Channel<Order> CALLS = Stage.wokenAlways("calls", Mode.AT_LEAST_ONCE);
   private static final String IDLE_BOUND =
       "select current_setting('idle_in_transaction_session_timeout')";
 
@@ -247,7 +247,8 @@ class FrozenTransactionTest {
             })
         .start();
     stage.awaitNothingWaits();
-    assertThat(atCommit).hasSizeGreaterThan(4).containsOnly("9s");
+    // 2 s where it registers: whoever is awake would wait for that.
+    assertThat(atCommit).hasSizeGreaterThan(4).contains("9s").isSubsetOf("9s", "2s");
   }
 
   private void publish() throws SQLException {

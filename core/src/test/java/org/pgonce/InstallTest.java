@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -192,7 +193,7 @@ class InstallTest {
                  where p.pronamespace = 'pgonce'::regnamespace
                    and (p.proowner <> (case p.proname when 'as_json' then 'pgonce_sandbox' else 'pgonce_owner' end)::regrole
                      or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'as_json'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'word_of', 'is_asleep', 'as_json'))
                 """))
         .isNull();
   }
@@ -207,15 +208,24 @@ class InstallTest {
         .isEqualTo(
             "false  SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) ");
     try (var connection = database.unpooled().getConnection();
-        var statement = connection.createStatement();
-        var plan = statement.executeQuery("explain verbose select pgonce.wake_up('orders')")) {
+        var statement = connection.createStatement()) {
+      assertThat(plan(statement, "pgonce.wake_up('orders')"))
+          .contains("pg_notify('pgonce_orders'::text")
+          .doesNotContain("wake_up");
+      assertThat(plan(statement, "pgonce.is_asleep('orders')"))
+          .contains("to_regclass('pgonce.\"awake_orders\"'::text")
+          .doesNotContain("is_asleep")
+          .doesNotContain("word_of");
+    }
+  }
+
+  private static String plan(Statement statement, String expression) throws SQLException {
+    try (var plan = statement.executeQuery("explain verbose select " + expression)) {
       var lines = new StringBuilder();
       while (plan.next()) {
         lines.append(plan.getString(1));
       }
-      assertThat(lines.toString())
-          .contains("pg_notify('pgonce_orders'::text")
-          .doesNotContain("wake_up");
+      return lines.toString();
     }
   }
 

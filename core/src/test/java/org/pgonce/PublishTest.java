@@ -44,6 +44,7 @@ class PublishTest {
     try (var ear = stage.database.dataSource().getConnection();
         var connection = stage.dataSource.getConnection()) {
       ear.createStatement().execute("listen pgonce_orders");
+      stage.somebodyListens();
       connection.setAutoCommit(false);
       PUBLISHER.publish(connection, ORDERS, new Order(1, "rolled back"));
       connection.rollback();

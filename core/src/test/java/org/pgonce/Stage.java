@@ -55,6 +55,22 @@ final class Stage implements AutoCloseable {
     PgOnce.using(dataSource).install(ORDERS);
   }
 
+  /** A channel of which no process is ever awake, which costs something beside. */
+  static Channel<Order> wokenAlways(String name, Mode mode) {
+    var options = ChannelOptions.DEFAULT;
+    return Channel.of(
+        name,
+        Order.class,
+        mode,
+        mode == Mode.BROADCAST ? options : options.withWakeUps(WakeUps.ALWAYS));
+  }
+
+  /** Writers take it that a listener runs: while none does, they notify nobody. */
+  void somebodyListens() throws SQLException {
+    database.execute(
+        "select pgonce.somebody_listens((select array_agg(s.id) from pgonce.subscription s))");
+  }
+
   PgOnce pgonce() {
     return pgonce(PgOnce.builder(dataSource));
   }
@@ -104,6 +120,12 @@ final class Stage implements AutoCloseable {
 
   long deadLetters() throws SQLException {
     return database.queryLong("select count(*) from pgonce.dead_letter");
+  }
+
+  /** A listener that starts looks once more, for transactions that took it that none listens. */
+  void awaitNothingIsOwed() {
+    awaitSoon(
+        () -> database.queryLong("select pg_sequence_last_value(pgonce.word_of('orders'))") == 0);
   }
 
   void awaitNothingWaits() {

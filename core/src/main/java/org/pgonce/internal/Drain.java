@@ -4,6 +4,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
@@ -12,21 +13,16 @@ import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.Suspects;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Empties one subscription as far as this process can. Wake-ups that come while it is at work are
  * folded into one; a further worker joins only while there is work that the others do not get to.
  */
-final class Drain<T> implements Scanned {
-
-  private static final Logger LOG = LoggerFactory.getLogger(Drain.class);
+final class Drain<T> implements Scanned, Wakeful {
 
   // While handlers run, how often somebody looks whether a row may lie behind theirs that no worker
   // has looked for. A handler that ends tells so itself. It goes on for a while after the last
@@ -40,7 +36,11 @@ final class Drain<T> implements Scanned {
   private final Stint stint;
   private final Turnstile turnstile;
   private final Pausing pausing;
+  private final Reports reports;
   private final DefinitionWatch definition;
+  private final Wakefulness wakefulness;
+  // What this process does not find, others may have at work.
+  private final Runnable whenIdle;
   private final Front front = new Front();
   private final Pace pace = new Pace();
   private final HeadStart headStart = new HeadStart();
@@ -62,20 +62,23 @@ final class Drain<T> implements Scanned {
   // Whether scheduled rows may be due: then they and new rows take turns.
   private boolean due;
   private boolean dueFirst;
-  private long claims;
-  private long emptyClaims;
-  // Of those, the ones for scheduled rows; and how many notifications have ended. See Slot.found.
-  private long emptyDueClaims;
-  private long ends;
+  private final Tally tally = new Tally();
 
-  Drain(Subscribed<T> subscribed, Context context, Sessions sessions, Scan scan) {
+  Drain(
+      Subscribed<T> subscribed,
+      Context context,
+      Sessions sessions,
+      Scan scan,
+      Wakefulness wakefulness) {
+    this.wakefulness = wakefulness;
+    this.whenIdle = () -> scan.within(Scan.WHILE_SOMETHING_WAITS);
     this.subscribed = subscribed;
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.pausing = new Pausing(subscribed, context.observer());
     this.definition = new DefinitionWatch(subscribed, context.observer());
-    var reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
+    this.reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
     var suspects = new Suspects(subscribed, reports);
     var settlement =
         new Settlement(
@@ -110,9 +113,16 @@ final class Drain<T> implements Scanned {
   }
 
   ChannelActivity activity() {
+    return locked(
+        () ->
+            places.activity(
+                tally.claims(), tally.emptyClaims(), pausing.known(), definition.difference()));
+  }
+
+  private <R> R locked(Supplier<R> work) {
     lock.lock();
     try {
-      return places.activity(claims, emptyClaims, pausing.known(), definition.difference());
+      return work.get();
     } finally {
       lock.unlock();
     }
@@ -129,6 +139,33 @@ final class Drain<T> implements Scanned {
       context.threads().tickLater(others, this::othersHaveBegun);
     }
     wakeNow(isDue && others.isZero());
+  }
+
+  @Override
+  public void look() {
+    wakeNow(false);
+  }
+
+  @Override
+  public void keepLooking() {
+    lock.lock();
+    try {
+      if (!tally.hasBegunSince()) {
+        wakeNow(false);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public boolean wasBusy() {
+    return locked(tally::wasBusySince);
+  }
+
+  @Override
+  public boolean needsHelp() {
+    return locked(() -> (behind || wokenMeanwhile) && !places.isFree());
   }
 
   private void othersHaveBegun() {
@@ -176,10 +213,13 @@ final class Drain<T> implements Scanned {
     if (found.ready() || found.due()) {
       wake(found.due());
     }
+    if (found.awake()) {
+      wakefulness.heardAwake();
+    }
   }
 
-  /** Whether nothing may be claimed for now. */
-  private boolean isHeldUp() {
+  @Override
+  public boolean isHeldUp() {
     return pausing.isOn() || definition.isOutdated();
   }
 
@@ -279,7 +319,6 @@ final class Drain<T> implements Scanned {
     if (places.isStopping()) {
       return;
     }
-    var reason = Failures.inWords(e);
     lock.lock();
     try {
       wokenMeanwhile = true;
@@ -287,12 +326,7 @@ final class Drain<T> implements Scanned {
     } finally {
       lock.unlock();
     }
-    LOG.warn(
-        "pgonce: channel {} cannot claim: {}; it tries again within a second, nothing is lost",
-        subscribed.name(),
-        reason);
-    LOG.debug("pgonce: the trouble in full", e);
-    context.observer().databaseTrouble(subscribed.name(), reason);
+    reports.cannotClaim(e);
   }
 
   /** One worker and what it has looked for. */
@@ -329,7 +363,8 @@ final class Drain<T> implements Scanned {
           Drain.this.looking++;
         }
         hasTurn = false;
-        endsBefore = ends;
+        tally.begins();
+        endsBefore = tally.ends();
         dueFirst = due && !dueFirst;
         askedForDue = dueFirst;
         if (!askedForDue) {
@@ -344,13 +379,16 @@ final class Drain<T> implements Scanned {
     }
 
     @Override
-    public void found(@Nullable Claim claim) {
+    public void found(@Nullable Claim claim, int count) {
       lock.lock();
       try {
         stopLooking();
         pace.claimed(claim != null);
-        claims++;
-        count(claim);
+        tally.found(count, askedForDue);
+        if (claim != null) {
+          emptyBefore = tally.emptyOfNew();
+          emptyDueBefore = tally.emptyOfDue();
+        }
         if (askedForDue) {
           // Where none is found, those that are left are claimed; the scan tells of others.
           due = claim != null;
@@ -376,17 +414,6 @@ final class Drain<T> implements Scanned {
       }
     }
 
-    /** Called with the lock held. */
-    private void count(@Nullable Claim claim) {
-      if (claim == null) {
-        emptyClaims++;
-        emptyDueClaims += askedForDue ? 1 : 0;
-      } else {
-        emptyBefore = emptyClaims - emptyDueClaims;
-        emptyDueBefore = emptyDueClaims;
-      }
-    }
-
     /**
      * Where rows wait for one another, this claim may have found none because of one that ended
      * meanwhile: neither that one's worker nor anyone else looks for it then. The other way round,
@@ -395,7 +422,7 @@ final class Drain<T> implements Scanned {
      * vain tells of. Called with the lock held.
      */
     private void lookAgainIfOneEnded() {
-      if (subscribed.goesByKey() && ends != endsBefore) {
+      if (subscribed.goesByKey() && tally.ends() != endsBefore) {
         more |= !askedForDue;
         due |= askedForDue;
       }
@@ -415,11 +442,11 @@ final class Drain<T> implements Scanned {
     public void ended(Left left) {
       lock.lock();
       try {
-        ends++;
+        tally.ended();
         var byKey = subscribed.goesByKey();
-        more = left.more() || (byKey && emptyClaims - emptyDueClaims != emptyBefore);
+        more = left.more() || (byKey && tally.emptyOfNew() != emptyBefore);
         behind = more;
-        due |= left.due() || (byKey && emptyDueClaims != emptyDueBefore);
+        due |= left.due() || (byKey && tally.emptyOfDue() != emptyDueBefore);
       } finally {
         lock.unlock();
       }
@@ -452,6 +479,7 @@ final class Drain<T> implements Scanned {
         }
         place.leave();
         lookAtTheWhole();
+        whenIdle.run();
         if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {
           join();
         }

@@ -37,6 +37,7 @@ final class Ending {
   private final Sessions sessions;
   private final Threads threads;
   private final List<Places> channels = new CopyOnWriteArrayList<>();
+  private final List<Wakefulness> wakefulnesses = new CopyOnWriteArrayList<>();
   private final AtomicBoolean released = new AtomicBoolean();
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
@@ -52,12 +53,18 @@ final class Ending {
     channels.add(channel);
   }
 
+  /** Says who may be awake. Before the listener starts. */
+  void add(Wakefulness channel) {
+    wakefulnesses.add(channel);
+  }
+
   /** Returns whether all handlers ended by themselves. */
   boolean within(Duration deadline) throws InterruptedException {
     var end = System.nanoTime() + inNanos(deadline);
     var idle = false;
     try {
       channels.forEach(Places::stop);
+      wakefulnesses.forEach(Wakefulness::stop);
       scan.stop();
       hearing.close();
       idle = awaitIdle(end);
@@ -113,6 +120,9 @@ final class Ending {
     var end = System.nanoTime() + LAST_WORDS.toNanos();
     try {
       sessions.endReleased(end);
+      for (var channel : wakefulnesses) {
+        channel.awaitLeft(end - LAST_WORDS.toNanos() / 2);
+      }
       scan.unregister(end);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the time is over

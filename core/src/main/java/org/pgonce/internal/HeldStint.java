@@ -112,7 +112,7 @@ final class HeldStint implements Stint {
                                             handlerTimeout)),
                                 found -> found.map(Claim::id).orElse(0L))
                             .orElse(null));
-    turns.found(claim);
+    turns.found(claim, claim == null ? 0 : 1);
     remember(claim);
     if (claim != null && !turns.isPaused()) {
       return handleAlone(connection, taken, turns, claim);
@@ -192,7 +192,7 @@ final class HeldStint implements Stint {
                                 same, taken, subscription, false, after, most, handlerTimeout),
                         lot -> lot.isEmpty() ? 0 : lot.get(lot.size() - 1).id()));
     turns.notBegun(most - Math.max(1, claims.size()));
-    turns.found(claims.isEmpty() ? null : claims.get(0));
+    turns.found(claims.isEmpty() ? null : claims.get(0), claims.size());
     if (claims.isEmpty()) {
       connection.rollback();
       return true;

@@ -93,7 +93,7 @@ final class LeasedStint implements Stint {
       }
       throw e;
     }
-    turns.found(found.claim);
+    turns.found(found.claim, found.claim == null ? 0 : 1);
     var key = found.claim == null ? null : found.claim.origin().orderKey();
     if (key != null) {
       lastKey = key;

@@ -43,6 +43,7 @@ public final class Listener {
   private static final String PAUSE = "pause";
   private static final String RESUME = "resume";
   private static final String DEFINITION = "definition";
+  private static final String AWAKE = "awake";
 
   // Anybody can NOTIFY: a broadcast's definition is looked at no more often.
   private static final Duration BETWEEN_LOOKS = Duration.ofMillis(100);
@@ -56,6 +57,7 @@ public final class Listener {
   private final Foresight foresight;
   private final List<Scanned> scanned = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
+  private final Map<String, Wakefulness> wakefulnesses = new HashMap<>();
   private final Ending ending;
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final AtomicBoolean started = new AtomicBoolean();
@@ -101,7 +103,7 @@ public final class Listener {
   public void start() throws InterruptedException {
     var installed = check();
     for (var one : subscribed) {
-      add(one, installed.getOrDefault(one.label(), Installed.NOWHERE));
+      add(one, installed);
     }
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a listener starts once");
@@ -171,7 +173,8 @@ public final class Listener {
     }
   }
 
-  private <T> void add(Subscribed<T> defined, Installed installed) {
+  private <T> void add(Subscribed<T> defined, Map<String, Installed> all) {
+    var installed = all.getOrDefault(defined.label(), Installed.NOWHERE);
     var one = defined.as(installed);
     if (one.channel().mode() == Mode.BROADCAST) {
       var receiver = new BroadcastReceiver<>(one, context);
@@ -182,11 +185,40 @@ public final class Listener {
       ending.add(receiver.places());
       return;
     }
-    var drain = new Drain<>(one, context, sessions, scan);
+    var wakefulness = wakefulness(one, all);
+    var drain = new Drain<>(one, context, sessions, scan, wakefulness);
+    wakefulness.add(drain);
     scanned.add(drain);
     addEar(one, payload -> heard(drain, payload));
     activities.add(drain::activity);
     ending.add(drain.places());
+  }
+
+  /** One for each channel. */
+  private Wakefulness wakefulness(Subscribed<?> one, Map<String, Installed> all) {
+    return wakefulnesses.computeIfAbsent(
+        one.name(),
+        name -> {
+          var wakefulness =
+              new Wakefulness(
+                  name,
+                  context,
+                  subscribed.stream()
+                      .filter(each -> each.name().equals(name))
+                      .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
+                      .toList());
+          addEar(one, payload -> heard(wakefulness, payload));
+          ending.add(wakefulness);
+          return wakefulness;
+        });
+  }
+
+  private static void heard(Wakefulness wakefulness, String payload) {
+    if (payload.isEmpty()) {
+      wakefulness.heard();
+    } else if (payload.equals(AWAKE)) {
+      wakefulness.heardAwake();
+    }
   }
 
   /** Nothing of it is stored: all that a scan can tell is that it is defined anew. */
@@ -212,6 +244,7 @@ public final class Listener {
       case PAUSE, DEFINITION -> scan.within(drain.pausing().heardPause(scan.begun()));
       case RESUME -> scan.within(drain.pausing().heardResume());
       case LATER -> foresight.look();
+      case AWAKE -> {} // it is not for what is stored
       default -> drain.wake(payload.equals(DUE));
     }
   }

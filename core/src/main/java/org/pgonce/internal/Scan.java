@@ -32,6 +32,13 @@ final class Scan {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final long DEAF_INTERVAL_MS = 1_000;
+
+  /**
+   * While something waits, whoever has it at work may die, and then nobody tells that it is free
+   * again.
+   */
+  static final Duration WHILE_SOMETHING_WAITS = Duration.ofSeconds(1);
+
   private static final Duration LONGEST_TROUBLE = Duration.ofSeconds(1);
 
   private final Context context;
@@ -138,9 +145,14 @@ final class Scan {
       return;
     }
     try {
-      context
-          .transactions()
-          .make(connection -> ScanStatements.unregister(connection, identity.id()));
+      var unused =
+          context
+              .transactions()
+              .runBounded(
+                  connection -> {
+                    ScanStatements.unregister(connection, identity.id());
+                    return true;
+                  });
     } catch (SQLException e) {
       LOG.debug(
           "pgonce: the listener could not take itself off the list; the others will when its silence is over",
@@ -187,22 +199,25 @@ final class Scan {
 
   /** Tells each what was found of it; returns the time until the next scan. */
   private Duration scan() throws SQLException {
+    if (!registered) {
+      // By itself: until it is committed, who is awake waits.
+      var unused =
+          context.transactions().run(same -> sessions.within(TIMEOUT, same, this::register));
+    }
     return tell(
         context.transactions().run(connection -> sessions.within(TIMEOUT, connection, this::scan)));
   }
 
+  private boolean register(Connection connection) throws SQLException {
+    ScanStatements.register(
+        connection, identity, scanned.stream().map(Scanned::subscription).toList(), hearsBy.get());
+    registered = true; // or not, if the commit fails: then the scan says so
+    return registered;
+  }
+
   private List<Found> scan(Connection connection) throws SQLException {
-    if (!registered) {
-      ScanStatements.register(
-          connection,
-          identity,
-          scanned.stream().map(Scanned::subscription).toList(),
-          hearsBy.get());
-    }
     try {
-      var found = ScanStatements.scan(connection, identity.id(), hearsBy.get());
-      registered = true;
-      return found;
+      return ScanStatements.scan(connection, identity.id(), hearsBy.get());
     } catch (SQLException e) {
       registered &= !ScanStatements.NOT_REGISTERED.equals(e.getSQLState());
       throw e;
@@ -216,12 +231,15 @@ final class Scan {
             identity.pollInterval().toMillis(),
             hears.getAsBoolean() ? Long.MAX_VALUE : DEAF_INTERVAL_MS);
     // Jitter, so that processes started together do not scan together.
-    var delay = ThreadLocalRandom.current().nextLong(interval * 3 / 4, interval + 1);
+    var delay = ThreadLocalRandom.current().nextLong(interval * 7 / 8, interval * 9 / 8 + 1);
     found.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));
     for (var work : found) {
       scanned.stream()
           .filter(one -> one.subscription() == work.subscription())
           .forEach(one -> one.told(work, begun.get()));
+      if (work.ready()) {
+        delay = Math.min(delay, WHILE_SOMETHING_WAITS.toMillis());
+      }
       if (work.dueInMs() != null) {
         delay = Math.min(delay, Math.max(1, work.dueInMs()));
       }

@@ -34,8 +34,13 @@ interface Stint {
     /** A claim begins; returns whether it is for a scheduled row. */
     boolean looks();
 
-    /** What it has found. */
-    void found(@Nullable Claim claim);
+    /**
+     * What it has found.
+     *
+     * @param claim the first; null if there was none
+     * @param count how many
+     */
+    void found(@Nullable Claim claim, int count);
 
     /** How many may be claimed at once instead of one; the rate may allow less than is wanted. */
     int mayClaim(int most);

@@ -31,7 +31,7 @@ class CaptureTest {
 
   @Test
   void h01_nothingOfARolledBackTransaction(TestDatabase database) throws Exception {
-    try (var wakeUps = new WakeUps(database, ADDED)) {
+    try (var wakeUps = new Ear(database, ADDED)) {
       database.execute("begin; insert into author values (1, 'Ann'); rollback");
 
       assertThat(stored(database)).isEmpty();
@@ -72,7 +72,7 @@ class CaptureTest {
       throws Exception {
     database.execute(
         "insert into author values (1, 'Ann'); delete from pgonce.notification where subscription_id > 0");
-    try (var wakeUps = new WakeUps(database, ADDED)) {
+    try (var wakeUps = new Ear(database, ADDED)) {
       database.execute("insert into author values (1, 'Ann') on conflict do nothing");
 
       assertThat(stored(database)).isEmpty();
@@ -92,7 +92,7 @@ class CaptureTest {
 
   @Test
   void h06_manyRowsOfOneStatementMakeOneWakeUp(TestDatabase database) throws Exception {
-    try (var wakeUps = new WakeUps(database, ADDED)) {
+    try (var wakeUps = new Ear(database, ADDED)) {
       database.execute(
           "insert into author select g, 'author ' || g from generate_series(1, 10000) g");
 
@@ -111,7 +111,7 @@ class CaptureTest {
             .mapToObj(id -> id + "\tAnn\n")
             .collect(Collectors.joining());
     try (var connection = database.dataSource().getConnection();
-        var wakeUps = new WakeUps(database, ADDED)) {
+        var wakeUps = new Ear(database, ADDED)) {
       connection
           .unwrap(PGConnection.class)
           .getCopyAPI()
@@ -159,7 +159,7 @@ class CaptureTest {
   void h06_updateAndDeleteAndAnEmptyInsertMakeNone(TestDatabase database) throws Exception {
     database.execute(
         "insert into author values (1, 'Ann'); delete from pgonce.notification where subscription_id > 0");
-    try (var wakeUps = new WakeUps(database, ADDED)) {
+    try (var wakeUps = new Ear(database, ADDED)) {
       database.execute(
           """
           update author set name = 'Anna';

@@ -74,7 +74,7 @@ class KeyTest {
   @Test
   void s12_ofSeveralRowsOfOneStatementTheFirstIsPublishedWithOneWakeUp(TestDatabase database)
       throws Exception {
-    try (var wakeUps = new WakeUps(database, MAILS)) {
+    try (var wakeUps = new Ear(database, MAILS)) {
       database.execute(
           "insert into mail select g, 'c', (g % 1000)::text from generate_series(1, 20000) g");
       assertThat(wakeUps.take()).containsExactly("");

@@ -36,9 +36,9 @@ class PayloadSizeTest {
   void h03_rowsOf8kBAnd1MBAreHandledAndTheirNotifyCarriesNothing(TestDatabase database)
       throws Exception {
     var lengths = new CopyOnWriteArrayList<Integer>();
+    PgOnce.using(database.dataSource()).install(STORED);
     try (var pgonce = PgOnce.using(database.pooled(8));
-        var wakeUps = new WakeUps(database, STORED)) {
-      pgonce.install(STORED);
+        var wakeUps = new Ear(database, STORED)) {
       pgonce.listen(STORED, (added, tx) -> lengths.add(added.payload().text().length())).start();
 
       database.execute("insert into document values (1, repeat('x', 8192))");
@@ -55,7 +55,7 @@ class PayloadSizeTest {
   void h03_aRowOf100MBIsWrittenAndStoredAndItsNotifyCarriesNothing(TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(STORED);
-    try (var wakeUps = new WakeUps(database, STORED)) {
+    try (var wakeUps = new Ear(database, STORED)) {
       database.execute("insert into document values (1, repeat('x', 100000000))");
 
       assertThat(
@@ -70,7 +70,7 @@ class PayloadSizeTest {
   void h03_aBroadcastRowAbove1MBIsWrittenAndOnlyTheFactIsSent(TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(BROADCAST);
-    try (var wakeUps = new WakeUps(database, BROADCAST)) {
+    try (var wakeUps = new Ear(database, BROADCAST)) {
       database.execute("insert into document values (1, repeat('x', 2 * 1024 * 1024))");
 
       assertThat(wakeUps.take()).singleElement().asString().endsWith("/0/0:").hasSizeLessThan(40);

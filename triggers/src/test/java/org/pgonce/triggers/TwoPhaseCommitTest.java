@@ -23,6 +23,7 @@ class TwoPhaseCommitTest {
     database.execute("create table thing (id int not null); create table other (id int not null)");
     PgOnce.using(database.dataSource())
         .install(TriggerChannel.on("thing", Row.class).afterInsert().build());
+    database.execute(Ear.SOMEBODY_LISTENS);
   }
 
   @Test

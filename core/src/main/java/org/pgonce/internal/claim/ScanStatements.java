@@ -25,13 +25,13 @@ public final class ScanStatements {
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String SCAN =
       """
-      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, %s
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.awake, %s
         FROM pgonce.scan(?::text::uuid, ?) AS i
       """
           .formatted(Definition.COLUMNS);
 
   // Where its columns begin; the mode comes second.
-  private static final int DEFINITION = 8;
+  private static final int DEFINITION = 9;
 
   private ScanStatements() {}
 
@@ -44,6 +44,7 @@ public final class ScanStatements {
    * @param paused that it is paused; null if it is not
    * @param definition how it is installed by now; null if it does not exist any more
    * @param queueUsage the share of the server's NOTIFY queue that is in use, 0 to 1
+   * @param awake whether a listener is awake, see {@link WordStatements}, or owes looks since
    */
   public record Found(
       int subscription,
@@ -52,7 +53,8 @@ public final class ScanStatements {
       @Nullable Long dueInMs,
       @Nullable Paused paused,
       @Nullable Definition definition,
-      double queueUsage) {}
+      double queueUsage,
+      boolean awake) {}
 
   public static void register(
       Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
@@ -95,7 +97,8 @@ public final class ScanStatements {
                   scheduled ? dueInMs : null,
                   paused(row),
                   row.getString(DEFINITION + 1) == null ? null : Definition.read(row, DEFINITION),
-                  row.getDouble(7)));
+                  row.getDouble(7),
+                  row.getBoolean(8)));
         }
       }
     }

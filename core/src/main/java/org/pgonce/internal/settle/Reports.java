@@ -35,6 +35,17 @@ public final class Reports {
     this.onPutBack = onPutBack;
   }
 
+  /** The database, not a notification, is in trouble. */
+  public void cannotClaim(Exception e) {
+    var reason = Failures.inWords(e);
+    LOG.warn(
+        "pgonce: channel {} cannot claim: {}; it tries again within a second, nothing is lost",
+        subscribed.name(),
+        reason);
+    LOG.debug("pgonce: the trouble in full", e);
+    observer.databaseTrouble(subscribed.name(), reason);
+  }
+
   /** A notification is handled, or skipped, and that is committed. */
   void told(Claim claim, boolean handled, Duration inHandler) {
     if (handled) {

@@ -24,12 +24,13 @@ public record Definition(
     int maxDepth,
     int maxRate,
     int maxPerKey,
+    String wakeUps,
     String epoch,
     String encoding) {
 
   /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.scan} as i. */
   public static final String COLUMNS =
-      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.epoch, i.encoding";
+      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding";
 
   /**
    * Reads it from a row.
@@ -48,6 +49,7 @@ public record Definition(
         row.getInt(first + 7),
         row.getInt(first + 8),
         row.getString(first + 9),
-        row.getString(first + 10));
+        row.getString(first + 10),
+        row.getString(first + 11));
   }
 }

@@ -22,7 +22,7 @@ public final class Installation {
   private static final String ROLE = "SELECT current_setting('role')";
   private static final String RESTORE_ROLE = "SELECT set_config('role', ?, false)";
   private static final String INSTALL_CHANNEL =
-      "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?, nullif(?, 0), nullif(?, 0))";
+      "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?, nullif(?, 0), nullif(?, 0), ?)";
 
   private static final String COPY = "SELECT pgonce.copy_of_another()";
 
@@ -82,6 +82,7 @@ public final class Installation {
       statement.setInt(7, options.maxDepth());
       statement.setInt(8, options.maxRate());
       statement.setInt(9, options.maxPerKey());
+      statement.setString(10, options.wakeUps().name());
       statement.execute();
     }
   }

@@ -97,6 +97,7 @@ public record Installed(
     addDifference(differences, channel, "maximum depth", found.maxDepth(), options.maxDepth());
     addDifference(differences, channel, "maximum rate", found.maxRate(), options.maxRate());
     addDifference(differences, channel, "maximum per key", found.maxPerKey(), options.maxPerKey());
+    addDifference(differences, channel, "wake-ups", found.wakeUps(), options.wakeUps().name());
   }
 
   private static void addDifference(

@@ -44,6 +44,9 @@ public final class Migration {
     if (options.maxPerKey() != none.maxPerKey()) {
       settings.append(", max_per_key => %d".formatted(options.maxPerKey()));
     }
+    if (options.wakeUps() != none.wakeUps()) {
+      settings.append(", wake_ups => '%s'".formatted(options.wakeUps()));
+    }
     return settings.toString();
   }
 

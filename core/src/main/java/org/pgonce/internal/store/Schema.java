@@ -26,7 +26,8 @@ public final class Schema {
           "V009__capture.sql",
           "V010__drop.sql",
           "V011__copies.sql",
-          "V012__limit_per_key.sql");
+          "V012__limit_per_key.sql",
+          "V013__wake_ups.sql");
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";

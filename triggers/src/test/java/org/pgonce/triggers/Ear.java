@@ -8,21 +8,25 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
 
 /** Hears the NOTIFYs of a channel, to count them. */
-final class WakeUps implements AutoCloseable {
+final class Ear implements AutoCloseable {
 
   private static final int BOUND_MS = 30_000;
   private static final String MARK = "the end";
+  static final String SOMEBODY_LISTENS =
+      "select pgonce.somebody_listens((select array_agg(s.id) from pgonce.subscription s))";
 
   private final TestDatabase database;
   private final String postgresChannel;
   private final Connection connection;
 
-  WakeUps(TestDatabase database, TriggerChannel<?> channel) throws SQLException {
+  Ear(TestDatabase database, TriggerChannel<?> channel) throws SQLException {
     this.database = database;
     this.postgresChannel = "pgonce_" + channel.name();
     this.connection = database.dataSource().getConnection();
     try (var statement = connection.createStatement()) {
       statement.execute("listen \"" + postgresChannel + "\"");
+      // While nobody does, nobody is notified.
+      statement.execute(SOMEBODY_LISTENS);
     }
   }
 

@@ -1,0 +1,20 @@
+package org.pgonce.internal;
+
+/** A subscription as {@link Wakefulness} sees it. Each method returns at once. */
+interface Wakeful {
+
+  /** Begins to look for new rows, or has who is at it look again. */
+  void look();
+
+  /** The same, unless somebody has begun to look since the last call. */
+  void keepLooking();
+
+  /** Whether new rows kept coming since the last call. */
+  boolean wasBusy();
+
+  /** Whether there is more to do than there are workers. */
+  boolean needsHelp();
+
+  /** Whether nothing of it may be claimed for now. */
+  boolean isHeldUp();
+}

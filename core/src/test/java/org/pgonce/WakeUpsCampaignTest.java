@@ -1,0 +1,132 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.JvmProcess;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.Seed;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
+
+/**
+ * Nobody polls, writers wake nobody while somebody is awake, listeners die and freeze, the server
+ * crashes: each that is committed is handled, once.
+ */
+@PgTest
+class WakeUpsCampaignTest {
+
+  /** For a soak: -Dpgonce.test.wakeups.seconds=3600. */
+  private static final Duration LENGTH =
+      Duration.ofSeconds(Long.getLong("pgonce.test.wakeups.seconds", 15));
+
+  private static final Duration BOUND = Duration.ofSeconds(90);
+  private static final int WRITERS = 6;
+  private static final int LISTENERS = 3;
+
+  private static final String DIFFERENCE =
+      """
+      select string_agg(coalesce(w.id, e.id) || ' ' || coalesce(e.times, 0), ', ')
+        from written w full join (select id, count(*) as times from effect group by id) e on e.id = w.id
+       where w.id is null or e.times is distinct from 1
+      """;
+
+  private final AtomicBoolean resting = new AtomicBoolean();
+  private final AtomicBoolean stopped = new AtomicBoolean();
+  private final List<JvmProcess> listeners = new ArrayList<>();
+
+  @Test
+  void h49_whatIsCommittedIsHandledThoughNobodyPolls() throws Exception {
+    var random = Seed.random();
+    try (var server = TestServer.start(Map.of("max_prepared_transactions", "20"));
+        var database = server.createDatabase();
+        var stage = new Stage(database)) {
+      database.execute("create table written (id bigint primary key)");
+      var ids = new AtomicLong();
+      var writers =
+          IntStream.range(0, WRITERS)
+              .mapToObj(
+                  n ->
+                      new RandomWriter(
+                          database.dataSource(), random.nextLong(), "w" + n, ids, resting, stopped))
+              .toList();
+      for (var n = 0; n < LISTENERS; n++) {
+        listeners.add(listener(database));
+      }
+      var running =
+          writers.stream()
+              .map(one -> CompletableFuture.runAsync(one, task -> new Thread(task).start()))
+              .toList();
+      faults(random, server, database);
+      stopped.set(true);
+      running.forEach(CompletableFuture::join);
+      commitWhatIsPrepared(database);
+
+      await().atMost(BOUND).until(() -> database.queryString(DIFFERENCE) == null);
+      assertThat(stage.waiting()).isZero();
+      var written = database.queryLong("select count(*) from written");
+      var quiet = writers.stream().mapToLong(RandomWriter::quiet).sum();
+      System.out.printf("%d committed, %d relied on somebody's being awake%n", written, quiet);
+      assertThat(quiet).isGreaterThan(written / 10);
+    } finally {
+      stopped.set(true);
+      listeners.forEach(JvmProcess::close);
+    }
+  }
+
+  private void faults(Random random, TestServer server, TestDatabase database)
+      throws InterruptedException {
+    var end = System.nanoTime() + LENGTH.toNanos();
+    var crashes = 0;
+    while (System.nanoTime() < end) {
+      Thread.sleep(random.nextInt(500));
+      resting.set(random.nextInt(3) == 0);
+      var victim = random.nextInt(LISTENERS);
+      switch (random.nextInt(8)) {
+        case 0, 1 -> {
+          listeners.get(victim).kill9();
+          listeners.set(victim, listener(database));
+        }
+        case 2, 3 -> {
+          listeners.get(victim).sigstop();
+          Thread.sleep(random.nextInt(1_500));
+          listeners.get(victim).sigcont();
+        }
+        case 4 -> {
+          if (crashes++ < LENGTH.toSeconds() / 10) {
+            server.stopImmediately();
+            server.restart();
+          }
+        }
+        default -> {}
+      }
+    }
+    resting.set(false);
+  }
+
+  private static JvmProcess listener(TestDatabase database) {
+    return JvmProcess.start(WakeUpsTest.ListenerProcess.class, database.jdbcUrl(), database.user());
+  }
+
+  private static void commitWhatIsPrepared(TestDatabase database) throws SQLException {
+    for (var id = prepared(database); id != null; id = prepared(database)) {
+      database.execute("commit prepared '" + id + "'");
+    }
+  }
+
+  private static @Nullable String prepared(TestDatabase database) throws SQLException {
+    return database.queryString("select min(gid) from pg_prepared_xacts");
+  }
+}
