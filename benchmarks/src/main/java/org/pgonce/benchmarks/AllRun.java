@@ -38,7 +38,8 @@ final class AllRun implements Callable<Integer> {
           List.of("flat"),
           List.of("flat", "--pinned"),
           List.of("idle"),
-          List.of("herd"));
+          List.of("herd"),
+          List.of("recovery"));
 
   @Spec private @Nullable CommandSpec spec;
 

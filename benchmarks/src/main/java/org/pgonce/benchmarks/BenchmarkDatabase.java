@@ -27,11 +27,13 @@ final class BenchmarkDatabase implements AutoCloseable {
   private final Cleanup cleanup;
   private final TestServer server;
   private final TestDatabase database;
+  private final boolean own;
 
   private BenchmarkDatabase(
       Cleanup cleanup, @Nullable TestServer existing, Map<String, String> settings)
       throws SQLException {
     this.cleanup = cleanup;
+    this.own = existing == null;
     if (existing == null) {
       // The database goes with its server.
       server = cleanup.add(startEmbedded(settings));
@@ -83,6 +85,17 @@ final class BenchmarkDatabase implements AutoCloseable {
         var statement = connection.createStatement()) {
       statement.execute(DROP_ROLES);
     }
+  }
+
+  /** Whether {@link #crash} may be asked for. */
+  boolean isOwn() {
+    return own;
+  }
+
+  /** The server ends at once and comes up again. Returns when it answers. */
+  void crash() {
+    server.stopImmediately();
+    server.restart();
   }
 
   TestDatabase database() {

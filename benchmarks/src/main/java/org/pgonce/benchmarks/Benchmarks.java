@@ -28,6 +28,7 @@ import picocli.CommandLine.Spec;
       FlatRun.class,
       IdleRun.class,
       HerdRun.class,
+      RecoveryRun.class,
       AllRun.class
     },
     exitCodeListHeading = "%nExit status:%n",

@@ -48,6 +48,14 @@ class ProcessesRunTest {
   }
 
   @Test
+  void example_whatAKilledProcessHadInHandsIsHandledByAnother() {
+    var json = json("recovery", "--rounds", "1");
+
+    assertThat(json.at("/figures/kill_9/median").doubleValue()).isPositive();
+    assertThat(json.at("/figures/server_restart").isMissingNode()).isTrue();
+  }
+
+  @Test
   void example_manyProcessesAreComparedWithOne() {
     var json =
         json("herd", "--processes", "2", "--rounds", "1", "--seconds", "1", "--count", "200");

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import org.pgonce.benchmarks.figures.Turns;
-import org.pgonce.benchmarks.work.Address;
 import org.pgonce.benchmarks.work.ByPgOnce;
 import org.pgonce.benchmarks.work.Effects;
 import org.pgonce.benchmarks.work.Plan;
@@ -51,11 +50,7 @@ public final class Herd implements AutoCloseable {
     var herd = new Herd(database, counts);
     try {
       for (var i = 0; i < count; i++) {
-        var command =
-            JvmProcess.of(HerdProcess.class)
-                .options("-Xmx64m")
-                .arguments(String.valueOf(plan.workers()), String.valueOf(plan.batch()));
-        herd.processes.add(Address.tell(command, database).start());
+        herd.processes.add(HerdProcess.start(database, plan));
       }
       for (var process : herd.processes) {
         var unused = process.awaitLine(HerdProcess.READY, BOUND);

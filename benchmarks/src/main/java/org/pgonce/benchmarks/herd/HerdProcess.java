@@ -5,14 +5,25 @@ import org.pgonce.PgOnce;
 import org.pgonce.benchmarks.work.Address;
 import org.pgonce.benchmarks.work.ByPgOnce;
 import org.pgonce.benchmarks.work.Plan;
+import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.ParentWatch;
+import org.pgonce.testkit.TestDatabase;
 
 /** A process of its own that handles the channel, together with others. */
 public final class HerdProcess {
 
-  static final String READY = "ready";
+  public static final String READY = "ready";
 
   private HerdProcess() {}
+
+  /** Starts one; it prints {@link #READY}. */
+  public static JvmProcess start(TestDatabase database, Plan plan) {
+    var command =
+        JvmProcess.of(HerdProcess.class)
+            .options("-Xmx64m")
+            .arguments(String.valueOf(plan.workers()), String.valueOf(plan.batch()));
+    return Address.tell(command, database).start();
+  }
 
   /** Arguments: how many workers it has, and how much one transaction does. */
   public static void main(String[] arguments) throws Exception {

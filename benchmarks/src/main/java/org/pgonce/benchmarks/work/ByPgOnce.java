@@ -3,6 +3,7 @@ package org.pgonce.benchmarks.work;
 import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import org.pgonce.Handler;
@@ -44,6 +45,17 @@ public final class ByPgOnce implements Way {
                 tx.update(
                     Effects.INSERT_MANY_AT, String.valueOf(Wall.micros()), AtWork.ids(stored)));
     var unused = pgonce.listen(STORED, options(plan), plan.batch() == 1 ? each : together);
+  }
+
+  /** In another process: the handler says that it has begun, and does not end. */
+  public static void listenAndHold(PgOnce pgonce, Runnable begun) {
+    var unused =
+        pgonce.listen(
+            STORED,
+            (stored, tx) -> {
+              begun.run();
+              new CountDownLatch(1).await();
+            });
   }
 
   private static ListenOptions options(Plan plan) {
