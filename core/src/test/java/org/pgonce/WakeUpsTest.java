@@ -2,6 +2,7 @@ package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -21,7 +22,6 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 import org.postgresql.PGConnection;
-import org.postgresql.ds.PGSimpleDataSource;
 
 /**
  * Writers leave NOTIFY out while a listener is awake, see {@code sql/V013__wake_ups.sql}, and
@@ -68,10 +68,14 @@ class WakeUpsTest {
   static final class ListenerProcess {
     public static void main(String[] arguments) throws Exception {
       ParentWatch.exitWhenParentDies();
-      var dataSource = new PGSimpleDataSource();
-      dataSource.setUrl(arguments[0]);
-      dataSource.setUser(arguments[1]);
-      try (var pgonce = listener(dataSource)) {
+      // A pool: to connect anew for each word, under load, would take longer than a word is good
+      // for.
+      var pool = new HikariDataSource();
+      pool.setJdbcUrl(arguments[0]);
+      pool.setUsername(arguments[1]);
+      pool.setMaximumPoolSize(8);
+      try (pool;
+          var pgonce = listener(pool)) {
         System.out.println("started");
         pgonce.awaitStopped();
       }
