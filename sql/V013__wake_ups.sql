@@ -9,8 +9,8 @@
 -- It is the highest number but one while nobody listens to the channel, and the highest if nobody is ever to be woken: nobody is notified then either.
 --
 -- Who has the word is who has set it last. He calls the others before he is awake, so that they look after the word once a second until it is 0.
--- If he says nothing for too long, because he died or hangs, one of them takes it, and with it what he owes. Each of these functions is a
--- transaction of its own: the word is no part of it, a NOTIFY is.
+-- If he says nothing for too long, because he died or hangs, one of them takes it, and with it what he owes. What he calls is a
+-- transaction of its own each time: the word is no part of it, a NOTIFY is.
 
 SET ROLE pgonce_owner;
 
@@ -53,14 +53,14 @@ DECLARE
   channel integer;
 BEGIN
   SELECT c.id INTO channel FROM pgonce.channel c WHERE c.name = channel_name AND c.mode <> 'BROADCAST';
-  IF channel IS NULL OR pgonce.word_of(channel_name) IS NULL THEN
+  IF channel IS NULL THEN
     RETURN NULL;
   END IF;
   PERFORM pgonce.bound_idle(2000);
   -- A word that a crash of the server makes an earlier one is one whose time is over.
   PERFORM set_config('synchronous_commit', 'off', true);
   PERFORM pg_advisory_xact_lock(pgonce.word_lock(), channel);
-  RETURN coalesce(pg_sequence_last_value(pgonce.word_of(channel_name)), 0);
+  RETURN CASE WHEN pgonce.word_of(channel_name) IS NOT NULL THEN coalesce(pg_sequence_last_value(pgonce.word_of(channel_name)), 0) END;
 END
 $$;
 
@@ -146,6 +146,7 @@ BEGIN
 END
 $$;
 
+-- Whether writers may rely on one who listens for these subscriptions.
 CREATE OR REPLACE FUNCTION pgonce.may_be_awake(channel_name text, listened integer[]) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
