@@ -9,6 +9,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.testkit.Login;
@@ -103,6 +104,52 @@ class HostileTypeTest {
 
   private static TriggerChannelBuilder<JsonNode> score(TriggerForm form) {
     return TriggerChannel.on("score", JsonNode.class).afterInsert().form(form);
+  }
+
+  /** A REPEATABLE READ writer sees the catalog as it was, and his table as it is. */
+  @ParameterizedTest
+  @ValueSource(strings = {"whole", "named"})
+  void h36_aCastToJsonRunsWithoutRightsWhereTheColumnIsNewerThanTheWritersSnapshot(
+      String name, TestDatabase database) throws Exception {
+    database.execute("create table plain (id int primary key, name text)");
+    var channel = TriggerChannel.on("plain", JsonNode.class).afterInsert().named(name);
+    PgOnce.using(database.dataSource())
+        .install(
+            (name.equals("whole") ? channel : channel.deliveryKey("name"))
+                .form(TriggerForm.STATEMENT)
+                .build());
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("begin isolation level repeatable read");
+      statement.execute("select count(*) from pg_attribute");
+      database.execute("alter table plain add column grade lair.grade default 'a'");
+      asAttacker(SPY);
+      statement.execute("insert into plain values (1, 'one')");
+      statement.execute("commit");
+    }
+    assertThat(database.queryString(STORED))
+        .isEqualTo("{\"id\":1,\"name\":\"one\",\"grade\":\"%s\"}", SANDBOX);
+  }
+
+  /** Nor does it see that such a cast fails. */
+  @Test
+  void h4_aCastThatFailsAndIsNewerThanTheWritersSnapshotBreaksNoWrite(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(score(TriggerForm.STATEMENT).build());
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("begin isolation level repeatable read");
+      statement.execute("select count(*) from pg_attribute");
+      asAttacker(
+          """
+          create function lair.fails(lair.grade) returns json language plpgsql as $$ begin raise exception 'no'; end $$;
+          create cast (lair.grade as json) with function lair.fails(lair.grade);
+          """);
+      statement.execute("insert into score values (1, 'a', '{a,b}')");
+      statement.execute("commit");
+    }
+    assertThat(database.queryString("select reason from pgonce.dead_letter"))
+        .isEqualTo("NOT_STORABLE");
   }
 
   @ParameterizedTest
