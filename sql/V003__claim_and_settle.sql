@@ -4,6 +4,16 @@
 
 SET ROLE pgonce_owner;
 
+-- Fails a deletion that did not find what was claimed, on the server, where a commit may stand behind it. Called by the statement itself, so that it
+-- is not paid for otherwise.
+CREATE OR REPLACE FUNCTION pgonce.not_there(claimed bigint, deleted bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: of % that were claimed % could be deleted', claimed, deleted USING ERRCODE = 'PO001';
+END
+$$;
+
 -- Keeps the plans of those statements. A session keeps its plan for long, and it must never be one that is good for an empty table only: a
 -- sequential scan and a sort. What PostgreSQL thinks a table holds swings between nothing and millions here, and its statistics lag behind. So
 -- both tables hold a ballast: 512 rows of a subscription that is none, four to a page. With it neither is ever small, and the estimate for one

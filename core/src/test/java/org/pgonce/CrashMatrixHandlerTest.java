@@ -148,17 +148,18 @@ class CrashMatrixHandlerTest {
     killedBeforeCommit(Mode.EXACTLY_ONCE, database, stage -> stage.assertEffects(2, 1));
   }
 
-  /** The row is deleted, and the process dies before it can commit that. */
+  /** The row is deleted, and the process dies, and its session, before that is committed. */
   private static void killedBeforeCommit(Mode mode, TestDatabase database, Expectation outcome)
       throws Exception {
     try (var stage = new CrashStage(database, mode);
+        var held = new HeldCommit(database);
         var proxy = FaultProxy.to(database);
         var victim = stage.victimThrough(proxy)) {
-      var deletion = proxy.holdAnswerTo("DELETE FROM pgonce.");
       stage.publish(1);
-      deletion.awaitSprung(BOUND);
+      var session = held.awaitSomebody();
       victim.kill9();
-      deletion.release();
+      held.end(session);
+      held.release();
       stage.assertEffects(1, 0);
       stage.assertStored(1);
       stage.other();

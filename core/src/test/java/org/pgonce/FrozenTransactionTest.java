@@ -20,6 +20,8 @@ import org.pgonce.GuardTest.Receipt;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.TransactionState;
 
 /**
  * A process freezes, or is cut off, behind a statement of a transaction of pgonce's own and before
@@ -135,6 +137,14 @@ class FrozenTransactionTest {
     }
   }
 
+  // How the end of a lease begins, which may be the first message of its transaction.
+  private static final String BOUND_FIRST =
+      """
+      SELECT pg_catalog.set_config('lock_timeout', '5s', true),
+             pg_catalog.set_config('idle_in_transaction_session_timeout',
+      """
+          .stripTrailing();
+
   /** Whatever it is that locks and commits: it has a bound by then. */
   @Test
   void h49_eachTransactionThatPgonceCommitsHasABound() throws Exception {
@@ -143,10 +153,13 @@ class FrozenTransactionTest {
     var commits = new AtomicInteger();
     TappedSource.Tap tap =
         (sql, real) -> {
-          if (sql.equals("COMMIT")) {
+          var isOpen =
+              real.unwrap(BaseConnection.class).getTransactionState() != TransactionState.IDLE;
+          if (sql.endsWith("COMMIT") && isOpen) {
             commits.incrementAndGet();
-            if (one(real, IDLE_BOUND).equals("0")) {
-              unbound.add(String.valueOf(last.get()));
+            // Set before, or in the same message.
+            if (one(real, IDLE_BOUND).equals("0") && !sql.startsWith(BOUND_FIRST)) {
+              unbound.add(last.get() + " | " + sql);
             }
           }
           last.set(sql);

@@ -2,18 +2,13 @@ package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.sql.Connection;
 import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
-import org.pgonce.spi.ListenAddress;
 import org.pgonce.testkit.PgTest;
 
 /**
@@ -273,35 +268,24 @@ class KeyLimitFaultTest extends KeyLimitScene {
   void h53_whatIsHeardOfWhileTheOneBeforeIsBeingCommittedComesWithoutAScan(Mode mode)
       throws Exception {
     var calls = install(mode, 1);
-    var deleting = ConcurrentHashMap.<Connection>newKeySet();
-    var published = new AtomicBoolean();
-    var listener = new PgOnce[1];
-    TappedSource.Tap tap =
-        (sql, real) -> {
-          if (sql.contains("DELETE FROM pgonce.") && !published.get()) {
-            deleting.add(real);
-          }
-          if (sql.equals("COMMIT") && deleting.remove(real)) {
-            // Its statement has told that nothing is left, and its place is still its own.
-            published.set(true);
-            var before = emptyClaims(listener[0]);
-            publish(calls, "a", 2, 2);
-            stage.awaitSoon(() -> emptyClaims(listener[0]) > before);
-          }
-          return sql;
-        };
-    var database = stage.database;
-    var address =
-        new ListenAddress(
-            database.host(), database.port(), database.name(), database.user(), null, Map.of());
-    try (var pgonce =
-        PgOnce.builder(TappedSource.over(stage.dataSource, tap))
-            .listenAddress(address)
-            .pollInterval(NO_SCAN)
-            .build()) {
-      listener[0] = pgonce;
-      pgonce.listen(calls, OPTIONS, (call, tx) -> ended.add(call.payload())).start();
+    try (var held = new HeldCommit(stage.database);
+        var pgonce = PgOnce.builder(stage.dataSource).pollInterval(NO_SCAN).build()) {
+      pgonce
+          .listen(
+              calls,
+              OPTIONS,
+              (call, tx) -> {
+                Stage.effect(call, tx);
+                ended.add(call.payload());
+              })
+          .start();
       publish(calls, "a", 1, 1);
+      // Its statements have told that nothing is left, and its place is still its own.
+      held.awaitSomebody();
+      var before = emptyClaims(pgonce);
+      publish(calls, "a", 2, 2);
+      stage.awaitSoon(() -> emptyClaims(pgonce) > before);
+      held.release();
       stage.awaitNothingWaits();
     }
     assertThat(ended).containsExactly(new Order(1, "a"), new Order(2, "a"));

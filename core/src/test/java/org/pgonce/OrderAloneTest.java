@@ -6,7 +6,6 @@ import static org.pgonce.Stage.QUICK;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -18,8 +17,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
-import org.pgonce.TappedSource.Tap;
-import org.pgonce.spi.ListenAddress;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -147,33 +144,24 @@ class OrderAloneTest {
       throws Exception {
     install(mode, KeyOrder.DEAD_LETTER_BLOCKS);
     mended.set(true);
-    var deleting = ConcurrentHashMap.<Connection>newKeySet();
-    var listener = new PgOnce[1];
-    Tap tap =
-        (sql, real) -> {
-          if (sql.contains("DELETE FROM pgonce.") && !begun.contains("a3")) {
-            deleting.add(real);
-          }
-          if (sql.equals("COMMIT") && deleting.remove(real)) {
-            // Its statement has told that nothing is left, and its key is still its own.
-            var before = emptyClaims(listener[0]);
-            publish("a", 3);
-            stage.awaitSoon(() -> emptyClaims(listener[0]) > before);
-          }
-          return sql;
-        };
-    var database = stage.database;
-    var address =
-        new ListenAddress(
-            database.host(), database.port(), database.name(), database.user(), null, Map.of());
-    try (var pgonce =
-        PgOnce.builder(TappedSource.over(stage.dataSource, tap))
-            .listenAddress(address)
-            .pollInterval(NO_SCAN)
-            .build()) {
-      listener[0] = pgonce;
-      pgonce.listen(steps, OPTIONS, (step, tx) -> handle(step)).start();
+    try (var held = new HeldCommit(stage.database);
+        var pgonce = builder().build()) {
+      pgonce
+          .listen(
+              steps,
+              OPTIONS,
+              (step, tx) -> {
+                Stage.effect(step, tx);
+                handle(step);
+              })
+          .start();
       publish("a", 1);
+      // Its statements have told that nothing is left, and its key is still its own.
+      held.awaitSomebody();
+      var before = emptyClaims(pgonce);
+      publish("a", 3);
+      stage.awaitSoon(() -> emptyClaims(pgonce) > before);
+      held.release();
       stage.awaitNothingWaits();
       assertThat(begun).containsExactly("a1", "a3");
     }

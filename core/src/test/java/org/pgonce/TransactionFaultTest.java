@@ -13,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -109,6 +110,40 @@ class TransactionFaultTest {
                       .running("idle_in_transaction_session_timeout = '20ms'")
                       .isEmpty());
         });
+  }
+
+  /** By the handler itself, as nobody else can: what is not there to be deleted is no success. */
+  @ParameterizedTest(name = "batches of {0}")
+  @ValueSource(ints = {1, 3})
+  void h43_whatIsDeletedByHandIsNotTakenForSuccess(int batch) throws Exception {
+    var channel = channel(Mode.EXACTLY_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    var calls = new AtomicInteger();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard()
+          .publishAll(
+              connection,
+              channel,
+              LongStream.rangeClosed(1, 3).mapToObj(id -> new Order(id, "item")).toList());
+    }
+    stage
+        .pgonce()
+        .listen(
+            channel,
+            QUICK.withConcurrency(1).withBatch(batch),
+            (order, tx) -> {
+              Stage.effect(order, tx);
+              if (order.payload().id() == 2 && calls.incrementAndGet() == 1) {
+                tx.update("delete from pgonce.notification where id = ?", order.id());
+              }
+            })
+        .start();
+    stage.awaitSoon(() -> calls.get() == 2);
+    stage.awaitNothingWaits();
+    assertThat(stage.deadLetters()).isZero();
+    assertThat(
+            stage.database.queryString("select string_agg(id::text, ',' order by id) from effect"))
+        .isEqualTo("1,2,3");
   }
 
   @ParameterizedTest(name = "{0}")

@@ -67,7 +67,8 @@ abstract class HeldAttempt implements Places.CutOff {
 
   private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
     var guarded =
-        GuardedConnection.over(connection, origin, this, GuardedConnection.DEFAULT_PATIENCE);
+        GuardedConnection.over(
+            connection, origin, first.sessionBefore(), this, GuardedConnection.DEFAULT_PATIENCE);
     var begun = System.nanoTime();
     try {
       Handled handled;

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param suspect whether an earlier claim of it ended without a word, as one does whose process
  *     dies
  * @param holder the session that holds it; null where its lease does
+ * @param sessionBefore where the handler's savepoint was set with the claim, the session's settings
+ *     by then; null if it was not
  */
 public record Claim(
     int subscription,
@@ -32,7 +34,8 @@ public record Claim(
     Payload payload,
     Origin origin,
     boolean suspect,
-    @Nullable ClaimHolder holder) {
+    @Nullable ClaimHolder holder,
+    @Nullable String sessionBefore) {
 
   /** The id; the payload stays out of messages. */
   @Override
@@ -71,7 +74,8 @@ public record Claim(
         payload,
         origin,
         suspect,
-        holder);
+        holder,
+        null);
   }
 
   /** Which attempt this is, from 1. */

@@ -8,9 +8,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
+import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.PoolSettings;
 
 /**
@@ -40,23 +43,26 @@ public final class ClaimStatement {
            WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.>) ?
            ORDER BY n.id LIMIT %d FOR UPDATE SKIP LOCKED
           """;
-  private static final String DUE = statement(DUE_ROWS.formatted(1));
-  private static final String NEW = statement(NEW_ROWS.formatted(1));
+  private static final One DUE = One.of(DUE_ROWS.formatted(1));
+  private static final One NEW = One.of(NEW_ROWS.formatted(1));
+
+  private static final Several SEVERAL_DUE = new Several(DUE_ROWS);
+  private static final Several SEVERAL_NEW = new Several(NEW_ROWS);
 
   private static final String NEXT =
       """
       SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
         FROM pgonce.next_%s(?, ?, ?) AS f
       """;
-  private static final String DUE_IN_ORDER = statement(NEXT.formatted("due"));
-  private static final String NEW_IN_ORDER = statement(NEXT.formatted("new"));
+  private static final One DUE_IN_ORDER = One.of(NEXT.formatted("due"));
+  private static final One NEW_IN_ORDER = One.of(NEXT.formatted("new"));
   private static final String FREE =
       """
       SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
         FROM pgonce.free_%s(?, ?, ?) AS f
       """;
-  private static final String DUE_AND_FREE = statement(FREE.formatted("due"));
-  private static final String NEW_AND_FREE = statement(FREE.formatted("new"));
+  private static final One DUE_AND_FREE = One.of(FREE.formatted("due"));
+  private static final One NEW_AND_FREE = One.of(FREE.formatted("new"));
 
   private static final String LEASED_ROW =
       """
@@ -67,10 +73,10 @@ public final class ClaimStatement {
                    THEN s.order_key IS NULL OR %s ELSE false END
              FOR UPDATE SKIP LOCKED
           """;
-  private static final String LEASED =
-      statement(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"));
-  private static final String LEASED_WITH_PLACE =
-      statement(LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"));
+  private static final One LEASED =
+      One.of(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"));
+  private static final One LEASED_WITH_PLACE =
+      One.of(LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"));
 
   /**
    * held is who locked the row before: nobody, or someone whose transaction did not commit. What is
@@ -80,6 +86,10 @@ public final class ClaimStatement {
    * holds them to the microsecond until 2106.)
    */
   private static String statement(String locked) {
+    return text("", locked);
+  }
+
+  private static String text(String more, String locked) {
     return """
     SELECT c.id, c.attempts,
            (pg_catalog.date_part('epoch', c.created_at) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,
@@ -90,10 +100,40 @@ public final class ClaimStatement {
            pg_catalog.octet_length(c.payload::pg_catalog.text),
            (SELECT pg_catalog.concat_ws(',', %s, %s)),
            c.delivery_key, c.context, c.stamp, c.token,
-           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key
+           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key%s
       FROM (%s) AS c
     """
-        .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, locked);
+        .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, more, locked);
+  }
+
+  /**
+   * One that may be set up for its handler at once, where the driver can send several commands in
+   * one message: that saves the handler's first statement a round trip.
+   *
+   * @param alone the claim
+   * @param ready the same with what {@link GuardedConnection} would do before that statement
+   */
+  private record One(String alone, String ready) {
+
+    static One of(String locked) {
+      return new One(
+          statement(locked),
+          text(", (" + GuardedConnection.READ_SESSION + "), " + Origin.COLUMNS_OF_ROW, locked)
+              + "; "
+              + GuardedConnection.SET_SAVEPOINT);
+    }
+  }
+
+  /** For each number of rows one text, made once: at most as many as a batch may have. */
+  private record Several(String locked, Map<Integer, String> texts) {
+
+    Several(String locked) {
+      this(locked, new ConcurrentHashMap<>());
+    }
+
+    String text(int most) {
+      return texts.computeIfAbsent(most, count -> statement(locked.formatted(count)));
+    }
   }
 
   private ClaimStatement() {}
@@ -144,7 +184,8 @@ public final class ClaimStatement {
     return claims(
         connection,
         taken,
-        statement((due ? DUE_ROWS : NEW_ROWS).formatted(most)),
+        (due ? SEVERAL_DUE : SEVERAL_NEW).text(most),
+        false,
         due,
         handlerTimeout,
         statement -> rows(statement, subscription, due, after));
@@ -227,12 +268,14 @@ public final class ClaimStatement {
   private static @Nullable Claim claim(
       Connection connection,
       PoolSettings.Taken taken,
-      String sql,
+      One one,
       boolean scheduled,
       Duration handlerTimeout,
       Parameters parameters)
       throws SQLException {
-    var claims = claims(connection, taken, sql, scheduled, handlerTimeout, parameters);
+    var isReady = taken.sendsSeveralAtOnce();
+    var sql = isReady ? one.ready() : one.alone();
+    var claims = claims(connection, taken, sql, isReady, scheduled, handlerTimeout, parameters);
     return claims.isEmpty() ? null : claims.get(0);
   }
 
@@ -240,6 +283,7 @@ public final class ClaimStatement {
       Connection connection,
       PoolSettings.Taken taken,
       String sql,
+      boolean isReady,
       boolean scheduled,
       Duration handlerTimeout,
       Parameters parameters)
@@ -249,13 +293,14 @@ public final class ClaimStatement {
       statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
       statement.setLong(2, ClaimHolder.idleBoundMs(handlerTimeout));
       parameters.set(statement);
-      try (var row = statement.executeQuery()) {
+      statement.execute();
+      try (var row = statement.getResultSet()) {
         if (!row.next()) {
           return List.of();
         }
         var session = row.getString(7).split(",", 4);
         if (!taken.mustBeginAgain(session[3])) {
-          return claimed(connection, row, scheduled, session);
+          return claimed(connection, row, isReady, scheduled, session);
         }
       }
     } catch (SQLException e) {
@@ -264,28 +309,28 @@ public final class ClaimStatement {
       }
     }
     connection.rollback();
-    return claims(connection, taken, sql, scheduled, handlerTimeout, parameters);
+    return claims(connection, taken, sql, isReady, scheduled, handlerTimeout, parameters);
   }
 
   private static List<Claim> claimed(
-      Connection transaction, ResultSet row, boolean scheduled, String[] session)
+      Connection transaction, ResultSet row, boolean isReady, boolean scheduled, String[] session)
       throws SQLException {
     var holder = ClaimHolder.of(session, row.getLong(3) + row.getLong(4));
-    var first = claim(transaction, row, scheduled, holder);
+    var first = claim(transaction, row, isReady, scheduled, holder);
     if (!row.next()) {
       return List.of(first);
     }
     var claims = new ArrayList<Claim>();
     claims.add(first);
     do {
-      claims.add(claim(transaction, row, scheduled, holder));
+      claims.add(claim(transaction, row, isReady, scheduled, holder));
     } while (row.next());
     claims.sort(Comparator.comparingLong(Claim::id));
     return claims;
   }
 
   private static Claim claim(
-      Connection transaction, ResultSet row, boolean scheduled, ClaimHolder holder)
+      Connection transaction, ResultSet row, boolean isReady, boolean scheduled, ClaimHolder holder)
       throws SQLException {
     var subscription = row.getInt(13);
     var id = row.getLong(1);
@@ -307,6 +352,7 @@ public final class ClaimStatement {
             : new Payload.Fetched(payload),
         Origin.stamped(row.getString(8), row.getString(14), row.getString(9), row.getInt(10)),
         token != null || row.getBoolean(12),
-        holder);
+        holder,
+        isReady ? row.getString(15) : null);
   }
 }

@@ -100,6 +100,7 @@ public final class LeaseStatements {
                 Origin.stamped(
                     row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
                 row.getBoolean(13),
+                null,
                 null);
         return new Leased(claim, row.getBoolean(11));
       }

@@ -35,6 +35,13 @@ public record Origin(
   public static final String COLUMNS =
       "pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)";
 
+  /** The same for the claim itself, of its row c. */
+  static final String COLUMNS_OF_ROW =
+      """
+      pg_catalog.set_config('pgonce.depth', ((COALESCE(c.stamp, 0) OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
+      pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true)
+      """;
+
   /** With depth and version as the tables have them: see pgonce.stamp. */
   static Origin stamped(
       @Nullable String deliveryKey,

@@ -41,7 +41,12 @@ public final class GuardedConnection {
 
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
-  private static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
+  /** What is read of the session before a handler, of whoever sets the savepoint himself. */
+  public static final String READ_SESSION = SessionState.READ;
+
+  public static final String SET_SAVEPOINT = "SAVEPOINT pgonce_handler";
+
+  static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
 
   // What the release says if the transaction is aborted, or not the one that it was.
   private static final Set<String> ENDED = Set.of("25P02", "3B001", "25P01");
@@ -87,7 +92,37 @@ public final class GuardedConnection {
    */
   public static GuardedConnection over(
       Connection real, Origin origin, Object notification, Duration patience) {
-    return new GuardedConnection(real, new HandlerScope(real, origin, notification, patience));
+    return over(real, origin, null, notification, patience);
+  }
+
+  /**
+   * The same.
+   *
+   * @param session what {@link #READ_SESSION} yielded before the savepoint was set, and the origin
+   *     told; null if that is still to be done
+   */
+  public static GuardedConnection over(
+      Connection real,
+      Origin origin,
+      @Nullable String session,
+      Object notification,
+      Duration patience) {
+    var before = session == null ? null : new SessionState(session);
+    return new GuardedConnection(
+        real, new HandlerScope(real, origin, before, notification, patience));
+  }
+
+  /**
+   * No handler runs after all: takes back the savepoint that was set for it.
+   *
+   * @param session as of {@link #over}: null if none was set
+   */
+  public static void unready(Connection real, @Nullable String session) throws SQLException {
+    if (session != null) {
+      try (var statement = real.createStatement()) {
+        statement.execute(RELEASE);
+      }
+    }
   }
 
   /**
@@ -135,6 +170,21 @@ public final class GuardedConnection {
    * @throws SQLException as {@link #seal}, or what the statement throws
    */
   public <R> R sealWith(LastStatement<R> last) throws SQLException {
+    return sealWith(last, "");
+  }
+
+  /**
+   * The same, and the commit: also in that message where that is possible.
+   *
+   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be
+   */
+  public <R> R commitWith(LastStatement<R> last) throws SQLException {
+    var result = sealWith(last, PgjdbcNg.made(real) ? "" : LastStatement.COMMIT);
+    real.commit(); // sends nothing where that is done; but whoever is around the driver hears of it
+    return result;
+  }
+
+  private <R> R sealWith(LastStatement<R> last, String next) throws SQLException {
     scope.end();
     if (!scope.savepointSet()
         || scope.endRefused() != null
@@ -142,19 +192,30 @@ public final class GuardedConnection {
         || isLost()
         || PgjdbcNg.made(real)) {
       seal();
-      return last.on(real);
+      try {
+        return last.among("", next, real);
+      } catch (SQLException e) {
+        throw last.explained(e);
+      }
     }
     try {
-      var followed = SessionState.after(RELEASE, last, real);
-      found(followed.state());
+      R result;
+      if (scope.used()) {
+        var followed = SessionState.afterRelease(last, next, real);
+        found(followed.state());
+        result = followed.result();
+      } else {
+        result = last.among(RELEASE, next, real);
+        scope.savepointGone();
+      }
       sealed = true;
-      return followed.result();
+      return result;
     } catch (SQLException e) {
       if (ENDED.contains(String.valueOf(e.getSQLState())) || LostConnection.isToldBy(e)) {
         throw notSealed(e);
       }
       sealed = true; // for all that is known: the failure is that of the statement behind
-      throw e;
+      throw last.explained(e);
     }
   }
 
@@ -220,7 +281,7 @@ public final class GuardedConnection {
 
   private SessionState release() throws SQLException {
     var bound = boundIfLost();
-    var session = SessionState.after(RELEASE, real);
+    var session = SessionState.afterRelease(real);
     if (bound != null) {
       bound.restore(real);
     }

@@ -20,7 +20,6 @@ final class HandlerScope {
 
   static final String SAVEPOINT = "pgonce_handler";
 
-  private static final String SET_SAVEPOINT = "SAVEPOINT pgonce_handler";
   private static final String CURRENT_ROLE = "SELECT pg_catalog.current_setting('role')";
   private static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
@@ -34,15 +33,26 @@ final class HandlerScope {
 
   // The rest is read and written with the turn held, or after end().
   private boolean savepointSet;
+  private boolean used;
   private @Nullable SessionState sessionBefore;
   private @Nullable String roleBefore;
   private @Nullable SQLException lastError;
   private @Nullable Refusal endRefused;
   private @Nullable CopyOperation copy;
 
-  HandlerScope(Connection real, Origin origin, Object notification, Duration patience) {
+  /**
+   * @param session the session's settings, if the savepoint is set already; else null
+   */
+  HandlerScope(
+      Connection real,
+      Origin origin,
+      @Nullable SessionState session,
+      Object notification,
+      Duration patience) {
     this.real = real;
     this.origin = origin;
+    this.sessionBefore = session;
+    this.savepointSet = session != null;
     this.notification = notification;
     this.patience = patience;
   }
@@ -79,9 +89,10 @@ final class HandlerScope {
   void arm() throws SQLException {
     requireNoOpenCopy();
     if (!savepointSet) {
-      sessionBefore = SessionState.before(SET_SAVEPOINT, origin, real);
+      sessionBefore = SessionState.beforeSavepoint(origin, real);
       savepointSet = true;
     }
+    used = true;
   }
 
   void requireNoOpenCopy() throws SQLException {
@@ -198,11 +209,16 @@ final class HandlerScope {
     return savepointSet;
   }
 
+  /** Whether the handler has sent anything. */
+  boolean used() {
+    return used;
+  }
+
   void savepointGone() {
     savepointSet = false;
   }
 
-  /** The session's settings before the handler's first statement; null if it has sent none. */
+  /** The session's settings before the handler's first statement; null if they are not known. */
   @Nullable SessionState sessionBefore() {
     return sessionBefore;
   }

@@ -5,8 +5,13 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 
-/** A statement that follows a handler's work, in the same message where that is possible. */
+/**
+ * A statement that follows a handler's work, in the same message where that is possible, and may
+ * have the commit behind it there: so it fails by itself where that work must not be committed.
+ */
 public interface LastStatement<R> {
+
+  String COMMIT = "COMMIT";
 
   String sql();
 
@@ -19,11 +24,53 @@ public interface LastStatement<R> {
    */
   R read(ResultSet row) throws SQLException;
 
+  /** What is to be told of its failure. */
+  default SQLException explained(SQLException failure) {
+    return failure;
+  }
+
   /** Executes it by itself. */
   default R on(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(sql())) {
+    try {
+      return among("", "", transaction);
+    } catch (SQLException e) {
+      throw explained(e);
+    }
+  }
+
+  /**
+   * Executes it behind a command that returns something, and commits, if the driver can send that
+   * in one message: else the caller's commit follows, which sends nothing if that is done.
+   */
+  default R commitAfter(String command, Connection transaction) throws SQLException {
+    if (PgjdbcNg.made(transaction)) {
+      try (var statement = transaction.createStatement()) {
+        statement.execute(command);
+      }
+      return on(transaction);
+    }
+    try {
+      return among(command, COMMIT, transaction);
+    } catch (SQLException e) {
+      throw explained(e);
+    }
+  }
+
+  /**
+   * Executes it among others, in one message. Not for pgjdbc-ng, which prepares one command at a
+   * time.
+   *
+   * @param before a command whose result is passed over; empty: none
+   * @param behind the same
+   */
+  default R among(String before, String behind, Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(Message.of(before, sql(), behind))) {
       bind(statement);
-      try (var row = statement.executeQuery()) {
+      statement.execute();
+      if (!before.isEmpty()) {
+        statement.getMoreResults();
+      }
+      try (var row = statement.getResultSet()) {
         return read(row);
       }
     }

@@ -98,6 +98,11 @@ public final class PoolSettings {
       this.pgjdbcNg = PgjdbcNg.made(connection);
     }
 
+    /** Whether its driver can send several commands in one message. */
+    public boolean sendsSeveralAtOnce() {
+      return !pgjdbcNg;
+    }
+
     /** Begins a transaction: to be called before the first statement of each. */
     public void begin() throws SQLException {
       set = setEachTime;

@@ -54,6 +54,9 @@ record SessionState(String settings) {
 
   static final String READ = "SELECT " + COLUMN;
   private static final String READ_AND_TELL = "SELECT " + COLUMN + ", " + Origin.COLUMNS;
+  private static final String READ_TELL_AND_SET_SAVEPOINT =
+      READ_AND_TELL + "; " + GuardedConnection.SET_SAVEPOINT;
+  private static final String RELEASE_AND_READ = GuardedConnection.RELEASE + "; " + READ;
 
   // The same names in the same order: an array literal, so that the server parses the values.
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
@@ -90,17 +93,17 @@ record SessionState(String settings) {
       """;
 
   /**
-   * Executes a command and reads the state after it, in one message where the driver can (pgjdbc-ng
-   * prepares one command at a time).
+   * Releases the handler's savepoint and reads the state after it, in one message where the driver
+   * can (pgjdbc-ng prepares one command at a time).
    */
-  static SessionState after(String command, Connection transaction) throws SQLException {
+  static SessionState afterRelease(Connection transaction) throws SQLException {
     if (PgjdbcNg.made(transaction)) {
       try (var statement = transaction.createStatement()) {
-        statement.execute(command);
+        statement.execute(GuardedConnection.RELEASE);
       }
       return of(transaction);
     }
-    try (var statement = transaction.prepareStatement(command + "; " + READ)) {
+    try (var statement = transaction.prepareStatement(RELEASE_AND_READ)) {
       statement.execute();
       return second(statement);
     }
@@ -109,10 +112,15 @@ record SessionState(String settings) {
   /** What a statement has returned, and the state before it. */
   record Followed<R>(SessionState state, R result) {}
 
-  /** The same, and a statement behind it in the same message. Not for pgjdbc-ng. */
-  static <R> Followed<R> after(String command, LastStatement<R> last, Connection transaction)
+  /**
+   * The same, and a statement behind it in the same message. Not for pgjdbc-ng.
+   *
+   * @param next a command behind that; empty: none
+   */
+  static <R> Followed<R> afterRelease(LastStatement<R> last, String next, Connection transaction)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(command + "; " + READ + "; " + last.sql())) {
+    try (var statement =
+        transaction.prepareStatement(Message.of(RELEASE_AND_READ, last.sql(), next))) {
       last.bind(statement);
       statement.execute();
       var state = second(statement);
@@ -133,14 +141,13 @@ record SessionState(String settings) {
   }
 
   /**
-   * Reads the state, tells by settings where what is handled comes from, and executes a command, in
-   * one message as well.
+   * Reads the state, tells by settings where what is handled comes from, and sets the handler's
+   * savepoint, in one message as well.
    */
-  static SessionState before(String command, Origin origin, Connection transaction)
-      throws SQLException {
+  static SessionState beforeSavepoint(Origin origin, Connection transaction) throws SQLException {
     var alone = PgjdbcNg.made(transaction);
     try (var statement =
-        transaction.prepareStatement(alone ? READ_AND_TELL : READ_AND_TELL + "; " + command)) {
+        transaction.prepareStatement(alone ? READ_AND_TELL : READ_TELL_AND_SET_SAVEPOINT)) {
       origin.bind(statement, 1);
       statement.execute();
       SessionState state;
@@ -150,7 +157,7 @@ record SessionState(String settings) {
       }
       if (alone) {
         try (var then = transaction.createStatement()) {
-          then.execute(command);
+          then.execute(GuardedConnection.SET_SAVEPOINT);
         }
       }
       return state;

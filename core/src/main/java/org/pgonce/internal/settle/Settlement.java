@@ -43,6 +43,7 @@ public final class Settlement {
   private final Transactions transactions;
   private final Reports reports;
   private final Pauser pauser;
+  private final Backlog backlog = new Backlog();
 
   /**
    * How an attempt has ended.
@@ -80,9 +81,8 @@ public final class Settlement {
       boolean handled,
       Duration inHandler)
       throws SQLException {
-    var left = guarded.sealWith(new Deletion.OfOne(claim, byKey));
-    SettleStatements.keysDone(transaction, List.of(claim));
-    transaction.commit();
+    var deletion = deletion(claim);
+    var left = seen(deletion, commit(transaction, List.of(claim), guarded, deletion));
     reports.told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
   }
@@ -99,11 +99,31 @@ public final class Settlement {
       Set<Long> handled,
       Duration inHandler)
       throws SQLException {
-    var left = guarded.sealWith(new Deletion.OfSeveral(claims));
-    SettleStatements.keysDone(transaction, claims);
-    transaction.commit();
+    var left = commit(transaction, claims, guarded, new Deletion.OfSeveral(claims));
     claims.forEach(claim -> reports.told(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(guarded, claims.get(0)), left);
+  }
+
+  private Deletion.OfOne deletion(Claim claim) {
+    var isPlain = !byKey && !claim.scheduled();
+    return new Deletion.OfOne(claim, byKey, isPlain && backlog.goesOn());
+  }
+
+  private Left seen(Deletion.OfOne deletion, Left left) {
+    return deletion.ofMany() ? left : backlog.seen(left);
+  }
+
+  /** Deletes them and commits. */
+  private static Left commit(
+      Connection transaction, List<Claim> claims, GuardedConnection guarded, Deletion deletion)
+      throws SQLException {
+    if (claims.stream().allMatch(claim -> claim.origin().deliveryKey() == null)) {
+      return guarded.commitWith(deletion);
+    }
+    var left = guarded.sealWith(deletion);
+    SettleStatements.keysDone(transaction, claims);
+    transaction.commit();
+    return left;
   }
 
   private static void end(Connection transaction, Claim claim) throws SQLException {
@@ -128,15 +148,19 @@ public final class Settlement {
   }
 
   /**
-   * The handler of a leased notification returned: deletes the row, in the handler's transaction.
-   * {@link #told} follows when that is committed.
+   * The handler of a leased notification returned: deletes the row, in the handler's transaction,
+   * and may commit it in the same message. {@link #told} follows when that is committed.
    *
    * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
    */
   public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
+    var deletion = deletion(claim);
+    if (claim.origin().deliveryKey() == null) {
+      return seen(deletion, deletion.commitAfter(BOUND_THE_WAIT, transaction));
+    }
     boundTheWait(transaction);
-    var left = new Deletion.OfOne(claim, byKey).on(transaction);
+    var left = seen(deletion, deletion.on(transaction));
     SettleStatements.keysDone(transaction, List.of(claim));
     return left;
   }

@@ -7,6 +7,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.Subscribed;
 
 /**
@@ -37,6 +38,7 @@ public final class Suspects {
    * @return the token; null if there is nothing to claim
    */
   public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
+    GuardedConnection.unready(transaction, claim.sessionBefore());
     var next = claim.attempts() + 1;
     if (next > subscribed.options().maxAttempts()) {
       bury(transaction, claim);
@@ -73,6 +75,7 @@ public final class Suspects {
    * @param turn how long
    */
   public void postpone(Connection transaction, Claim claim, Duration turn) throws SQLException {
+    GuardedConnection.unready(transaction, claim.sessionBefore());
     var there = SettleStatements.postpone(transaction, claim, newToken(), turn);
     transaction.commit();
     if (there) {

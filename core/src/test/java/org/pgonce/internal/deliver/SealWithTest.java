@@ -9,6 +9,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -66,11 +67,99 @@ class SealWithTest {
       var before = setting(row, "search_path");
       row.handle("SELECT pg_catalog.set_config('search_path', 'elsewhere', false)");
 
-      assertThat(row.guard().sealWith(new Delete(1))).isTrue();
-      row.real().commit();
+      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
       assertThat(setting(row, "search_path")).isEqualTo("elsewhere");
       row.guard().restoreSession(null);
       assertThat(setting(row, "search_path")).isEqualTo(before);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h43_theCommitIsThereWhenItReturns(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+
+      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.effects()).isEqualTo(1);
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h43_nothingIsCommittedBehindAFailureToSettle(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(0)))
+          .extracting("SQLState")
+          .isEqualTo("22012");
+      row.real().rollback();
+      assertThat(row.effects()).isZero();
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h43_nothingIsCommittedBehindASwallowedSqlError(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+      swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
+
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+          .extracting("SQLState")
+          .isEqualTo("25P02");
+      row.guard().undo();
+      row.real().commit();
+      assertThat(row.effects()).isZero();
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    }
+  }
+
+  /** A constraint that is checked at the commit fails the attempt, and not only the message. */
+  @ParameterizedTest
+  @EnumSource
+  void h43_aFailureOfTheCommitIsTold(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      database.execute(
+          "CREATE TABLE checked (id int PRIMARY KEY, of int REFERENCES effect DEFERRABLE INITIALLY DEFERRED)");
+      row.handle("INSERT INTO checked VALUES (1, 2)");
+
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+          .extracting("SQLState")
+          .isEqualTo("23503");
+      row.real().rollback();
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    }
+  }
+
+  /** One row locked and deleted by a transaction and its subtransaction would have a MultiXact. */
+  @ParameterizedTest
+  @EnumSource
+  void h47_theSavepointOfAHandlerThatSentNothingIsGoneBeforeTheDeletion(
+      Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      try (var statement = row.real().createStatement()) {
+        statement.execute(GuardedConnection.SET_SAVEPOINT);
+      }
+      var guard =
+          GuardedConnection.over(
+              row.real(),
+              Origin.PLAIN,
+              SessionState.of(row.real()).settings(),
+              "a notification",
+              ClaimedRow.PATIENCE);
+      assertThat(guard.sealWith(new Delete(1))).isTrue();
+      try (var statement = row.real().createStatement();
+          var own = statement.executeQuery("select pg_current_xact_id()::xid::text")) {
+        own.next();
+        assertThat(database.queryString("select xmax::text from item")).isEqualTo(own.getString(1));
+      }
+      row.real().commit();
     }
   }
 
