@@ -1,0 +1,150 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * Whether this process answers a wake-up for new rows at once, or stands by. Each wake-up reaches
+ * every process that listens, and one claim is enough: the first of them, whom the list of
+ * listeners tells, always answers at once. The others answer a moment later, once for all that they
+ * have heard meanwhile, and mostly in vain. Who then finds something stands in for the first, who
+ * may be gone, until others are quicker again. Who is called looks at once, and if he finds
+ * something, helps for a while.
+ *
+ * <p>A wake-up is only ever answered later, and never dropped: the models have it as a bell that is
+ * not answered yet, whose look may be as late as it likes. Looks that nobody else can make are not
+ * put off: those of {@link Wakefulness}, of a scan, and of a worker who goes on.
+ *
+ * <p>It is not {@link HeadStart}, which lets others begin with what this process cannot handle.
+ * Thread-safe, by the drain's lock.
+ */
+final class Standby {
+
+  // All of them together look so often, however many they are: on the average the quickest one is
+  // as late as that where the first one does not answer.
+  private static final Duration SHARE = Duration.ofMillis(40);
+  private static final Duration LONGEST = Duration.ofSeconds(1);
+
+  private static final Duration HELP = Duration.ofMillis(500);
+
+  // What it has found without a look in vain. One is easily had by chance, and lost with the next.
+  private static final int CREDIT = 4;
+
+  private final Threads threads;
+  private final Lock lock;
+  private final Runnable look;
+  private boolean first = true;
+  private int listeners = 1;
+  private int credit;
+  private long helpsUntil = System.nanoTime();
+  private boolean called;
+  // A wake-up for which nobody here has looked yet, and the timer that sees to it.
+  private boolean heard;
+  private boolean waits;
+
+  /**
+   * @param look called with the lock held; must return at once
+   */
+  Standby(Threads threads, Lock lock, Runnable look) {
+    this.threads = threads;
+    this.lock = lock;
+    this.look = look;
+  }
+
+  /** What the list of listeners says. */
+  void told(boolean isFirst, int count) {
+    lock.lock();
+    try {
+      first = isFirst;
+      listeners = count;
+      if (first && heard) {
+        look.run();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A wake-up came. */
+  void heard() {
+    lock.lock();
+    try {
+      heard = true;
+      if (answersAtOnce()) {
+        look.run();
+      } else if (!waits) {
+        waits = true;
+        threads.tickLater(delay(), this::waited);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Somebody has more to do than he can, or leaves looks to all. */
+  void called() {
+    lock.lock();
+    try {
+      called = true;
+      look.run();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean answersAtOnce() {
+    return first || credit > 0 || helps();
+  }
+
+  private boolean helps() {
+    return helpsUntil - System.nanoTime() > 0;
+  }
+
+  private Duration delay() {
+    var longest = Math.min(SHARE.toNanos() * listeners, LONGEST.toNanos());
+    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(longest + 1));
+  }
+
+  private void waited() {
+    lock.lock();
+    try {
+      waits = false;
+      if (heard) {
+        look.run();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Why a claim of new rows is made. */
+  enum Reason {
+    WAKE_UP,
+    CALL,
+    OTHER
+  }
+
+  /** A claim of new rows begins. Called with the lock held, as {@link #found}. */
+  Reason begins() {
+    var reason = called ? Reason.CALL : heard ? Reason.WAKE_UP : Reason.OTHER;
+    called = false;
+    heard = false;
+    return reason;
+  }
+
+  /**
+   * It has ended. What a worker does not find for reasons of his own says nothing of who is
+   * quicker.
+   */
+  void found(boolean something, Reason reason) {
+    if (something) {
+      credit = Math.min(credit + 1, CREDIT);
+      if (reason == Reason.CALL && !helps()) {
+        helpsUntil = System.nanoTime() + HELP.toNanos();
+      }
+    } else if (reason == Reason.WAKE_UP) {
+      credit /= 2;
+    }
+  }
+}
