@@ -26,6 +26,10 @@ final class Standby {
   private static final Duration SHARE = Duration.ofMillis(40);
   private static final Duration LONGEST = Duration.ofSeconds(1);
 
+  // The first one has that long for the last wake-up, so that what is found then was left by him.
+  private static final Duration GRACE = Duration.ofMillis(5);
+
+  // Who has helped may be needed again.
   private static final Duration HELP = Duration.ofMillis(500);
 
   // What it has found without a look in vain. One is easily had by chance, and lost with the next.
@@ -41,6 +45,7 @@ final class Standby {
   private boolean called;
   // A wake-up for which nobody here has looked yet, and the timer that sees to it.
   private boolean heard;
+  private long heardAt = System.nanoTime();
   private boolean waits;
 
   /**
@@ -71,11 +76,12 @@ final class Standby {
     lock.lock();
     try {
       heard = true;
+      heardAt = System.nanoTime();
       if (answersAtOnce()) {
         look.run();
       } else if (!waits) {
         waits = true;
-        threads.tickLater(delay(), this::waited);
+        threads.tickLater(delay(), this::gracefully);
       }
     } finally {
       lock.unlock();
@@ -104,6 +110,19 @@ final class Standby {
   private Duration delay() {
     var longest = Math.min(SHARE.toNanos() * listeners, LONGEST.toNanos());
     return Duration.ofNanos(ThreadLocalRandom.current().nextLong(longest + 1));
+  }
+
+  private void gracefully() {
+    threads.tickLater(grace(), this::waited);
+  }
+
+  private Duration grace() {
+    lock.lock();
+    try {
+      return Duration.ofNanos(Math.max(0, GRACE.toNanos() - (System.nanoTime() - heardAt)));
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void waited() {
