@@ -17,8 +17,8 @@ final class CallForHelp {
 
   private static final Logger LOG = LoggerFactory.getLogger(CallForHelp.class);
 
-  // Whoever has called: each call costs every listener a claim.
-  private static final Duration PAUSE = Duration.ofMillis(50);
+  // Whoever has called: those who were called do not stand by yet when the next call comes.
+  private static final Duration PAUSE = Standby.CALLED.multipliedBy(2).dividedBy(3);
 
   private final String channel;
   private final Context context;

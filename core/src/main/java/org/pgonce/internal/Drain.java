@@ -328,7 +328,7 @@ final class Drain<T> implements Scanned, Wakeful {
     private final Places.Place place;
     private boolean looking = true;
     private boolean askedForDue;
-    private Standby.Reason reason = Standby.Reason.OTHER;
+    private boolean answers;
     // Whether the rate allows it one more claim.
     private boolean hasTurn;
     // Whether this worker knows of new rows, or has come to look whether there are.
@@ -366,7 +366,7 @@ final class Drain<T> implements Scanned, Wakeful {
           // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
           // claim does not see.
           wokenMeanwhile = false;
-          reason = standby.begins();
+          answers = standby.begins();
         }
         return askedForDue;
       } finally {
@@ -391,7 +391,7 @@ final class Drain<T> implements Scanned, Wakeful {
         } else {
           behind = claim != null;
           more &= claim != null;
-          standby.found(claim != null, reason);
+          standby.found(claim != null, answers);
         }
         if (claim == null) {
           turnstile.giveBack(1);

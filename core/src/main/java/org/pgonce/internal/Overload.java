@@ -13,8 +13,8 @@ import java.util.function.BooleanSupplier;
 final class Overload {
 
   // Longer than most claims and short handlers; of several processes the quickest one calls.
-  private static final Duration LEAST = Duration.ofMillis(3);
-  private static final Duration MOST = Duration.ofMillis(6);
+  private static final Duration LEAST = Duration.ofMillis(5);
+  private static final Duration MOST = Duration.ofMillis(10);
 
   private final Threads threads;
   private final Lock lock;

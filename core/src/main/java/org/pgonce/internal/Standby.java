@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Lock;
  * every process that listens, and one claim is enough: the first of them, whom the list of
  * listeners tells, always answers at once. The others answer a moment later, once for all that they
  * have heard meanwhile, and mostly in vain. Who then finds something stands in for the first, who
- * may be gone, until others are quicker again. Who is called looks at once, and if he finds
- * something, helps for a while.
+ * may be gone, until others are quicker again. Who is called looks at once, and answers at once for
+ * a while.
  *
  * <p>A wake-up is only ever answered later, and never dropped: the models have it as a bell that is
  * not answered yet, whose look may be as late as it likes. Looks that nobody else can make are not
@@ -23,17 +23,19 @@ final class Standby {
 
   // All of them together look so often, however many they are: on the average the quickest one is
   // as late as that where the first one does not answer.
-  private static final Duration SHARE = Duration.ofMillis(40);
+  private static final Duration SHARE = Duration.ofMillis(50);
   private static final Duration LONGEST = Duration.ofSeconds(1);
 
   // The first one has that long for the last wake-up, so that what is found then was left by him.
   private static final Duration GRACE = Duration.ofMillis(5);
 
-  // Who has helped may be needed again.
-  private static final Duration HELP = Duration.ofMillis(500);
+  /** How long those who were called answer at once; while calls go on, all the time. */
+  static final Duration CALLED = Duration.ofMillis(150);
 
-  // What it has found without a look in vain. One is easily had by chance, and lost with the next.
-  private static final int CREDIT = 4;
+  // For what it finds, up to a bound; with a look in vain half of it is lost. From ENOUGH on it
+  // answers at once.
+  private static final int ENOUGH = 2;
+  private static final int MOST = 8;
 
   private final Threads threads;
   private final Lock lock;
@@ -41,8 +43,7 @@ final class Standby {
   private boolean first = true;
   private int listeners = 1;
   private int credit;
-  private long helpsUntil = System.nanoTime();
-  private boolean called;
+  private long calledUntil = System.nanoTime();
   // A wake-up for which nobody here has looked yet, and the timer that sees to it.
   private boolean heard;
   private long heardAt = System.nanoTime();
@@ -92,7 +93,7 @@ final class Standby {
   void called() {
     lock.lock();
     try {
-      called = true;
+      calledUntil = System.nanoTime() + CALLED.toNanos();
       look.run();
     } finally {
       lock.unlock();
@@ -100,11 +101,7 @@ final class Standby {
   }
 
   private boolean answersAtOnce() {
-    return first || credit > 0 || helps();
-  }
-
-  private boolean helps() {
-    return helpsUntil - System.nanoTime() > 0;
+    return first || credit >= ENOUGH || calledUntil - System.nanoTime() > 0;
   }
 
   private Duration delay() {
@@ -137,32 +134,27 @@ final class Standby {
     }
   }
 
-  /** Why a claim of new rows is made. */
-  enum Reason {
-    WAKE_UP,
-    CALL,
-    OTHER
-  }
-
-  /** A claim of new rows begins. Called with the lock held, as {@link #found}. */
-  Reason begins() {
-    var reason = called ? Reason.CALL : heard ? Reason.WAKE_UP : Reason.OTHER;
-    called = false;
+  /**
+   * A claim of new rows begins. Called with the lock held, as {@link #found}.
+   *
+   * @return whether it answers a wake-up
+   */
+  boolean begins() {
+    var answers = heard;
     heard = false;
-    return reason;
+    return answers;
   }
 
   /**
    * It has ended. What a worker does not find for reasons of his own says nothing of who is
    * quicker.
    */
-  void found(boolean something, Reason reason) {
+  void found(boolean something, boolean answers) {
     if (something) {
-      credit = Math.min(credit + 1, CREDIT);
-      if (reason == Reason.CALL && !helps()) {
-        helpsUntil = System.nanoTime() + HELP.toNanos();
-      }
-    } else if (reason == Reason.WAKE_UP) {
+      // Just announced, the first one may be about to find it as well.
+      var byChance = !answersAtOnce() && System.nanoTime() - heardAt < GRACE.toNanos();
+      credit = Math.min(credit + (byChance ? 1 : ENOUGH), MOST);
+    } else if (answers) {
       credit /= 2;
     }
   }
