@@ -31,8 +31,9 @@ BEGIN
   VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
      FROM pgonce.subscription s
-    WHERE s.id = ANY (subscriptions) AND pgonce.first_of(s.id) = listener
-      AND EXISTS (SELECT FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener);
+    CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener) l
+    WHERE s.id = ANY (subscriptions) AND l.others > 0
+      AND (l.others = 1 OR pgonce.first_of(s.id) = listener); -- who was alone calls nobody for help
   PERFORM pgonce.somebody_listens(subscriptions);
 END
 $$;

@@ -92,7 +92,12 @@ final class Drain<T> implements Scanned, Wakeful {
             subscribed.options().batch() > 1);
     this.places = new Places(subscribed, context.threads(), () -> wake(subscribed.goesByKey()));
     this.standby = new Standby(context.threads(), lock, this::look);
-    this.overload = new Overload(context.threads(), lock, places::isFree, wakefulness::callForHelp);
+    this.overload =
+        new Overload(
+            context.threads(),
+            lock,
+            () -> standby.isAlone() || places.isFree(),
+            wakefulness::callForHelp);
     this.lookout = new Lookout(context.threads(), lock, this::lookOut);
   }
 

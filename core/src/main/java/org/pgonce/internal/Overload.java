@@ -26,7 +26,7 @@ final class Overload {
   private boolean left;
 
   /**
-   * @param isFree whether a worker is free
+   * @param isFree whether a worker is free, or nobody could help
    * @param call called with the lock held; must return at once
    */
   Overload(Threads threads, Lock lock, BooleanSupplier isFree, Runnable call) {

@@ -100,6 +100,11 @@ final class Standby {
     }
   }
 
+  /** Whether nobody else listens. Called with the lock held. */
+  boolean isAlone() {
+    return listeners <= 1;
+  }
+
   private boolean answersAtOnce() {
     return first || credit >= ENOUGH || calledUntil - System.nanoTime() > 0;
   }
