@@ -2,6 +2,16 @@
 
 SET ROLE pgonce_owner;
 
+-- Who of those that listen answers the wake-ups for a subscription's new rows at once, while the others wait a moment: each subscription has one of
+-- its own, so that no process has them all. Whoever hears nothing answers nothing.
+CREATE OR REPLACE FUNCTION pgonce.first_of(subscription integer) RETURNS uuid
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT l.id FROM pgonce.listener l
+   WHERE first_of.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND l.seen_at + l.silence >= clock_timestamp()
+   ORDER BY hashtextextended(l.id::text, first_of.subscription), l.id LIMIT 1
+$$;
+
 -- A process starts to listen. Those that have been silent for too long are taken off the list here.
 CREATE OR REPLACE FUNCTION pgonce.listener_starts(listener uuid, instance text, subscriptions integer[], hears_by text, silence_ms bigint)
 RETURNS void
@@ -19,7 +29,25 @@ BEGIN
    WHERE l.id IN (SELECT s.id FROM pgonce.listener s WHERE s.seen_at + s.silence < clock_timestamp() FOR UPDATE SKIP LOCKED);
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, silence)
   VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
+  PERFORM pgonce.wake_up(s.of_channel, 'listeners')
+     FROM pgonce.subscription s
+    CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener) l
+    WHERE s.id = ANY (subscriptions) AND l.others > 0
+      AND (l.others = 1 OR pgonce.first_of(s.id) = listener); -- who was alone calls nobody for help
   PERFORM pgonce.somebody_listens(subscriptions);
+END
+$$;
+
+-- A process is about to stop: another one is the first from now on, whatever it has at work still.
+CREATE OR REPLACE FUNCTION pgonce.listener_hears_no_more(listener uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  PERFORM pgonce.bound_idle(30000);
+  PERFORM pgonce.wake_up(s.of_channel, 'listeners')
+     FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions)
+    WHERE l.id = listener AND pgonce.first_of(s.id) = listener;
+  UPDATE pgonce.listener l SET hears_by = 'polling' WHERE l.id = listener AND l.hears_by <> 'polling';
 END
 $$;
 
@@ -31,6 +59,7 @@ DECLARE
   listened integer[];
 BEGIN
   PERFORM pgonce.bound_idle(30000);
+  PERFORM pgonce.listener_hears_no_more(listener);
   DELETE FROM pgonce.listener l WHERE l.id = listener RETURNING l.subscriptions INTO listened;
   PERFORM pgonce.wake_up(c.name, 'due')
      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
@@ -43,12 +72,13 @@ $$;
 -- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed tells it (null: it was dropped). It is also the
 -- listener's sign of life. Lengths of time, never points in time: clocks differ. A paused subscription has nothing to do; since when, in
 -- microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
--- awake: whether somebody looks for new rows all the while, or did and may owe looks.
+-- awake: whether somebody looks for new rows all the while, or did and may owe looks. listeners: how many are on the list, and first: whether this one
+-- is the one who answers wake-ups at once.
 CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text, awake boolean)
+               wake_ups text, epoch text, encoding text, awake boolean, listeners integer, first boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
@@ -75,7 +105,8 @@ BEGIN
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
-           pg_sequence_last_value(pgonce.word_of(k.of_channel)) NOT IN (0, 9223372036854775806, 9223372036854775807) IS TRUE
+           pg_sequence_last_value(pgonce.word_of(k.of_channel)) NOT IN (0, 9223372036854775806, 9223372036854775807) IS TRUE,
+           (SELECT count(*)::integer FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions)), pgonce.first_of(s.id) IS NOT DISTINCT FROM l.id
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
       LEFT JOIN LATERAL pgonce.installed(k.of_channel, k.name) i ON true
      WHERE l.id = listener;

@@ -140,7 +140,7 @@ BEGIN
     RETURN NULL;
   END IF;
   IF calls THEN
-    PERFORM pgonce.wake_up(channel_name);
+    PERFORM pgonce.wake_up(channel_name, 'call');
   END IF;
   RETURN setval(pgonce.word_of(channel_name), pgonce.next_word(mine, 500));
 END
@@ -166,7 +166,7 @@ BEGIN
     mine := setval(pgonce.word_of(channel_name), -pgonce.next_word(mine, 5000));
   END IF;
   IF calls THEN
-    PERFORM pgonce.wake_up(channel_name);
+    PERFORM pgonce.wake_up(channel_name, 'call');
   END IF;
   below := pg_current_xact_id();
   running := pg_current_snapshot();
@@ -185,7 +185,7 @@ BEGIN
   left_over := (SELECT count(*) FROM pg_snapshot_xip(pg_current_snapshot()) AS x (id)
                  WHERE x.id < linger.below::xid8 AND NOT pg_visible_in_snapshot(x.id, linger.running::pg_snapshot));
   IF left_over = 0 OR calls AND left_over < left_before THEN
-    PERFORM pgonce.wake_up(channel_name);
+    PERFORM pgonce.wake_up(channel_name, 'call');
   END IF;
   IF word = mine THEN
     mine := setval(pgonce.word_of(channel_name), -pgonce.next_word(mine, 5000));
@@ -210,12 +210,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   PERFORM pgonce.wake_up(channel_name, 'awake');
-  PERFORM pgonce.wake_up(channel_name);
+  PERFORM pgonce.wake_up(channel_name, 'call');
   IF pgonce.hold_word(channel_name) = mine THEN
     PERFORM setval(pgonce.word_of(channel_name), -1);
   END IF;
 END
 $$;
+
+-- All who listen look at once: who calls has more to do than he can, or stops.
+CREATE OR REPLACE FUNCTION pgonce.call_listeners(channel_name text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.wake_up(channel_name, 'call') $$;
 
 -- The word, if somebody is awake or owes looks; and whether it is to be taken from who has it.
 CREATE OR REPLACE FUNCTION pgonce.word(channel_name text, OUT word bigint, OUT is_over boolean)
@@ -231,12 +236,13 @@ $$;
 REVOKE ALL ON FUNCTION
   pgonce.word_lock(), pgonce.is_over(bigint), pgonce.next_word(bigint, integer), pgonce.make_word(text, bigint), pgonce.is_unfit(text), pgonce.hold_word(text), pgonce.announce_awake(text, integer[]),
   pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.may_be_awake(text, integer[]), pgonce.fall_asleep(text, bigint, boolean), pgonce.linger(text, bigint, text, text, integer, boolean),
-  pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.word(text),
+  pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.call_listeners(text), pgonce.word(text),
   pgonce.somebody_listens(integer[]), pgonce.nobody_listens(integer[])
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
   pgonce.announce_awake(text, integer[]), pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.fall_asleep(text, bigint, boolean),
-  pgonce.linger(text, bigint, text, text, integer, boolean), pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.word(text)
+  pgonce.linger(text, bigint, text, text, integer, boolean), pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.call_listeners(text),
+  pgonce.word(text)
 TO pgonce_listener;
 
 INSERT INTO pgonce.schema_version (version) VALUES (13) ON CONFLICT DO NOTHING;

@@ -1,5 +1,6 @@
 package org.pgonce.benchmarks;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,10 +29,6 @@ import picocli.CommandLine.Spec;
     })
 final class HerdRun implements Callable<Integer> {
 
-  private static final int WORKERS = 4;
-  // Each process may have its workers' connections, two more, and the one that listens.
-  private static final int CONNECTIONS = WORKERS + 3;
-
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
 
@@ -41,6 +38,8 @@ final class HerdRun implements Callable<Integer> {
   private int seconds;
   private int count;
   private int batch;
+  private int workers;
+  private int handler;
 
   @Option(
       names = "--processes",
@@ -98,17 +97,37 @@ final class HerdRun implements Callable<Integer> {
     batch = Bounds.require(spec, "--batch", value, 1, 1_000);
   }
 
+  @Option(
+      names = "--workers",
+      paramLabel = "<n>",
+      defaultValue = "4",
+      description = "Workers of each process, 1 to 64. Default ${DEFAULT-VALUE}.")
+  void workers(int value) {
+    workers = Bounds.require(spec, "--workers", value, 1, 64);
+  }
+
+  @Option(
+      names = "--handler",
+      paramLabel = "<ms>",
+      defaultValue = "0",
+      description =
+          "Milliseconds that a handler takes beside its effect, 0 to 1,000. Default ${DEFAULT-VALUE}.")
+  void handler(int value) {
+    handler = Bounds.require(spec, "--handler", value, 0, 1_000);
+  }
+
   @Override
   public Integer call() throws Exception {
     var out = Objects.requireNonNull(spec).commandLine().getOut();
     var settings = new LinkedHashMap<>(StatementCounts.SETTINGS);
-    settings.put("max_connections", String.valueOf(50 + (processes + 1) * CONNECTIONS));
+    settings.put("max_connections", String.valueOf(50 + (processes + 1) * connections()));
     try (var place = server.open(settings)) {
       var report = new Report("herd", Conditions.read(place.database()), out);
       var counts = StatementCounts.open(place.database());
-      var plan = new Plan(WORKERS, batch);
-      var one = place.add(Herd.start(place.another(), counts, 1, plan));
-      var many = place.add(Herd.start(place.another(), counts, processes, plan));
+      var plan = new Plan(workers, batch);
+      var takes = Duration.ofMillis(handler);
+      var one = place.add(Herd.start(place.another(), counts, 1, plan, takes));
+      var many = place.add(Herd.start(place.another(), counts, processes, plan, takes));
       out.println(many + " listen");
       var herds = List.of(one, many);
       for (var herd : herds) {
@@ -126,9 +145,16 @@ final class HerdRun implements Callable<Integer> {
           .put("per_second", rate)
           .put("count", count)
           .put("per_transaction", batch)
+          .put("workers", workers)
+          .put("handler_ms", handler)
           .print(lines(herds), json(herds));
       return Benchmarks.MEASURED;
     }
+  }
+
+  /** Each process may have its workers', two more, and the one that listens. */
+  private int connections() {
+    return workers + 3;
   }
 
   private List<String> lines(List<Herd> herds) {

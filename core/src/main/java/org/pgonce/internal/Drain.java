@@ -24,12 +24,6 @@ import org.pgonce.internal.settle.Suspects;
  */
 final class Drain<T> implements Scanned, Wakeful {
 
-  // While handlers run, how often somebody looks whether a row may lie behind theirs that no worker
-  // has looked for. A handler that ends tells so itself. It goes on for a while after the last
-  // claim: to begin it costs more than to let it run.
-  private static final Duration LOOKOUT = Duration.ofMillis(20);
-  private static final int IDLE_LOOKOUTS = 25;
-
   private final Subscribed<T> subscribed;
   private final int subscription;
   private final Context context;
@@ -43,10 +37,8 @@ final class Drain<T> implements Scanned, Wakeful {
   private final Runnable whenIdle;
   private final Front front = new Front();
   private final Pace pace = new Pace();
-  private final HeadStart headStart = new HeadStart();
+  private final HeadStart headStart;
   private final Places places;
-  // One delayed wake-up at a time, however often it is told that rows are due.
-  private final AtomicBoolean letsOthersBegin = new AtomicBoolean();
   private final AtomicBoolean looksAgain = new AtomicBoolean();
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -57,12 +49,13 @@ final class Drain<T> implements Scanned, Wakeful {
   private boolean resting;
   // Whether new rows may lie behind those that were claimed, and nobody has looked for them.
   private boolean behind;
-  private boolean lookingOut;
-  private int idleLookouts;
   // Whether scheduled rows may be due: then they and new rows take turns.
   private boolean due;
   private boolean dueFirst;
   private final Tally tally = new Tally();
+  private final Standby standby;
+  private final Overload overload;
+  private final Lookout lookout;
 
   Drain(
       Subscribed<T> subscribed,
@@ -76,6 +69,7 @@ final class Drain<T> implements Scanned, Wakeful {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
+    this.headStart = new HeadStart(context.threads());
     this.pausing = new Pausing(subscribed, context.observer());
     this.definition = new DefinitionWatch(subscribed, context.observer());
     this.reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
@@ -97,6 +91,14 @@ final class Drain<T> implements Scanned, Wakeful {
             subscribed.channel().options().maxRate(),
             subscribed.options().batch() > 1);
     this.places = new Places(subscribed, context.threads(), () -> wake(subscribed.goesByKey()));
+    this.standby = new Standby(context.threads(), lock, this::look);
+    this.overload =
+        new Overload(
+            context.threads(),
+            lock,
+            () -> standby.isAlone() || places.isFree(),
+            wakefulness::callForHelp);
+    this.lookout = new Lookout(context.threads(), lock, this::lookOut);
   }
 
   @Override
@@ -134,11 +136,18 @@ final class Drain<T> implements Scanned, Wakeful {
    * @param isDue whether scheduled rows are due
    */
   void wake(boolean isDue) {
-    var others = isDue ? headStart.length() : Duration.ZERO;
-    if (!others.isZero() && letsOthersBegin.compareAndSet(false, true)) {
-      context.threads().tickLater(others, this::othersHaveBegun);
-    }
-    wakeNow(isDue && others.isZero());
+    wakeNow(isDue && !headStart.isGiven(() -> wakeNow(true)));
+  }
+
+  /** A wake-up for new rows. Returns at once. */
+  void heard() {
+    standby.heard();
+    overload.mayBe();
+  }
+
+  /** Another listener, or this one, asks all to look. Returns at once. */
+  void called() {
+    standby.called();
   }
 
   @Override
@@ -166,11 +175,6 @@ final class Drain<T> implements Scanned, Wakeful {
   @Override
   public boolean needsHelp() {
     return locked(() -> (behind || wokenMeanwhile) && !places.isFree());
-  }
-
-  private void othersHaveBegun() {
-    letsOthersBegin.set(false);
-    wakeNow(true);
   }
 
   /** Where that is still to be done. Called with the lock held. */
@@ -216,6 +220,7 @@ final class Drain<T> implements Scanned, Wakeful {
     if (found.awake()) {
       wakefulness.heardAwake();
     }
+    standby.told(found.first(), found.listeners());
   }
 
   @Override
@@ -235,20 +240,13 @@ final class Drain<T> implements Scanned, Wakeful {
     }
   }
 
-  private void lookOut() {
-    lock.lock();
-    try {
-      if (behind && looking == 0) {
-        join();
-      }
-      idleLookouts++;
-      lookingOut = idleLookouts < IDLE_LOOKOUTS && !places.isStopping();
-      if (lookingOut) {
-        context.threads().tickLater(LOOKOUT, this::lookOut);
-      }
-    } finally {
-      lock.unlock();
+  /** Returns whether it is to be called again. Called with the lock held. */
+  private boolean lookOut() {
+    if (behind && looking == 0) {
+      join();
     }
+    overload.lookedOut();
+    return !places.isStopping();
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -335,6 +333,7 @@ final class Drain<T> implements Scanned, Wakeful {
     private final Places.Place place;
     private boolean looking = true;
     private boolean askedForDue;
+    private boolean answers;
     // Whether the rate allows it one more claim.
     private boolean hasTurn;
     // Whether this worker knows of new rows, or has come to look whether there are.
@@ -364,6 +363,7 @@ final class Drain<T> implements Scanned, Wakeful {
         }
         hasTurn = false;
         tally.begins();
+        overload.begins();
         endsBefore = tally.ends();
         dueFirst = due && !dueFirst;
         askedForDue = dueFirst;
@@ -371,6 +371,7 @@ final class Drain<T> implements Scanned, Wakeful {
           // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
           // claim does not see.
           wokenMeanwhile = false;
+          answers = standby.begins();
         }
         return askedForDue;
       } finally {
@@ -395,6 +396,7 @@ final class Drain<T> implements Scanned, Wakeful {
         } else {
           behind = claim != null;
           more &= claim != null;
+          standby.found(claim != null, answers);
         }
         if (claim == null) {
           turnstile.giveBack(1);
@@ -404,11 +406,8 @@ final class Drain<T> implements Scanned, Wakeful {
         if (more || due || wokenMeanwhile) {
           join();
         }
-        idleLookouts = 0;
-        if (!lookingOut) {
-          lookingOut = true;
-          context.threads().tickLater(LOOKOUT, Drain.this::lookOut);
-        }
+        lookout.begin();
+        overload.mayBe();
       } finally {
         lock.unlock();
       }
@@ -478,6 +477,7 @@ final class Drain<T> implements Scanned, Wakeful {
           turnstile.giveBack(1);
         }
         place.leave();
+        overload.left();
         lookAtTheWhole();
         whenIdle.run();
         if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {

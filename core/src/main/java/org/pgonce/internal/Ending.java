@@ -29,6 +29,9 @@ final class Ending {
   // beyond the deadline.
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
+  // Before others are told that this process hears no more, though its handlers run.
+  private static final Duration SOON = Duration.ofMillis(20);
+
   // Longer than anybody waits, and short enough to be counted in nanoseconds.
   private static final Duration LONGEST = Duration.ofDays(365);
 
@@ -39,6 +42,8 @@ final class Ending {
   private final List<Places> channels = new CopyOnWriteArrayList<>();
   private final List<Wakefulness> wakefulnesses = new CopyOnWriteArrayList<>();
   private final AtomicBoolean released = new AtomicBoolean();
+  private final FutureTask<?> handOver;
+  private volatile boolean handsOver;
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
   Ending(Hearing hearing, Scan scan, Sessions sessions, Threads threads) {
@@ -46,6 +51,7 @@ final class Ending {
     this.scan = scan;
     this.sessions = sessions;
     this.threads = threads;
+    this.handOver = new FutureTask<>(scan::hearsNoMore, null);
   }
 
   /** Says who works for a channel. Before the listener starts. */
@@ -67,7 +73,8 @@ final class Ending {
       wakefulnesses.forEach(Wakefulness::stop);
       scan.stop();
       hearing.close();
-      idle = awaitIdle(end);
+      idle =
+          awaitIdle(end - Math.max(0, end - System.nanoTime() - SOON.toNanos())) || handOver(end);
     } finally {
       if (!idle) {
         release();
@@ -91,6 +98,13 @@ final class Ending {
       }
     }
     return true;
+  }
+
+  /** Its handlers take a while, and until they have ended this process is on the list. */
+  private boolean handOver(long end) throws InterruptedException {
+    handsOver = true;
+    threads.run(handOver);
+    return awaitIdle(end);
   }
 
   private void release() {
@@ -118,6 +132,15 @@ final class Ending {
 
   private void tellTheDatabase() {
     var end = System.nanoTime() + LAST_WORDS.toNanos();
+    try {
+      if (handsOver) {
+        handOver.get(LAST_WORDS.toNanos() / 4, TimeUnit.NANOSECONDS);
+      }
+    } catch (TimeoutException | ExecutionException e) {
+      LOG.debug("pgonce: the others could not be told that the listener stops", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // the time is over
+    }
     try {
       sessions.endReleased(end);
       for (var channel : wakefulnesses) {

@@ -1,6 +1,7 @@
 package org.pgonce.internal;
 
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,16 +17,39 @@ final class HeadStart {
   // They come back within a minute.
   private static final Duration MEMORY = Duration.ofMinutes(2);
 
+  private final Threads threads;
   private volatile @Nullable Long metAt;
+  // One delay at a time, however often it is told that rows are due.
+  private final AtomicBoolean waits = new AtomicBoolean();
+
+  HeadStart(Threads threads) {
+    this.threads = threads;
+  }
 
   /** One was put back here. */
   void give() {
     metAt = System.nanoTime();
   }
 
-  /** How long this listener waits when something is due. */
-  Duration length() {
+  /**
+   * Something is due.
+   *
+   * @param othersHaveBegun what is called, on the timer's thread, if others are to begin with it
+   * @return whether they are
+   */
+  boolean isGiven(Runnable othersHaveBegun) {
     var last = metAt;
-    return last != null && System.nanoTime() - last < MEMORY.toNanos() ? LENGTH : Duration.ZERO;
+    if (last == null || System.nanoTime() - last >= MEMORY.toNanos()) {
+      return false;
+    }
+    if (waits.compareAndSet(false, true)) {
+      threads.tickLater(
+          LENGTH,
+          () -> {
+            waits.set(false);
+            othersHaveBegun.run();
+          });
+    }
+    return true;
   }
 }

@@ -44,6 +44,8 @@ public final class Listener {
   private static final String RESUME = "resume";
   private static final String DEFINITION = "definition";
   private static final String AWAKE = "awake";
+  private static final String CALL = "call";
+  private static final String LISTENERS = "listeners";
 
   // Anybody can NOTIFY: a broadcast's definition is looked at no more often.
   private static final Duration BETWEEN_LOOKS = Duration.ofMillis(100);
@@ -218,6 +220,8 @@ public final class Listener {
       wakefulness.heard();
     } else if (payload.equals(AWAKE)) {
       wakefulness.heardAwake();
+    } else if (payload.equals(CALL)) {
+      wakefulness.heardCall();
     }
   }
 
@@ -243,9 +247,11 @@ public final class Listener {
     switch (payload) {
       case PAUSE, DEFINITION -> scan.within(drain.pausing().heardPause(scan.begun()));
       case RESUME -> scan.within(drain.pausing().heardResume());
-      case LATER -> foresight.look();
+      case LATER, LISTENERS -> foresight.look();
       case AWAKE -> {} // it is not for what is stored
-      default -> drain.wake(payload.equals(DUE));
+      case CALL -> drain.called();
+      case DUE -> drain.wake(true);
+      default -> drain.heard();
     }
   }
 

@@ -127,6 +127,22 @@ final class Scan {
   }
 
   /**
+   * Leaves wake-ups to the others from now on: until its last handler has ended, this process is on
+   * the list still. Waits for the database.
+   */
+  void hearsNoMore() {
+    if (!registered) {
+      return;
+    }
+    try {
+      context.transactions().make(same -> ScanStatements.hearsNoMore(same, identity.id()));
+    } catch (SQLException | RuntimeException e) {
+      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
+      LOG.debug("pgonce: the others could not be told that this listener stops", e);
+    }
+  }
+
+  /**
    * Waits for the scan under way, which may be about to register this process, and then takes it
    * off the list of listeners. To be called after {@link #stop}; waits for the database.
    *

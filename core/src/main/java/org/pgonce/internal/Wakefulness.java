@@ -56,6 +56,7 @@ final class Wakefulness {
   private final String channel;
   private final Context context;
   private final List<Integer> listened;
+  private final CallForHelp call;
   private final List<Wakeful> subscriptions = new ArrayList<>();
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -89,6 +90,7 @@ final class Wakefulness {
   Wakefulness(String channel, Context context, List<Integer> listened) {
     this.channel = channel;
     this.context = context;
+    this.call = new CallForHelp(channel, context);
     this.listened = listened.stream().sorted().toList();
   }
 
@@ -131,6 +133,27 @@ final class Wakefulness {
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * Calls the other listeners, who may stand by; while it is awake, they are called with the word.
+   * Returns at once.
+   */
+  void callForHelp() {
+    lock.lock();
+    try {
+      if (state == State.AWAKE) {
+        return;
+      }
+    } finally {
+      lock.unlock();
+    }
+    call.make();
+  }
+
+  /** All were called. Returns at once. */
+  void heardCall() {
+    call.heard();
   }
 
   /** Is awake no more; what it owes is left to the others. Returns at once. */

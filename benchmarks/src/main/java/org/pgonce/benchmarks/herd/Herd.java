@@ -43,14 +43,19 @@ public final class Herd implements AutoCloseable {
     this.writer = database.dataSource().getConnection();
   }
 
-  /** Starts them; returns when all listen. */
-  public static Herd start(TestDatabase database, StatementCounts counts, int count, Plan plan)
+  /**
+   * Starts them; returns when all listen.
+   *
+   * @param takes how long each handler takes beside its effect
+   */
+  public static Herd start(
+      TestDatabase database, StatementCounts counts, int count, Plan plan, Duration takes)
       throws Exception {
     new ByPgOnce().prepare(database);
     var herd = new Herd(database, counts);
     try {
       for (var i = 0; i < count; i++) {
-        herd.processes.add(HerdProcess.start(database, plan));
+        herd.processes.add(HerdProcess.start(database, plan, takes));
       }
       for (var process : herd.processes) {
         var unused = process.awaitLine(HerdProcess.READY, BOUND);

@@ -17,21 +17,26 @@ public final class HerdProcess {
   private HerdProcess() {}
 
   /** Starts one; it prints {@link #READY}. */
-  public static JvmProcess start(TestDatabase database, Plan plan) {
+  public static JvmProcess start(TestDatabase database, Plan plan, Duration takes) {
     var command =
         JvmProcess.of(HerdProcess.class)
             .options("-Xmx64m")
-            .arguments(String.valueOf(plan.workers()), String.valueOf(plan.batch()));
+            .arguments(
+                String.valueOf(plan.workers()),
+                String.valueOf(plan.batch()),
+                String.valueOf(takes.toMillis()));
     return Address.tell(command, database).start();
   }
 
-  /** Arguments: how many workers it has, and how much one transaction does. */
+  /**
+   * Arguments: how many workers it has, how much one transaction does, and how many ms it takes.
+   */
   public static void main(String[] arguments) throws Exception {
     ParentWatch.exitWhenParentDies();
     var plan = new Plan(Integer.parseInt(arguments[0]), Integer.parseInt(arguments[1]));
     try (var pool = Address.pool(plan.poolSize());
         var pgonce = PgOnce.using(pool)) {
-      ByPgOnce.listenAndTellWhen(pgonce, plan);
+      ByPgOnce.listenAndTellWhen(pgonce, plan, Long.parseLong(arguments[2]));
       pgonce.start();
       System.out.println(READY);
       Thread.sleep(Duration.ofHours(2).toMillis()); // until the parent ends it

@@ -49,7 +49,7 @@ public final class Recovery {
     try (var holder = Address.tell(JvmProcess.of(HolderProcess.class), database).start()) {
       database.execute("insert into work (id, name) values (1, 'Author')");
       var unused = holder.awaitLine(HolderProcess.HOLDS, BOUND);
-      try (var other = HerdProcess.start(database, new Plan(1, 1))) {
+      try (var other = HerdProcess.start(database, new Plan(1, 1), Duration.ZERO)) {
         unused = other.awaitLine(HerdProcess.READY, BOUND);
         // Until it has looked for the first time, it would find the work anyway. At random, as it
         // looks each second from then on.

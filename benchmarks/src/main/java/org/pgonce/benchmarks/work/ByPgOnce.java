@@ -35,15 +35,18 @@ public final class ByPgOnce implements Way {
   }
 
   /** In another process: each effect's content is when its handler began, by {@link Wall}. */
-  public static void listenAndTellWhen(PgOnce pgonce, Plan plan) {
+  public static void listenAndTellWhen(PgOnce pgonce, Plan plan, long takesMs) {
     Handler<Work> each =
-        (stored, tx) ->
-            tx.update(Effects.INSERT, stored.payload().id(), String.valueOf(Wall.micros()));
+        (stored, tx) -> {
+          tx.update(Effects.INSERT, stored.payload().id(), String.valueOf(Wall.micros()));
+          Thread.sleep(takesMs);
+        };
     Handler<Work> together =
         Handler.batch(
-            (stored, tx) ->
-                tx.update(
-                    Effects.INSERT_MANY_AT, String.valueOf(Wall.micros()), AtWork.ids(stored)));
+            (stored, tx) -> {
+              tx.update(Effects.INSERT_MANY_AT, String.valueOf(Wall.micros()), AtWork.ids(stored));
+              Thread.sleep(takesMs);
+            });
     var unused = pgonce.listen(STORED, options(plan), plan.batch() == 1 ? each : together);
   }
 

@@ -23,15 +23,16 @@ public final class ScanStatements {
   private static final String REGISTER =
       "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
+  private static final String HEARS_NO_MORE = "SELECT pgonce.listener_hears_no_more(?::text::uuid)";
   private static final String SCAN =
       """
-      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.awake, %s
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.awake, i.listeners, i.first, %s
         FROM pgonce.scan(?::text::uuid, ?) AS i
       """
           .formatted(Definition.COLUMNS);
 
   // Where its columns begin; the mode comes second.
-  private static final int DEFINITION = 9;
+  private static final int DEFINITION = 11;
 
   private ScanStatements() {}
 
@@ -45,6 +46,8 @@ public final class ScanStatements {
    * @param definition how it is installed by now; null if it does not exist any more
    * @param queueUsage the share of the server's NOTIFY queue that is in use, 0 to 1
    * @param awake whether a listener is awake, see {@link WordStatements}, or owes looks since
+   * @param listeners how many are on the list
+   * @param first whether this one is the one of them who answers wake-ups at once
    */
   public record Found(
       int subscription,
@@ -54,7 +57,9 @@ public final class ScanStatements {
       @Nullable Paused paused,
       @Nullable Definition definition,
       double queueUsage,
-      boolean awake) {}
+      boolean awake,
+      int listeners,
+      boolean first) {}
 
   public static void register(
       Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
@@ -79,6 +84,14 @@ public final class ScanStatements {
     }
   }
 
+  /** It is about to stop: others answer wake-ups. */
+  public static void hearsNoMore(Connection connection, UUID listener) throws SQLException {
+    try (var statement = connection.prepareStatement(HEARS_NO_MORE)) {
+      statement.setString(1, listener.toString());
+      statement.execute();
+    }
+  }
+
   public static List<Found> scan(Connection connection, UUID listener, String hearsBy)
       throws SQLException {
     var found = new ArrayList<Found>();
@@ -98,7 +111,9 @@ public final class ScanStatements {
                   paused(row),
                   row.getString(DEFINITION + 1) == null ? null : Definition.read(row, DEFINITION),
                   row.getDouble(7),
-                  row.getBoolean(8)));
+                  row.getBoolean(8),
+                  row.getInt(9),
+                  row.getBoolean(10)));
         }
       }
     }

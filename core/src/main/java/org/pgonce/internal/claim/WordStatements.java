@@ -23,6 +23,7 @@ public final class WordStatements {
       "SELECT l.mine, l.left_over FROM pgonce.linger(?, ?, ?, ?, ?, ?) AS l";
   private static final String ASLEEP = "SELECT pgonce.asleep(?, ?)";
   private static final String LEAVE = "SELECT pgonce.leave_word(?, ?)";
+  private static final String CALL = "SELECT pgonce.call_listeners(?)";
   private static final String WORD = "SELECT w.word, w.is_over FROM pgonce.word(?) AS w";
 
   private WordStatements() {}
@@ -139,6 +140,14 @@ public final class WordStatements {
     try (var statement = transaction.prepareStatement(sql)) {
       statement.setString(1, channel);
       statement.setLong(2, mine);
+      statement.execute();
+    }
+  }
+
+  /** All who listen to it look at once, when this is committed. */
+  public static void call(Connection transaction, String channel) throws SQLException {
+    try (var statement = transaction.prepareStatement(CALL)) {
+      statement.setString(1, channel);
       statement.execute();
     }
   }

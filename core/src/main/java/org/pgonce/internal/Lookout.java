@@ -1,0 +1,53 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.concurrent.locks.Lock;
+import java.util.function.BooleanSupplier;
+
+/**
+ * While handlers run, somebody looks every now and then whether a row may lie behind theirs that no
+ * worker has looked for. A handler that ends tells so itself. It goes on for a while after the last
+ * claim: to begin it costs more than to let it run. Guarded by the drain's lock.
+ */
+final class Lookout {
+
+  private static final Duration BETWEEN = Duration.ofMillis(20);
+  private static final int IDLE = 25;
+
+  private final Threads threads;
+  private final Lock lock;
+  private final BooleanSupplier look;
+  private boolean on;
+  private int idle;
+
+  /**
+   * @param look called with the lock held; false if there is no use in it any more
+   */
+  Lookout(Threads threads, Lock lock, BooleanSupplier look) {
+    this.threads = threads;
+    this.lock = lock;
+    this.look = look;
+  }
+
+  /** A claim has found something. */
+  void begin() {
+    idle = 0;
+    if (!on) {
+      on = true;
+      threads.tickLater(BETWEEN, this::tick);
+    }
+  }
+
+  private void tick() {
+    lock.lock();
+    try {
+      idle++;
+      on = look.getAsBoolean() && idle < IDLE;
+      if (on) {
+        threads.tickLater(BETWEEN, this::tick);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+}

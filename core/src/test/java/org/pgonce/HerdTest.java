@@ -1,0 +1,244 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.Stage.SOON;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.PGConnection;
+
+/**
+ * Many listeners on one channel: one of them answers a wake-up, and the others where it does not.
+ */
+@PgTest
+class HerdTest {
+
+  private static final int MANY = 8;
+  private static final Channel<Order> HERD = Stage.wokenAlways("herd", Mode.EXACTLY_ONCE);
+
+  private TestDatabase database;
+  private Stage stage;
+  private final List<PgOnce> listeners = new ArrayList<>();
+  private final Semaphore handled = new Semaphore(0);
+
+  @BeforeEach
+  void prepare(TestDatabase prepared) throws SQLException {
+    database = prepared;
+    stage = new Stage(database);
+    PgOnce.using(stage.dataSource).install(HERD);
+  }
+
+  @AfterEach
+  void close() {
+    listeners.forEach(PgOnce::close);
+    stage.close();
+  }
+
+  private void listener(Channel<Order> channel, int workers, Handler<Order> handler) {
+    var pgonce =
+        PgOnce.builder(stage.dataSource)
+            .instance("listener " + listeners.size())
+            .pollInterval(Duration.ofHours(1)) // what a wake-up is for, no scan finds
+            .build();
+    pgonce.listen(channel, Stage.QUICK.withConcurrency(workers), handler).start();
+    listeners.add(pgonce);
+  }
+
+  /** Each knows of all the others, and which of them is the first. */
+  private void listeners(Channel<Order> channel, int count, Handler<Order> handler) {
+    for (var i = 0; i < count; i++) {
+      listener(channel, 1, handler);
+    }
+  }
+
+  private void store(Connection connection, Channel<Order> channel, long id) throws SQLException {
+    Publisher.standard().publish(connection, channel, new Order(id, "item"));
+  }
+
+  private void storeAndAwait(Channel<Order> channel, int count) throws Exception {
+    try (var writer = stage.dataSource.getConnection()) {
+      for (var id = 1; id <= count; id++) {
+        store(writer, channel, id);
+        assertThat(handled.tryAcquire(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      }
+    }
+  }
+
+  private long claims() {
+    return listeners.stream().mapToLong(pgonce -> pgonce.status().channels().get(0).claims()).sum();
+  }
+
+  private static String firstOf(Channel<Order> channel) {
+    return "(select pgonce.first_of(s.id) from pgonce.subscription s where s.of_channel = '%s')"
+        .formatted(channel.name());
+  }
+
+  private long first() throws SQLException {
+    return database.queryLong(
+        "select substr(instance, 10)::bigint from pgonce.listener where id = " + firstOf(HERD));
+  }
+
+  /** One that is on the list and hears nothing: its machine was lost, or it is frozen. */
+  private void aLostOneIsTheFirst(Channel<Order> channel) throws SQLException {
+    database.execute(
+        """
+        do $$
+        declare
+          lost uuid;
+        begin
+          loop
+            lost := gen_random_uuid();
+            insert into pgonce.listener (id, instance, subscriptions, hears_by, silence)
+            select lost, 'lost', array_agg(s.id), 'pgjdbc', interval '1 hour' from pgonce.subscription s where s.of_channel = '%s';
+            exit when %s = lost;
+            delete from pgonce.listener where id = lost;
+          end loop;
+          perform pgonce.wake_up('%s', 'listeners');
+        end
+        $$
+        """
+            .formatted(channel.name(), firstOf(channel), channel.name()));
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void oneOfManyAnswersAWakeUp(Mode mode) throws Exception {
+    var channel = Stage.wokenAlways("herd." + mode.name().toLowerCase(Locale.ROOT), mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    for (var i = 0; i < MANY; i++) {
+      listener(channel, 4, (order, tx) -> handled.release());
+    }
+    storeAndAwait(channel, 100);
+    var before = claims();
+    storeAndAwait(channel, 300);
+    // One by one without a pause, so that those who stand by often meet one that is at work.
+    assertThat(claims() - before).isLessThan(300 * MANY / 2);
+  }
+
+  @Test
+  void h49_whereTheFirstIsLostTheOthersAnswer() throws Exception {
+    listeners(HERD, MANY, (order, tx) -> handled.release());
+    aLostOneIsTheFirst(HERD);
+    stage.awaitSoon(
+        () ->
+            database.queryLong(
+                    "select count(*) from pgonce.listener l where seen_at > (select o.seen_at from pgonce.listener o where instance = 'lost')")
+                == MANY);
+    storeAndAwait(HERD, 100);
+    assertThat(
+            database.queryString(
+                "select instance from pgonce.listener where id = " + firstOf(HERD)))
+        .isEqualTo("lost");
+  }
+
+  @Test
+  void whoHasMoreToDoThanHeCanCallsTheOthers() throws Exception {
+    var all = new CountDownLatch(MANY);
+    listeners(
+        HERD,
+        MANY,
+        (order, tx) -> {
+          all.countDown();
+          Stage.awaitSoon(all); // who is at it does nothing else until all are
+          handled.release();
+        });
+    try (var hearing = database.dataSource().getConnection();
+        var statement = hearing.createStatement();
+        var writer = stage.dataSource.getConnection()) {
+      statement.execute("listen pgonce_herd");
+      for (var id = 1; id <= MANY; id++) {
+        store(writer, HERD, id);
+      }
+      Stage.awaitSoon(all);
+      assertThat(payloads(hearing)).contains("call");
+    }
+  }
+
+  @Test
+  void allTakePartWhereThereIsMuch() throws Exception {
+    var busy = ConcurrentHashMap.<Thread>newKeySet();
+    var all = new CountDownLatch(MANY);
+    listeners(
+        HERD,
+        MANY,
+        (order, tx) -> {
+          if (busy.add(Thread.currentThread())) {
+            all.countDown();
+          }
+          Stage.awaitSoon(all);
+          handled.release();
+        });
+    try (var writer = stage.dataSource.getConnection()) {
+      Publisher.standard()
+          .publishAll(
+              writer,
+              HERD,
+              Stream.iterate(1L, id -> id + 1)
+                  .limit(100)
+                  .map(id -> new Order(id, "item"))
+                  .toList());
+    }
+    assertThat(handled.tryAcquire(100, SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+  }
+
+  /** Its handler runs for longer than others need to hear of it. */
+  @Test
+  void h85_whoStopsHandsOverWhileItsHandlersRun() throws Exception {
+    var holds = new CountDownLatch(1);
+    var ends = new CountDownLatch(1);
+    listeners(
+        HERD,
+        MANY,
+        (order, tx) -> {
+          if (order.payload().id() == 0) {
+            holds.countDown();
+            Stage.awaitSoon(ends);
+          }
+          handled.release();
+        });
+    try (var writer = stage.dataSource.getConnection()) {
+      store(writer, HERD, 0);
+      Stage.awaitSoon(holds);
+      var holder =
+          listeners.stream()
+              .filter(pgonce -> pgonce.status().channels().get(0).working() > 0)
+              .findFirst()
+              .orElseThrow();
+      var before = first();
+      var stops = CompletableFuture.runAsync(holder::close);
+      if (listeners.indexOf(holder) == before) {
+        stage.awaitSoon(() -> first() != before);
+      }
+      storeAndAwait(HERD, 20);
+      ends.countDown();
+      stops.join();
+      storeAndAwait(HERD, 20);
+    }
+  }
+
+  private static List<String> payloads(Connection hearing) throws SQLException {
+    return Stream.of(hearing.unwrap(PGConnection.class).getNotifications(100))
+        .map(one -> one.getParameter())
+        .toList();
+  }
+}
