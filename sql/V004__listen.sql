@@ -30,7 +30,7 @@ BEGIN
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, silence)
   VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
-     FROM pgonce.subscription s
+     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id AND c.mode <> 'BROADCAST' -- what is sent there is a payload
     CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener) l
     WHERE s.id = ANY (subscriptions) AND l.others > 0
       AND (l.others = 1 OR pgonce.first_of(s.id) = listener); -- who was alone calls nobody for help
@@ -46,6 +46,7 @@ BEGIN
   PERFORM pgonce.bound_idle(30000);
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
      FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions)
+     JOIN pgonce.channel c ON c.id = s.channel_id AND c.mode <> 'BROADCAST'
     WHERE l.id = listener AND pgonce.first_of(s.id) = listener;
   UPDATE pgonce.listener l SET hears_by = 'polling' WHERE l.id = listener AND l.hears_by <> 'polling';
 END

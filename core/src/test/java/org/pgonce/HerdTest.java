@@ -236,6 +236,24 @@ class HerdTest {
     }
   }
 
+  /** To whoever listens there, that would be a payload. */
+  @Test
+  void nobodyIsToldOfTheListenersOfABroadcast() throws Exception {
+    var channel = Channel.of("herd.broadcast", Order.class, Mode.BROADCAST);
+    PgOnce.using(stage.dataSource).install(channel);
+    try (var hearing = database.dataSource().getConnection();
+        var statement = hearing.createStatement()) {
+      statement.execute("listen \"pgonce_herd.broadcast\"");
+      listeners(channel, 3, (order, tx) -> handled.release());
+      listeners.remove(0).close();
+      try (var writer = stage.dataSource.getConnection()) {
+        store(writer, channel, 1);
+      }
+      assertThat(handled.tryAcquire(2, SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(payloads(hearing)).hasSize(1).allMatch(payload -> payload.contains("item"));
+    }
+  }
+
   private static List<String> payloads(Connection hearing) throws SQLException {
     return Stream.of(hearing.unwrap(PGConnection.class).getNotifications(100))
         .map(one -> one.getParameter())

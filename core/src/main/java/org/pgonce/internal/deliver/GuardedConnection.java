@@ -12,10 +12,11 @@ import org.pgonce.internal.claim.Origin;
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
  * <p>The handler uses {@link #connection()}. Before its first statement the savepoint {@code
- * pgonce_handler} is set; a handler that sends none costs no round trip. Then whoever made this
- * calls either {@link #sealWith} or {@link #seal} and settles, or {@link #undo} and records the
- * failure. Both end the handler first: from then on whatever it still holds (connection,
- * statements, result sets, metadata, COPY) throws, {@code close()} excepted.
+ * pgonce_handler} is set: by the message of the claim itself, or by one of its own, which a handler
+ * that sends none does not cost. Then whoever made this calls either {@link #commitWith}, {@link
+ * #sealWith}, or {@link #seal} and settles, or {@link #undo} and records the failure. Both end the
+ * handler first: from then on whatever it still holds (connection, statements, result sets,
+ * metadata, COPY) throws, {@code close()} excepted.
  *
  * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
