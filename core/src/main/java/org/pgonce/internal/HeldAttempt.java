@@ -87,7 +87,7 @@ abstract class HeldAttempt implements Places.CutOff {
     }
   }
 
-  /** It goes back uncounted. */
+  /** It goes back uncounted, unless its settlement is under way, which may still be committed. */
   @Override
   public final void released() {
     sessions.release(connection, settlement.releaseHeld(first));

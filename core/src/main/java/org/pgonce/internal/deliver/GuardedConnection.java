@@ -97,7 +97,7 @@ public final class GuardedConnection {
   }
 
   /**
-   * The same.
+   * The same where the savepoint may be set.
    *
    * @param session what {@link #READ_SESSION} yielded before the savepoint was set, and the origin
    *     told; null if that is still to be done
@@ -142,7 +142,8 @@ public final class GuardedConnection {
 
   /**
    * Ends the handler, and makes sure that its work stands and the transaction is alive and still
-   * the one it began in. Without a statement of the handler it sends none either.
+   * the one it began in. Sends nothing where no savepoint is set, neither by the claim nor before a
+   * statement of the handler.
    *
    * @throws SQLException if the handler has failed although it returned: it swallowed an SQL error
    *     (25P02), ended the transaction (3B001, 25P01), was refused its end (25000), or a thread of
@@ -180,7 +181,7 @@ public final class GuardedConnection {
    * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be
    */
   public <R> R commitWith(LastStatement<R> last) throws SQLException {
-    var result = sealWith(last, PgjdbcNg.made(real) ? "" : LastStatement.COMMIT);
+    var result = sealWith(last, Message.endsAtAnError(real) ? LastStatement.COMMIT : "");
     real.commit(); // sends nothing where that is done; but whoever is around the driver hears of it
     return result;
   }
@@ -267,8 +268,8 @@ public final class GuardedConnection {
 
   /**
    * Sets back, for good, what the handler has changed of the session in a way that its SQL did not
-   * show. To be called after the commit that followed {@link #seal}; commits if it had anything to
-   * do, and sends nothing otherwise.
+   * show. To be called after the commit that followed {@link #seal}, or {@link #commitWith};
+   * commits if it had anything to do, and sends nothing otherwise.
    *
    * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
    *     claim has set another one in it; else null

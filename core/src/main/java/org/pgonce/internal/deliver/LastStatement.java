@@ -43,7 +43,7 @@ public interface LastStatement<R> {
    * in one message: else the caller's commit follows, which sends nothing if that is done.
    */
   default R commitAfter(String command, Connection transaction) throws SQLException {
-    if (PgjdbcNg.made(transaction)) {
+    if (!Message.endsAtAnError(transaction)) {
       try (var statement = transaction.createStatement()) {
         statement.execute(command);
       }

@@ -8,9 +8,9 @@ import org.pgonce.internal.claim.Origin;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something
- * else, as they were at one moment. Read along with the savepoint before a handler's first
- * statement and with its release; equal means nothing to do. It finds what the text of a handler's
- * SQL does not show: {@code set_config(…, false)} and functions that SET.
+ * else, as they were at one moment. Read along with the savepoint, so with the claim or before a
+ * handler's first statement, and with its release; equal means nothing to do. It finds what the
+ * text of a handler's SQL does not show: {@code set_config(…, false)} and functions that SET.
  *
  * <p>In it is what changes
  *

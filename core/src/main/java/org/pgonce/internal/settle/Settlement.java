@@ -105,12 +105,16 @@ public final class Settlement {
   }
 
   private Deletion.OfOne deletion(Claim claim) {
-    var isPlain = !byKey && !claim.scheduled();
-    return new Deletion.OfOne(claim, byKey, isPlain && backlog.goesOn());
+    return new Deletion.OfOne(claim, byKey, isPlain(claim) && backlog.goesOn());
   }
 
   private Left seen(Deletion.OfOne deletion, Left left) {
-    return deletion.ofMany() ? left : backlog.seen(left);
+    return isPlain(deletion.claim()) && !deletion.ofMany() ? backlog.seen(left) : left;
+  }
+
+  /** Whether its deletion says of new rows what lies behind it, and of nothing else. */
+  private boolean isPlain(Claim claim) {
+    return !byKey && !claim.scheduled();
   }
 
   /** Deletes them and commits. */

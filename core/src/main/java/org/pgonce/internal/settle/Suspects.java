@@ -83,7 +83,11 @@ public final class Suspects {
     }
   }
 
-  /** Its attempts are used up: makes it a dead letter. Commits. */
+  /**
+   * Its attempts are used up: makes it a dead letter. Commits.
+   *
+   * @param transaction without a savepoint for a handler
+   */
   public void bury(Connection transaction, Claim claim) throws SQLException {
     var reason =
         subscribed.channel().mode() == Mode.AT_MOST_ONCE

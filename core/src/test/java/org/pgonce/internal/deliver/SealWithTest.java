@@ -7,11 +7,13 @@ import static org.pgonce.internal.deliver.GuardedConnectionTest.swallow;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.postgresql.jdbc.PreferQueryMode;
 
 /** The statement that settles, sent along with the release of the handler's savepoint. */
 @PgTest
@@ -117,6 +119,38 @@ class SealWithTest {
       row.real().commit();
       assertThat(row.effects()).isZero();
       assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    }
+  }
+
+  /** pgjdbc sends each command by itself then, and a COMMIT behind a failure would free the row. */
+  @Test
+  void h43_inSimpleQueryModeTheRowIsHeldBehindASwallowedSqlError(TestDatabase database)
+      throws Exception {
+    var simple = database.dataSource();
+    simple.setPreferQueryMode(PreferQueryMode.SIMPLE);
+    try (var row = ClaimedRow.in(database, simple)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+      swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
+
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+          .extracting("SQLState")
+          .isEqualTo("25P02");
+      row.guard().undo();
+      assertThat(row.claimableElsewhere()).isZero();
+      row.real().commit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  @Test
+  void h43_inSimpleQueryModeTheCommitIsThereWhenItReturns(TestDatabase database) throws Exception {
+    var simple = database.dataSource();
+    simple.setPreferQueryMode(PreferQueryMode.SIMPLE);
+    try (var row = ClaimedRow.in(database, simple)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+
+      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.effects()).isEqualTo(1);
     }
   }
 
