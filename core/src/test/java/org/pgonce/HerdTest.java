@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -204,34 +205,38 @@ class HerdTest {
   /** Its handler runs for longer than others need to hear of it. */
   @Test
   void h85_whoStopsHandsOverWhileItsHandlersRun() throws Exception {
+    var first = new AtomicLong(-1);
     var holds = new CountDownLatch(1);
     var ends = new CountDownLatch(1);
-    listeners(
-        HERD,
-        MANY,
-        (order, tx) -> {
-          if (order.payload().id() == 0) {
-            holds.countDown();
-            Stage.awaitSoon(ends);
-          }
-          handled.release();
-        });
+    for (var i = 0; i < MANY; i++) {
+      var own = i;
+      listener(
+          HERD,
+          1,
+          (order, tx) -> {
+            if (own == first.get()) {
+              holds.countDown();
+              Stage.awaitSoon(ends);
+            }
+            handled.release();
+          });
+    }
+    first.set(first());
     try (var writer = stage.dataSource.getConnection()) {
-      store(writer, HERD, 0);
-      Stage.awaitSoon(holds);
-      var holder =
-          listeners.stream()
-              .filter(pgonce -> pgonce.status().channels().get(0).working() > 0)
-              .findFirst()
-              .orElseThrow();
-      var before = first();
-      var stops = CompletableFuture.runAsync(holder::close);
-      if (listeners.indexOf(holder) == before) {
-        stage.awaitSoon(() -> first() != before);
-      }
+      stage.awaitSoon(
+          () -> {
+            store(writer, HERD, 0); // now and then another one is quicker
+            return holds.getCount() == 0;
+          });
+      stage.awaitSoon(() -> stage.waiting() == 1);
+      handled.drainPermits();
+      var stops = CompletableFuture.runAsync(listeners.get((int) first.get())::close);
+      stage.awaitSoon(() -> first() != first.get());
       storeAndAwait(HERD, 20);
+      assertThat(stops).isNotDone();
       ends.countDown();
       stops.join();
+      handled.drainPermits();
       storeAndAwait(HERD, 20);
     }
   }

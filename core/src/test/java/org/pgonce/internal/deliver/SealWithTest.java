@@ -7,6 +7,7 @@ import static org.pgonce.internal.deliver.GuardedConnectionTest.swallow;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -88,40 +89,6 @@ class SealWithTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void h43_nothingIsCommittedBehindAFailureToSettle(Source source, TestDatabase database)
-      throws Exception {
-    try (var row = ClaimedRow.in(database, source)) {
-      row.handle("INSERT INTO effect VALUES (1)");
-
-      assertThatThrownBy(() -> row.guard().commitWith(new Delete(0)))
-          .extracting("SQLState")
-          .isEqualTo("22012");
-      row.real().rollback();
-      assertThat(row.effects()).isZero();
-      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
-    }
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void h43_nothingIsCommittedBehindASwallowedSqlError(Source source, TestDatabase database)
-      throws Exception {
-    try (var row = ClaimedRow.in(database, source)) {
-      row.handle("INSERT INTO effect VALUES (1)");
-      swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
-
-      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
-          .extracting("SQLState")
-          .isEqualTo("25P02");
-      row.guard().undo();
-      row.real().commit();
-      assertThat(row.effects()).isZero();
-      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
-    }
-  }
-
   /** pgjdbc sends each command by itself then, and a COMMIT behind a failure would free the row. */
   @Test
   void h43_inSimpleQueryModeTheRowIsHeldBehindASwallowedSqlError(TestDatabase database)
@@ -197,22 +164,32 @@ class SealWithTest {
     }
   }
 
+  /** With the commit in the same message, and without. */
+  @FunctionalInterface
+  private interface Settling {
+    Boolean with(GuardedConnection guard, Delete delete) throws SQLException;
+  }
+
+  private static final List<Settling> WAYS =
+      List.of(GuardedConnection::sealWith, GuardedConnection::commitWith);
+
   @ParameterizedTest
   @EnumSource
   void h43_swallowedSqlErrorIsAFailureAndNothingIsDeleted(Source source, TestDatabase database)
       throws Exception {
-    try (var row = ClaimedRow.in(database, source)) {
-      row.handle("INSERT INTO effect VALUES (1)");
-      swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
+    for (var settling : WAYS) {
+      try (var row = ClaimedRow.in(database, source)) {
+        row.handle("INSERT INTO effect VALUES (1)");
+        swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
 
-      assertThatThrownBy(() -> row.guard().sealWith(new Delete(1)))
-          .hasMessageContaining("caught an SQLException and went on")
-          .extracting("SQLState")
-          .isEqualTo("25P02");
-      row.guard().undo();
-      row.real().commit();
-      assertThat(row.effects()).isZero();
-      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+        assertThatThrownBy(() -> settling.with(row.guard(), new Delete(1)))
+            .hasMessageContaining("caught an SQLException and went on")
+            .extracting("SQLState")
+            .isEqualTo("25P02");
+        row.guard().undo();
+        row.real().commit();
+        assertNothingIsDone(row);
+      }
     }
   }
 
@@ -220,18 +197,27 @@ class SealWithTest {
   @EnumSource
   void h43_aFailureToSettleIsToldAsItIsAndTakesAllWithIt(Source source, TestDatabase database)
       throws Exception {
-    try (var row = ClaimedRow.in(database, source)) {
-      row.handle("INSERT INTO effect VALUES (1)");
+    for (var settling : WAYS) {
+      try (var row = ClaimedRow.in(database, source)) {
+        row.handle("INSERT INTO effect VALUES (1)");
 
-      assertThatThrownBy(() -> row.guard().sealWith(new Delete(0)))
-          .hasMessageContaining("division by zero")
-          .extracting("SQLState")
-          .isEqualTo("22012");
-      assertThatThrownBy(() -> row.guard().undo())
-          .hasMessageContaining("roll the transaction back");
-      row.real().rollback();
-      assertThat(row.effects()).isZero();
-      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+        assertThatThrownBy(() -> settling.with(row.guard(), new Delete(0)))
+            .hasMessageContaining("division by zero")
+            .extracting("SQLState")
+            .isEqualTo("22012");
+        assertThatThrownBy(() -> row.guard().undo())
+            .hasMessageContaining("roll the transaction back");
+        row.real().rollback();
+        assertNothingIsDone(row);
+      }
     }
+  }
+
+  /** Takes the tables away for the next one. */
+  private static void assertNothingIsDone(ClaimedRow row) throws SQLException {
+    row.real().commit();
+    assertThat(row.effects()).isZero();
+    assertThat(row.database().queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    row.database().execute("DROP TABLE item, effect");
   }
 }
