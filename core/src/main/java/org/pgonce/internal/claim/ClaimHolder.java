@@ -19,9 +19,9 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
   private static final Duration LEEWAY = Duration.ofSeconds(5);
 
   /**
-   * Arguments of the claim's concat_ws with a comma. Both parameters are how long, in milliseconds,
-   * the session may idle in this transaction; a shorter bound of the server's, the role's or the
-   * pool's own stays. The old value comes first: arguments are evaluated in their order.
+   * Arguments of the claim's concat_ws. Both parameters are how long, in milliseconds, the session
+   * may idle in this transaction; a shorter bound of the server's, the role's or the pool's own
+   * stays. The old value comes first: arguments are evaluated in their order.
    */
   static final String COLUMNS =
       """

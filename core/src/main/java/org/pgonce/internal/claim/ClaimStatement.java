@@ -26,6 +26,13 @@ import org.pgonce.internal.deliver.PoolSettings;
  */
 public final class ClaimStatement {
 
+  // Of the session; nothing before the last one can hold the separator.
+  private static final String SEPARATOR = ";";
+  private static final int VALUES = 5;
+  private static final String OF_SESSION =
+      "pg_catalog.concat_ws('%s', %s, %s"
+          .formatted(SEPARATOR, ClaimHolder.COLUMNS, PoolSettings.COLUMN);
+
   // Earliest first. The subselect makes now a bound of the index scan: a volatile function would be
   // a filter over all that is due later.
   private static final String DUE_ROWS =
@@ -80,16 +87,17 @@ public final class ClaimStatement {
 
   /**
    * held is who locked the row before: nobody, or someone whose transaction did not commit. What is
-   * of the session is a subselect of its own, computed once for all rows.
+   * of the session is a subselect of its own, computed once for all rows; where there is one row
+   * only, it costs less without.
    *
    * <p>Times are passed as microseconds since 1970, which every driver reads the same. (A double
    * holds them to the microsecond until 2106.)
    */
   private static String statement(String locked) {
-    return text("", locked);
+    return text("(SELECT " + OF_SESSION + "))", "", locked);
   }
 
-  private static String text(String more, String locked) {
+  private static String text(String session, String more, String locked) {
     return """
     SELECT c.id, c.attempts,
            (pg_catalog.date_part('epoch', c.created_at) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,
@@ -98,12 +106,12 @@ public final class ClaimStatement {
            CASE WHEN pg_catalog.octet_length(c.payload::pg_catalog.text) OPERATOR(pg_catalog.<=) %d
              THEN c.payload::pg_catalog.text END,
            pg_catalog.octet_length(c.payload::pg_catalog.text),
-           (SELECT pg_catalog.concat_ws(',', %s, %s)),
+           %s,
            c.delivery_key, c.context, c.stamp, c.token,
            c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key%s
       FROM (%s) AS c
     """
-        .formatted(Payload.SHORT, ClaimHolder.COLUMNS, PoolSettings.COLUMN, more, locked);
+        .formatted(Payload.SHORT, session, more, locked);
   }
 
   /**
@@ -118,7 +126,10 @@ public final class ClaimStatement {
     static One of(String locked) {
       return new One(
           statement(locked),
-          text(", (" + GuardedConnection.READ_SESSION + "), " + Origin.COLUMNS_OF_ROW, locked)
+          text(
+                  OF_SESSION + ", " + GuardedConnection.SESSION + ")",
+                  ", " + Origin.COLUMNS_OF_ROW,
+                  locked)
               + "; "
               + GuardedConnection.SET_SAVEPOINT);
     }
@@ -298,7 +309,7 @@ public final class ClaimStatement {
         if (!row.next()) {
           return List.of();
         }
-        var session = row.getString(7).split(",", 4);
+        var session = row.getString(7).split(SEPARATOR, VALUES);
         if (!taken.mustBeginAgain(session[3])) {
           return claimed(connection, row, isReady, scheduled, session);
         }
@@ -316,21 +327,26 @@ public final class ClaimStatement {
       Connection transaction, ResultSet row, boolean isReady, boolean scheduled, String[] session)
       throws SQLException {
     var holder = ClaimHolder.of(session, row.getLong(3) + row.getLong(4));
-    var first = claim(transaction, row, isReady, scheduled, holder);
+    var sessionBefore = isReady ? session[VALUES - 1] : null;
+    var first = claim(transaction, row, scheduled, holder, sessionBefore);
     if (!row.next()) {
       return List.of(first);
     }
     var claims = new ArrayList<Claim>();
     claims.add(first);
     do {
-      claims.add(claim(transaction, row, isReady, scheduled, holder));
+      claims.add(claim(transaction, row, scheduled, holder, sessionBefore));
     } while (row.next());
     claims.sort(Comparator.comparingLong(Claim::id));
     return claims;
   }
 
   private static Claim claim(
-      Connection transaction, ResultSet row, boolean isReady, boolean scheduled, ClaimHolder holder)
+      Connection transaction,
+      ResultSet row,
+      boolean scheduled,
+      ClaimHolder holder,
+      @Nullable String sessionBefore)
       throws SQLException {
     var subscription = row.getInt(13);
     var id = row.getLong(1);
@@ -353,6 +369,6 @@ public final class ClaimStatement {
         Origin.stamped(row.getString(8), row.getString(14), row.getString(9), row.getInt(10)),
         token != null || row.getBoolean(12),
         holder,
-        isReady ? row.getString(15) : null);
+        sessionBefore);
   }
 }

@@ -42,8 +42,10 @@ public final class GuardedConnection {
 
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
-  /** What is read of the session before a handler, of whoever sets the savepoint himself. */
-  public static final String READ_SESSION = SessionState.READ;
+  /**
+   * What is read of the session before a handler, as a column of who sets the savepoint himself.
+   */
+  public static final String SESSION = SessionState.COLUMN;
 
   public static final String SET_SAVEPOINT = "SAVEPOINT pgonce_handler";
 
@@ -99,8 +101,8 @@ public final class GuardedConnection {
   /**
    * The same where the savepoint may be set.
    *
-   * @param session what {@link #READ_SESSION} yielded before the savepoint was set, and the origin
-   *     told; null if that is still to be done
+   * @param session what {@link #SESSION} yielded before the savepoint was set, and the origin told;
+   *     null if that is still to be done
    */
   public static GuardedConnection over(
       Connection real,

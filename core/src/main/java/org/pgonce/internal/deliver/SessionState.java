@@ -28,7 +28,7 @@ import org.pgonce.internal.claim.Origin;
  */
 record SessionState(String settings) {
 
-  private static final String COLUMN =
+  static final String COLUMN =
       """
       ARRAY[
         pg_catalog.current_setting('session_authorization'),
