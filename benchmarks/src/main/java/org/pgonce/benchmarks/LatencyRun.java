@@ -67,11 +67,11 @@ final class LatencyRun implements Callable<Integer> {
     seconds = Bounds.require(spec, "--seconds", value, 1, 600);
   }
 
-  // 12,000 rows by default: past the 5,000 to 15,000 calls after which HotSpot compiles for good.
+  // 18,000 rows by default: past the 5,000 to 15,000 calls after which HotSpot compiles for good.
   @Option(
       names = "--warm-up",
       paramLabel = "<n>",
-      defaultValue = "8",
+      defaultValue = "12",
       description =
           "Seconds that each way runs before the first round, at 1,500 rows a second, 0 to 600. Default ${DEFAULT-VALUE}.")
   void warmUp(int value) {

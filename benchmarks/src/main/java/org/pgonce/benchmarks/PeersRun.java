@@ -78,7 +78,7 @@ final class PeersRun implements Callable<Integer> {
   @Option(
       names = "--warm-up",
       paramLabel = "<n>",
-      defaultValue = "3",
+      defaultValue = "8",
       description =
           "Seconds that each runs before the first round, 1 to 600. Default ${DEFAULT-VALUE}.")
   void warmUp(int value) {
