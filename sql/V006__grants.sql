@@ -45,7 +45,8 @@ GRANT EXECUTE ON FUNCTION
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.installed(text, text)
 TO pgonce_admin;
 
-GRANT EXECUTE ON FUNCTION pgonce.wakefulness(text) TO pgonce_listener, pgonce_admin;
+-- Of the views.
+GRANT EXECUTE ON FUNCTION pgonce.wakefulness(text), pgonce.first_of(integer) TO pgonce_listener, pgonce_admin;
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
   pgonce.operation_log
 TO pgonce_listener, pgonce_admin;

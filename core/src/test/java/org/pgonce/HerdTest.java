@@ -153,6 +153,28 @@ class HerdTest {
   }
 
   @Test
+  void theStatusTellsThePersonOnCallWhoIsTheFirst() throws Exception {
+    listeners(HERD, 2, (order, tx) -> handled.release());
+    assertThat(toldFirst()).isEqualTo("listener " + first());
+    aLostOneIsTheFirst(HERD);
+    assertThat(toldFirst()).isEqualTo("lost");
+  }
+
+  private String toldFirst() throws SQLException {
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("set role pgonce_admin");
+      try (var row =
+          statement.executeQuery(
+              "select string_agg(instance, ' ') from pgonce.listener_status where '%s' = any (first_for)"
+                  .formatted(HERD.name()))) {
+        row.next();
+        return row.getString(1);
+      }
+    }
+  }
+
+  @Test
   void whoHasMoreToDoThanHeCanCallsTheOthers() throws Exception {
     var all = new CountDownLatch(MANY);
     listeners(
