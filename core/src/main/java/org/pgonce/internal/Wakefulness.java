@@ -4,8 +4,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -66,18 +64,16 @@ final class Wakefulness {
   private boolean watches;
   private boolean wanted;
   private boolean stopped;
-  private boolean stepping;
-  // The time of the next one has come while one was taken.
-  private boolean again;
   private boolean ticking;
-  // By System.nanoTime(), as all times here.
-  private long nextAt;
-  private @Nullable Future<?> next;
   private int heard;
+  // By System.nanoTime(), as all times here.
   private long heardSince = System.nanoTime();
   private long notBefore = System.nanoTime();
 
+  private final OneAtATime steps;
+
   // Of the one who steps.
+  private boolean failed;
   private Owed owed = new Owed(0, "", "");
   private long owedSince;
   private int left;
@@ -92,6 +88,7 @@ final class Wakefulness {
     this.context = context;
     this.call = new CallForHelp(channel, context);
     this.listened = listened.stream().sorted().toList();
+    this.steps = new OneAtATime(context.threads()::runLater, lock, this::step, this::delayAfter);
   }
 
   /** Before the listener starts. */
@@ -111,7 +108,7 @@ final class Wakefulness {
       heard++;
       if (heard >= HEARD && !wanted && now - notBefore >= 0 && isNotAwake()) {
         wanted = true;
-        within(Duration.ZERO);
+        steps.within(Duration.ZERO);
       }
     } finally {
       lock.unlock();
@@ -128,7 +125,7 @@ final class Wakefulness {
     try {
       if (state == State.ASLEEP && !watches) {
         watches = true;
-        within(WATCH);
+        steps.within(WATCH);
       }
     } finally {
       lock.unlock();
@@ -161,7 +158,7 @@ final class Wakefulness {
     lock.lock();
     try {
       stopped = true;
-      within(Duration.ZERO);
+      steps.within(Duration.ZERO);
     } finally {
       lock.unlock();
     }
@@ -183,65 +180,34 @@ final class Wakefulness {
     }
   }
 
-  /** The next step begins within that time. Called with the lock held. */
-  private void within(Duration delay) {
-    var at = System.nanoTime() + delay.toNanos();
-    if (state == State.LEFT || (next != null && nextAt - at <= 0)) {
-      return;
-    }
-    if (next != null) {
-      next.cancel(false);
-    }
-    nextAt = at;
-    try {
-      next = context.threads().runLater(delay, this::step);
-    } catch (RejectedExecutionException closed) {
-      LOG.debug("pgonce: the listener has stopped");
-    }
-  }
-
-  private void step() {
-    lock.lock();
-    try {
-      next = null;
-      again = stepping;
-      if (stepping) {
-        return;
-      }
-      stepping = true;
-    } finally {
-      lock.unlock();
-    }
+  private @Nullable Duration step() {
+    failed = true;
     @Nullable Duration delay = null;
-    var failed = true;
     try {
       delay = takeStep();
       failed = false;
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked. The word's time runs out.
       LOG.debug("pgonce: channel {} could not change its word", channel, e);
-    } finally {
-      lock.lock();
-      try {
-        stepping = false;
-        if (failed) {
-          wanted = false;
-          notBefore = System.nanoTime() + WATCH.toNanos();
-        }
-        if (stopped && (failed || state == State.ASLEEP)) {
-          state = State.LEFT;
-          ended.signalAll();
-        } else if (failed) {
-          within(WATCH);
-        } else if (stopped || wanted || again) {
-          within(Duration.ZERO);
-        } else if (delay != null) {
-          within(delay);
-        }
-      } finally {
-        lock.unlock();
-      }
     }
+    return delay;
+  }
+
+  private @Nullable Duration delayAfter(@Nullable Duration returned, boolean again) {
+    if (failed) {
+      wanted = false;
+      notBefore = System.nanoTime() + WATCH.toNanos();
+    }
+    if (stopped && (failed || state == State.ASLEEP)) {
+      state = State.LEFT;
+      ended.signalAll();
+      steps.stop();
+      return null;
+    }
+    if (failed) {
+      return WATCH;
+    }
+    return stopped || wanted || again ? Duration.ZERO : returned;
   }
 
   /** Returns when the next is to be taken; null: when there is a reason. */
