@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.ORDERS;
 import static org.pgonce.Stage.QUICK;
 
-import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,12 +42,8 @@ class CrashTest {
 
     public static void main(String[] arguments) throws Exception {
       ParentWatch.exitWhenParentDies();
-      var pool = new HikariDataSource();
-      pool.setJdbcUrl(arguments[0]);
-      pool.setUsername(arguments[1]);
-      pool.setMaximumPoolSize(6);
       var timeout = arguments.length > 3 ? PATIENCE : TIMEOUT;
-      try (pool;
+      try (var pool = Stage.pooled(arguments, 6);
           var pgonce =
               PgOnce.builder(pool)
                   .pollInterval(Duration.ofMillis(500))

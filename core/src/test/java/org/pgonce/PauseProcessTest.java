@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.ORDERS;
 import static org.pgonce.Stage.QUICK;
 
-import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.JvmProcess;
@@ -24,12 +23,8 @@ class PauseProcessTest {
   static final class ListenerProcess {
     public static void main(String[] arguments) throws Exception {
       ParentWatch.exitWhenParentDies();
-      var pool = new HikariDataSource();
-      pool.setJdbcUrl(arguments[0]);
-      pool.setUsername(arguments[1]);
-      pool.setMaximumPoolSize(6);
       var outage = arguments.length > 2;
-      try (pool;
+      try (var pool = Stage.pooled(arguments, 6);
           var pgonce = PgOnce.builder(pool).instance("mailer-7").build()) {
         pgonce
             .listen(

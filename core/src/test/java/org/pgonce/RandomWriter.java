@@ -1,10 +1,14 @@
 package org.pgonce;
 
+import static org.awaitility.Awaitility.await;
+
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.pgonce.Stage.Order;
 
@@ -21,6 +25,9 @@ final class RandomWriter implements Runnable {
     Connection.TRANSACTION_REPEATABLE_READ,
     Connection.TRANSACTION_SERIALIZABLE
   };
+
+  // A rest ends with one of the next faults: each may take a new process, or the server's recovery.
+  private static final Duration LONGEST_REST = Duration.ofSeconds(90);
 
   private final DataSource dataSource;
   private final Random random;
@@ -58,19 +65,24 @@ final class RandomWriter implements Runnable {
   public void run() {
     while (!stopped.get()) {
       try (var connection = dataSource.getConnection()) {
-        while (!stopped.get()) {
-          if (resting.get()) {
-            Thread.sleep(1);
-          } else {
-            transaction(connection);
-          }
+        while (goesOn()) {
+          transaction(connection);
         }
       } catch (SQLException e) {
         pause(20); // the server is down, or comes up
-      } catch (InterruptedException e) {
-        return;
       }
     }
+  }
+
+  /** Waits while it rests; false once it is stopped. */
+  private boolean goesOn() {
+    await()
+        .atMost(LONGEST_REST)
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(1))
+        .pollInSameThread()
+        .until(() -> !resting.get() || stopped.get());
+    return !stopped.get();
   }
 
   private void transaction(Connection connection) throws SQLException {
@@ -128,11 +140,10 @@ final class RandomWriter implements Runnable {
     }
   }
 
-  private static void pause(int millis) {
-    try {
-      Thread.sleep(millis);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+  /**
+   * There is nothing to wait for: what is tried is that it takes that long, whatever else happens.
+   */
+  static void pause(int millis) {
+    LockSupport.parkNanos(Duration.ofMillis(millis).toNanos());
   }
 }

@@ -55,6 +55,15 @@ final class Stage implements AutoCloseable {
     PgOnce.using(dataSource).install(ORDERS);
   }
 
+  /** In a process of its own, by its first two arguments: the address of a database, and a user. */
+  static HikariDataSource pooled(String[] arguments, int size) {
+    var pool = new HikariDataSource();
+    pool.setJdbcUrl(arguments[0]);
+    pool.setUsername(arguments[1]);
+    pool.setMaximumPoolSize(size);
+    return pool;
+  }
+
   /** A channel of which no process is ever awake, which costs something beside. */
   static Channel<Order> wokenAlways(String name, Mode mode) {
     var options = ChannelOptions.DEFAULT;

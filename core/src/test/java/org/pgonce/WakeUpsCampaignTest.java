@@ -91,7 +91,7 @@ class WakeUpsCampaignTest {
     var end = System.nanoTime() + LENGTH.toNanos();
     var crashes = 0;
     while (System.nanoTime() < end) {
-      Thread.sleep(random.nextInt(500));
+      RandomWriter.pause(random.nextInt(500));
       resting.set(random.nextInt(3) == 0);
       var victim = random.nextInt(LISTENERS);
       switch (random.nextInt(8)) {
@@ -101,7 +101,7 @@ class WakeUpsCampaignTest {
         }
         case 2, 3 -> {
           listeners.get(victim).sigstop();
-          Thread.sleep(random.nextInt(1_500));
+          RandomWriter.pause(random.nextInt(1_500));
           listeners.get(victim).sigcont();
         }
         case 4 -> {

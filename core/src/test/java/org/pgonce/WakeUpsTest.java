@@ -2,7 +2,6 @@ package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -70,11 +69,7 @@ class WakeUpsTest {
       ParentWatch.exitWhenParentDies();
       // A pool: to connect anew for each word, under load, would take longer than a word is good
       // for.
-      var pool = new HikariDataSource();
-      pool.setJdbcUrl(arguments[0]);
-      pool.setUsername(arguments[1]);
-      pool.setMaximumPoolSize(8);
-      try (pool;
+      try (var pool = Stage.pooled(arguments, 8);
           var pgonce = listener(pool)) {
         System.out.println("started");
         pgonce.awaitStopped();

@@ -1,19 +1,14 @@
 package org.pgonce.internal;
 
-import java.sql.SQLException;
-import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
-import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.Suspects;
@@ -24,38 +19,23 @@ import org.pgonce.internal.settle.Suspects;
  */
 final class Drain<T> implements Scanned, Wakeful {
 
-  private final Subscribed<T> subscribed;
   private final int subscription;
   private final Context context;
-  private final Stint stint;
-  private final Turnstile turnstile;
   private final Pausing pausing;
-  private final Reports reports;
   private final DefinitionWatch definition;
   private final Wakefulness wakefulness;
-  // What this process does not find, others may have at work.
-  private final Runnable whenIdle;
+  private final Runnable scanSoon;
   private final Front front = new Front();
-  private final Pace pace = new Pace();
   private final HeadStart headStart;
   private final Places places;
   private final AtomicBoolean looksAgain = new AtomicBoolean();
 
   private final ReentrantLock lock = new ReentrantLock();
-  // Those among the workers that have not finished a claim yet: what they do not find,
-  // wokenMeanwhile remembers.
-  private int looking;
-  private boolean wokenMeanwhile;
-  private boolean resting;
-  // Whether new rows may lie behind those that were claimed, and nobody has looked for them.
-  private boolean behind;
-  // Whether scheduled rows may be due: then they and new rows take turns.
-  private boolean due;
-  private boolean dueFirst;
   private final Tally tally = new Tally();
+  private final Prospects prospects;
   private final Standby standby;
   private final Overload overload;
-  private final Lookout lookout;
+  private final Crew crew;
 
   Drain(
       Subscribed<T> subscribed,
@@ -64,15 +44,14 @@ final class Drain<T> implements Scanned, Wakeful {
       Scan scan,
       Wakefulness wakefulness) {
     this.wakefulness = wakefulness;
-    this.whenIdle = () -> scan.within(Scan.WHILE_SOMETHING_WAITS);
-    this.subscribed = subscribed;
+    this.scanSoon = () -> scan.within(Scan.WHILE_SOMETHING_WAITS);
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.headStart = new HeadStart(context.threads());
     this.pausing = new Pausing(subscribed, context.observer());
     this.definition = new DefinitionWatch(subscribed, context.observer());
-    this.reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
+    var reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
     var suspects = new Suspects(subscribed, reports);
     var settlement =
         new Settlement(
@@ -80,11 +59,11 @@ final class Drain<T> implements Scanned, Wakeful {
             context.transactions(),
             reports,
             new HandlerPause(subscribed, context, pausing, scan));
-    this.stint =
+    var stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
             ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects, front)
             : new LeasedStint(subscribed, context, sessions, delivery, settlement, suspects, front);
-    this.turnstile =
+    var turnstile =
         new Turnstile(
             context.transactions(),
             subscription,
@@ -98,7 +77,23 @@ final class Drain<T> implements Scanned, Wakeful {
             lock,
             () -> standby.isAlone() || places.isFree(),
             wakefulness::callForHelp);
-    this.lookout = new Lookout(context.threads(), lock, this::lookOut);
+    this.prospects = new Prospects(tally, subscribed.goesByKey());
+    this.crew =
+        new Crew(
+            context.threads(),
+            new DrainParts(
+                lock,
+                places,
+                turnstile,
+                prospects,
+                new Pace(),
+                standby,
+                overload,
+                new Lookout(context.threads(), lock, this::lookOut)),
+            stint,
+            reports,
+            this::isHeldUp,
+            this::whenIdle);
   }
 
   @Override
@@ -174,7 +169,14 @@ final class Drain<T> implements Scanned, Wakeful {
 
   @Override
   public boolean needsHelp() {
-    return locked(() -> (behind || wokenMeanwhile) && !places.isFree());
+    return locked(() -> prospects.isSomethingNew() && !places.isFree());
+  }
+
+  /** A worker finds nothing left to do. Called with the lock held. */
+  private void whenIdle() {
+    lookAtTheWhole();
+    // What this process does not find, others may have at work.
+    scanSoon.run();
   }
 
   /** Where that is still to be done. Called with the lock held. */
@@ -184,7 +186,7 @@ final class Drain<T> implements Scanned, Wakeful {
       return;
     }
     if (wait.isZero()) {
-      wokenMeanwhile = true;
+      prospects.woken(false);
     } else if (looksAgain.compareAndSet(false, true)) {
       context.threads().tickLater(wait, this::lookAgain);
     }
@@ -198,10 +200,9 @@ final class Drain<T> implements Scanned, Wakeful {
   private void wakeNow(boolean isDue) {
     lock.lock();
     try {
-      wokenMeanwhile = true;
-      due |= isDue;
-      if (looking == 0) {
-        join();
+      prospects.woken(isDue);
+      if (prospects.isNobodyLooking()) {
+        crew.join();
       }
     } finally {
       lock.unlock();
@@ -232,8 +233,8 @@ final class Drain<T> implements Scanned, Wakeful {
   private void goOn() {
     lock.lock();
     try {
-      if ((wokenMeanwhile || behind || due) && looking == 0) {
-        join();
+      if (prospects.isSomething() && prospects.isNobodyLooking()) {
+        crew.join();
       }
     } finally {
       lock.unlock();
@@ -242,257 +243,10 @@ final class Drain<T> implements Scanned, Wakeful {
 
   /** Returns whether it is to be called again. Called with the lock held. */
   private boolean lookOut() {
-    if (behind && looking == 0) {
-      join();
+    if (prospects.isSomethingBehind() && prospects.isNobodyLooking()) {
+      crew.join();
     }
     overload.lookedOut();
     return !places.isStopping();
-  }
-
-  /** Lets one more worker begin, if there may be one. Called with the lock held. */
-  private void join() {
-    if (resting || isHeldUp() || !places.isFree()) {
-      return;
-    }
-    var rest = pace.rest();
-    if (!rest.isZero()) {
-      resting = true;
-      var unused = context.threads().runLater(rest, this::rested);
-      return;
-    }
-    var place = places.take();
-    if (place != null) {
-      looking++;
-      var slot = new Slot(place);
-      context.threads().run(() -> work(slot));
-    }
-  }
-
-  private void rested() {
-    lock.lock();
-    try {
-      resting = false;
-      if (wokenMeanwhile && looking == 0) {
-        pace.rested();
-        join();
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void work(Slot slot) {
-    try {
-      var wait = turnstile.enter();
-      if (wait.isZero()) {
-        slot.hasTurn = true;
-        stint.work(slot);
-      } else {
-        restFor(wait);
-      }
-    } catch (SQLException | RuntimeException e) {
-      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
-      trouble(e);
-    } finally {
-      slot.leave();
-    }
-  }
-
-  /** The rate allows no claim for now: whatever there is, it is looked for then. */
-  private void restFor(Duration wait) {
-    lock.lock();
-    try {
-      wokenMeanwhile = true;
-      if (!resting && !places.isStopping()) {
-        resting = true;
-        var unused = context.threads().runLater(wait, this::rested);
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** The database, not a notification, is in trouble: rest, then look again. */
-  private void trouble(Exception e) {
-    if (places.isStopping()) {
-      return;
-    }
-    lock.lock();
-    try {
-      wokenMeanwhile = true;
-      pace.troubled();
-    } finally {
-      lock.unlock();
-    }
-    reports.cannotClaim(e);
-  }
-
-  /** One worker and what it has looked for. */
-  private final class Slot implements Stint.Turns {
-
-    private final Places.Place place;
-    private boolean looking = true;
-    private boolean askedForDue;
-    private boolean answers;
-    // Whether the rate allows it one more claim.
-    private boolean hasTurn;
-    // Whether this worker knows of new rows, or has come to look whether there are.
-    private boolean more;
-    private long endsBefore;
-    private long emptyBefore;
-    private long emptyDueBefore;
-
-    /** Called with the lock held. */
-    Slot(Places.Place place) {
-      this.place = place;
-      this.more = behind;
-    }
-
-    @Override
-    public Places.Place place() {
-      return place;
-    }
-
-    @Override
-    public boolean looks() {
-      lock.lock();
-      try {
-        if (!looking) {
-          looking = true;
-          Drain.this.looking++;
-        }
-        hasTurn = false;
-        tally.begins();
-        overload.begins();
-        endsBefore = tally.ends();
-        dueFirst = due && !dueFirst;
-        askedForDue = dueFirst;
-        if (!askedForDue) {
-          // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
-          // claim does not see.
-          wokenMeanwhile = false;
-          answers = standby.begins();
-        }
-        return askedForDue;
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    @Override
-    public void found(@Nullable Claim claim, int count) {
-      lock.lock();
-      try {
-        stopLooking();
-        pace.claimed(claim != null);
-        tally.found(count, askedForDue);
-        if (claim != null) {
-          emptyBefore = tally.emptyOfNew();
-          emptyDueBefore = tally.emptyOfDue();
-        }
-        if (askedForDue) {
-          // Where none is found, those that are left are claimed; the scan tells of others.
-          due = claim != null;
-        } else {
-          behind = claim != null;
-          more &= claim != null;
-          standby.found(claim != null, answers);
-        }
-        if (claim == null) {
-          turnstile.giveBack(1);
-          lookAgainIfOneEnded();
-          return;
-        }
-        if (more || due || wokenMeanwhile) {
-          join();
-        }
-        lookout.begin();
-        overload.mayBe();
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    /**
-     * Where rows wait for one another, this claim may have found none because of one that ended
-     * meanwhile: neither that one's worker nor anyone else looks for it then. The other way round,
-     * {@link #ended} looks for what others did not get while it was at work: what was stored after
-     * the snapshot that tells what is left, and heard of before it was committed, only a claim in
-     * vain tells of. Called with the lock held.
-     */
-    private void lookAgainIfOneEnded() {
-      if (subscribed.goesByKey() && tally.ends() != endsBefore) {
-        more |= !askedForDue;
-        due |= askedForDue;
-      }
-    }
-
-    @Override
-    public int mayClaim(int most) {
-      return 1 + turnstile.enterMore(most - 1);
-    }
-
-    @Override
-    public void notBegun(int count) {
-      turnstile.giveBack(count);
-    }
-
-    @Override
-    public void ended(Left left) {
-      lock.lock();
-      try {
-        tally.ended();
-        var byKey = subscribed.goesByKey();
-        more = left.more() || (byKey && tally.emptyOfNew() != emptyBefore);
-        behind = more;
-        due |= left.due() || (byKey && tally.emptyOfDue() != emptyDueBefore);
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    @Override
-    public boolean isPaused() {
-      return isHeldUp();
-    }
-
-    @Override
-    public boolean mayGoOn() {
-      lock.lock();
-      try {
-        return !places.isStopping()
-            && !isHeldUp()
-            && (more || due || wokenMeanwhile)
-            && (hasTurn = turnstile.enterAtOnce());
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    void leave() {
-      lock.lock();
-      try {
-        stopLooking();
-        if (hasTurn) {
-          turnstile.giveBack(1);
-        }
-        place.leave();
-        overload.left();
-        lookAtTheWhole();
-        whenIdle.run();
-        if ((wokenMeanwhile || more || due) && Drain.this.looking == 0) {
-          join();
-        }
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    private void stopLooking() {
-      if (looking) {
-        looking = false;
-        Drain.this.looking--;
-      }
-    }
   }
 }

@@ -5,10 +5,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -49,18 +47,11 @@ final class Scan {
   private final QueueWatch queue;
   private volatile List<Scanned> scanned = List.of();
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition idle = lock.newCondition();
-  private boolean started;
-  private boolean running;
-  private boolean again;
-  private boolean stopped;
+  private volatile boolean started;
   private volatile boolean registered;
   private final AtomicLong begun = new AtomicLong();
   private int troubles;
-  // When the next scan is to begin, by System.nanoTime(), and the timer that begins it.
-  private long nextAt;
-  private @Nullable Future<?> next;
+  private final OneAtATime scans;
 
   Scan(
       Context context,
@@ -74,16 +65,14 @@ final class Scan {
     this.hears = hears;
     this.sessions = sessions;
     this.queue = new QueueWatch(context.observer());
+    this.scans =
+        new OneAtATime(
+            context.threads()::runLater, new ReentrantLock(), this::take, Scan::delayAfter);
   }
 
   void start(Collection<Scanned> toAskFor) {
-    lock.lock();
-    try {
-      scanned = List.copyOf(toAskFor);
-      started = true;
-    } finally {
-      lock.unlock();
-    }
+    scanned = List.copyOf(toAskFor);
+    started = true;
     within(Duration.ZERO);
   }
 
@@ -92,19 +81,8 @@ final class Scan {
    * Returns at once; safe on any thread.
    */
   void within(Duration delay) {
-    lock.lock();
-    try {
-      var at = System.nanoTime() + delay.toNanos();
-      if (!started || stopped || (next != null && nextAt - at <= 0)) {
-        return;
-      }
-      if (next != null) {
-        next.cancel(false);
-      }
-      nextAt = at;
-      next = context.threads().runLater(delay, this::run);
-    } finally {
-      lock.unlock();
+    if (started) {
+      scans.within(delay);
     }
   }
 
@@ -115,15 +93,7 @@ final class Scan {
 
   /** No scan begins from now on. Returns at once. */
   void stop() {
-    lock.lock();
-    try {
-      stopped = true;
-      if (next != null) {
-        next.cancel(false);
-      }
-    } finally {
-      lock.unlock();
-    }
+    scans.stop();
   }
 
   /**
@@ -149,14 +119,7 @@ final class Scan {
    * @param end by System.nanoTime(): how long it waits for the scan
    */
   void unregister(long end) throws InterruptedException {
-    lock.lock();
-    try {
-      for (var left = end - System.nanoTime(); running && left > 0; ) {
-        left = idle.awaitNanos(left);
-      }
-    } finally {
-      lock.unlock();
-    }
+    scans.awaitEnd(end);
     if (!registered) {
       return;
     }
@@ -176,41 +139,22 @@ final class Scan {
     }
   }
 
-  private void run() {
-    lock.lock();
+  private Duration take() {
+    begun.incrementAndGet();
     try {
-      next = null;
-      if (running || stopped) {
-        // The running scan asks for its successor when it ends; it must not be later than this
-        // request.
-        again = running;
-        return;
-      }
-      running = true;
-      begun.incrementAndGet();
-    } finally {
-      lock.unlock();
-    }
-    var delay = LONGEST_TROUBLE;
-    try {
-      delay = scan();
+      var delay = scan();
       troubles = 0;
+      return delay;
     } catch (SQLException e) {
-      delay = trouble(e);
-    } finally {
-      lock.lock();
-      try {
-        running = false;
-        idle.signalAll();
-        if (again) {
-          again = false;
-          delay = Duration.ZERO;
-        }
-      } finally {
-        lock.unlock();
-      }
-      within(delay);
+      return trouble(e);
     }
+  }
+
+  private static Duration delayAfter(@Nullable Duration returned, boolean again) {
+    if (again) {
+      return Duration.ZERO;
+    }
+    return returned == null ? LONGEST_TROUBLE : returned;
   }
 
   /** Tells each what was found of it; returns the time until the next scan. */

@@ -1,0 +1,164 @@
+package org.pgonce.internal;
+
+import org.pgonce.internal.settle.Left;
+
+/**
+ * What a drain knows of where work may be that nobody has looked for. Guarded by the drain's lock.
+ */
+final class Prospects {
+
+  private final Tally tally;
+  private final boolean goesByKey;
+  // Those among the workers that have not finished a claim yet: what they do not find,
+  // wokenMeanwhile remembers.
+  private int looking;
+  private boolean wokenMeanwhile;
+  // Whether new rows may lie behind those that were claimed, and nobody has looked for them.
+  private boolean behind;
+  // Whether scheduled rows may be due: then they and new rows take turns.
+  private boolean due;
+  private boolean dueFirst;
+
+  /**
+   * @param goesByKey whether rows wait for one another
+   */
+  Prospects(Tally tally, boolean goesByKey) {
+    this.tally = tally;
+    this.goesByKey = goesByKey;
+  }
+
+  /**
+   * There may be work, of which those who look may not know.
+   *
+   * @param isDue whether scheduled rows are due
+   */
+  void woken(boolean isDue) {
+    wokenMeanwhile = true;
+    due |= isDue;
+  }
+
+  /** Whether that was said since the last claim of new rows began. */
+  boolean isWoken() {
+    return wokenMeanwhile;
+  }
+
+  boolean isSomethingBehind() {
+    return behind;
+  }
+
+  boolean isSomethingNew() {
+    return behind || wokenMeanwhile;
+  }
+
+  boolean isSomething() {
+    return wokenMeanwhile || behind || due;
+  }
+
+  boolean isNobodyLooking() {
+    return looking == 0;
+  }
+
+  /** A worker comes to look. */
+  Look look() {
+    return new Look();
+  }
+
+  /** One worker, and what it has looked for. */
+  final class Look {
+
+    private boolean looks = true;
+    private boolean askedForDue;
+    // Whether this worker knows of new rows, or has come to look whether there are.
+    private boolean more = behind;
+    private long endsBefore;
+    private long emptyBefore;
+    private long emptyDueBefore;
+
+    private Look() {
+      looking++;
+    }
+
+    /** A claim begins; returns whether it is to be for a scheduled row. */
+    boolean begins() {
+      if (!looks) {
+        looks = true;
+        looking++;
+      }
+      tally.begins();
+      endsBefore = tally.ends();
+      dueFirst = due && !dueFirst;
+      askedForDue = dueFirst;
+      if (!askedForDue) {
+        // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
+        // claim does not see.
+        wokenMeanwhile = false;
+      }
+      return askedForDue;
+    }
+
+    /** Whether the last claim was for a scheduled row. */
+    boolean wasForDue() {
+      return askedForDue;
+    }
+
+    /** It has found so many. */
+    void found(int count) {
+      stops();
+      tally.found(count, askedForDue);
+      var something = count > 0;
+      if (something) {
+        emptyBefore = tally.emptyOfNew();
+        emptyDueBefore = tally.emptyOfDue();
+      }
+      if (askedForDue) {
+        // Where none is found, those that are left are claimed; the scan tells of others.
+        due = something;
+      } else {
+        behind = something;
+        more &= something;
+      }
+      if (!something) {
+        lookAgainIfOneEnded();
+      }
+    }
+
+    /**
+     * Where rows wait for one another, this claim may have found none because of one that ended
+     * meanwhile: neither that one's worker nor anyone else looks for it then. The other way round,
+     * {@link #ended} looks for what others did not get while it was at work: what was stored after
+     * the snapshot that tells what is left, and heard of before it was committed, only a claim in
+     * vain tells of.
+     */
+    private void lookAgainIfOneEnded() {
+      if (goesByKey && tally.ends() != endsBefore) {
+        more |= !askedForDue;
+        due |= askedForDue;
+      }
+    }
+
+    /**
+     * A notification's time has ended.
+     *
+     * @param left what may lie behind it
+     */
+    void ended(Left left) {
+      tally.ended();
+      more = left.more() || (goesByKey && tally.emptyOfNew() != emptyBefore);
+      behind = more;
+      due |= left.due() || (goesByKey && tally.emptyOfDue() != emptyDueBefore);
+    }
+
+    /** Whether there may be something that no claim has looked for yet. */
+    boolean isMoreLeft() {
+      return more || due || wokenMeanwhile;
+    }
+
+    /** The worker does not look any more. */
+    void stops() {
+      if (looks) {
+        looks = false;
+        looking--;
+      }
+    }
+  }
+}

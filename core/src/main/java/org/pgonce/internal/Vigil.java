@@ -1,0 +1,161 @@
+package org.pgonce.internal;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Wakefulness.State;
+import org.pgonce.internal.claim.WordStatements;
+import org.pgonce.internal.claim.WordStatements.Owed;
+
+/**
+ * What {@link Wakefulness} does with the channel's word, step by step, and what it owes. Each step
+ * says after which time the next is to be taken; null: when there is a reason. Of the one who
+ * steps.
+ */
+final class Vigil {
+
+  // The word is good for ten times as long.
+  private static final Duration RENEWAL = Duration.ofMillis(50);
+  // After an answer that says that this one may not be awake.
+  private static final Duration REFUSED = Duration.ofSeconds(10);
+  // Whom it waits for may be open for hours: an eighth of the time so far, at most.
+  private static final int PATIENCE = 8;
+
+  /** The least that it waits for those who are open. */
+  static final Duration SHORTEST_WAIT = Duration.ofMillis(5);
+
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
+
+  private final Word word;
+  private final List<Wakeful> subscriptions;
+  private final Wakefulness of;
+  private Owed owed = new Owed(0, "", "");
+  private long owedSince;
+  private int left;
+  private boolean alwaysCalls;
+  private long lastBusyAt;
+
+  /**
+   * @param subscriptions complete before the first step
+   */
+  Vigil(Word word, List<Wakeful> subscriptions, Wakefulness of) {
+    this.word = word;
+    this.subscriptions = subscriptions;
+    this.of = of;
+  }
+
+  /** It is asleep or owing, and is to be awake. */
+  @Nullable Duration open() throws SQLException {
+    var announced = word.announceAwake();
+    if (announced == null || announced == WordStatements.TAKEN) {
+      return of.refused(announced == null ? REFUSED : Wakefulness.WATCH);
+    }
+    owed = new Owed(announced, "", "");
+    lastBusyAt = System.nanoTime();
+    of.become(State.ANNOUNCED);
+    return stayAwake(false) ? RENEWAL : fallAsleep(true);
+  }
+
+  private boolean stayAwake(boolean calls) throws SQLException {
+    var renewed = word.stayAwake(owed.mine(), calls);
+    if (renewed == null) {
+      return false;
+    }
+    owed = new Owed(renewed, "", "");
+    of.become(State.AWAKE);
+    return true;
+  }
+
+  /** It is awake: whether it is still worth it. */
+  Duration renew() throws SQLException {
+    var helpless = false;
+    var busy = false;
+    for (var one : subscriptions) { // each is to be asked
+      helpless |= one.needsHelp();
+      busy |= one.wasBusy();
+    }
+    var now = System.nanoTime();
+    if (busy) {
+      lastBusyAt = now;
+    }
+    var isWorthIt = busy || (helpless && now - lastBusyAt < Wakefulness.WATCH.toNanos());
+    if (isWorthIt && !isHeldUp() && stayAwake(helpless)) {
+      return RENEWAL;
+    }
+    return fallAsleep(isWorthIt || helpless || isHeldUp());
+  }
+
+  /** Whether one of the subscriptions is. */
+  boolean isHeldUp() {
+    return subscriptions.stream().anyMatch(Wakeful::isHeldUp);
+  }
+
+  /** If others are to look as well: this process cannot, or not for all that the word was for. */
+  private Duration fallAsleep(boolean calls) throws SQLException {
+    return owe(word.fallAsleep(owed.mine(), calls), calls);
+  }
+
+  private Duration owe(Owed now, boolean calls) {
+    owed = now;
+    owedSince = System.nanoTime();
+    left = Integer.MAX_VALUE;
+    alwaysCalls = calls;
+    of.become(State.OWING);
+    look();
+    return SHORTEST_WAIT;
+  }
+
+  /** It owes looks: whether some of those whom it waits for have ended. */
+  @Nullable Duration linger() throws SQLException {
+    if (owed.below().isEmpty()) { // announced, and could not say so
+      return fallAsleep(true);
+    }
+    var calls =
+        alwaysCalls || subscriptions.stream().anyMatch(one -> one.isHeldUp() || one.needsHelp());
+    var now = word.linger(owed, left, calls);
+    owed = now.owed();
+    if (now.left() == 0) {
+      // All were called, this one among them.
+      word.asleep(owed.mine());
+      of.become(State.ASLEEP);
+      return Wakefulness.WATCH; // the word may be another's by now
+    }
+    if (now.left() < left) {
+      left = now.left();
+      look();
+    }
+    return restAfter(System.nanoTime() - owedSince);
+  }
+
+  private static Duration restAfter(long nanos) {
+    return Duration.ofNanos(
+        Math.max(SHORTEST_WAIT.toNanos(), Math.min(LONGEST_WAIT.toNanos(), nanos / PATIENCE)));
+  }
+
+  /** It is asleep: takes another's word if its time is over, and what is owed with it. */
+  @Nullable Duration watch() throws SQLException {
+    var seen = word.read();
+    if (seen.isOver()) {
+      var taken = word.fallAsleep(seen.value(), true);
+      if (taken.mine() != seen.value()) { // and not by another one
+        return owe(taken, true);
+      }
+    }
+    return of.watched(seen.value() != 0);
+  }
+
+  /** What it owes is the others' from now on. */
+  @Nullable Duration leave(State from) throws SQLException {
+    if (from != State.ASLEEP && from != State.LEFT) {
+      word.leave(owed.mine());
+      of.become(State.ASLEEP);
+    }
+    return null;
+  }
+
+  /** Has all subscriptions look for new rows. Returns at once. */
+  private void look() {
+    subscriptions.forEach(Wakeful::look);
+  }
+}

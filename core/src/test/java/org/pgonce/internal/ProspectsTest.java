@@ -1,0 +1,111 @@
+package org.pgonce.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.pgonce.internal.settle.Left;
+
+/** What is looked for again, and what is not, claim by claim. */
+class ProspectsTest {
+
+  private static final Left NOTHING = new Left(false, false);
+
+  private final Tally tally = new Tally();
+  private final Prospects prospects = new Prospects(tally, false);
+
+  @Test
+  void h45_aWakeUpBeforeAClaimIsAnsweredByItAndOneMeanwhileIsNot() {
+    prospects.woken(false);
+    var look = prospects.look();
+    assertThat(prospects.isNobodyLooking()).isFalse();
+    assertThat(look.begins()).isFalse();
+    assertThat(prospects.isSomethingNew()).isFalse();
+
+    prospects.woken(false);
+    look.found(0);
+    assertThat(prospects.isNobodyLooking()).isTrue();
+    assertThat(look.isMoreLeft()).isTrue();
+  }
+
+  @Test
+  void h45_behindARowThatWasFoundThereMayBeAnother() {
+    var look = prospects.look();
+    look.begins();
+    look.found(1);
+    assertThat(prospects.isSomethingBehind()).isTrue();
+
+    var other = prospects.look();
+    assertThat(other.isMoreLeft()).as("has come for what is behind").isTrue();
+    other.begins();
+    other.found(0);
+    assertThat(other.isMoreLeft()).isFalse();
+    assertThat(prospects.isSomethingBehind()).isFalse();
+
+    look.ended(new Left(true, false));
+    assertThat(prospects.isSomethingBehind()).isTrue();
+  }
+
+  @Test
+  void h45_newAndScheduledRowsTakeTurnsWhileSomeAreDue() {
+    prospects.woken(true);
+    var look = prospects.look();
+    for (var due : new boolean[] {true, false, true, false}) {
+      assertThat(look.begins()).isEqualTo(due);
+      assertThat(look.wasForDue()).isEqualTo(due);
+      look.found(1);
+    }
+    assertThat(look.begins()).isTrue();
+    look.found(0);
+    assertThat(look.begins()).isFalse();
+    look.found(1);
+    assertThat(look.begins()).as("none is due any more").isFalse();
+  }
+
+  @Test
+  void h53_aClaimInVainLooksAgainIfARowThatOthersWaitForEndedMeanwhile() {
+    assertThat(looksAgain(new Prospects(tally, true))).isTrue();
+    assertThat(looksAgain(prospects)).as("where no row waits for another").isFalse();
+  }
+
+  private static boolean looksAgain(Prospects prospects) {
+    var first = prospects.look();
+    first.begins();
+    first.found(1);
+    var second = prospects.look();
+    second.begins();
+    first.ended(NOTHING);
+    second.found(0);
+    return second.isMoreLeft();
+  }
+
+  @Test
+  void h53_aRowThatEndsLooksForWhatOthersDidNotGetMeanwhile() {
+    assertThat(looksWhenItEnds(new Prospects(tally, true))).isTrue();
+    assertThat(looksWhenItEnds(prospects)).as("where no row waits for another").isFalse();
+  }
+
+  private static boolean looksWhenItEnds(Prospects prospects) {
+    var first = prospects.look();
+    first.begins();
+    first.found(1);
+    var second = prospects.look();
+    second.begins();
+    second.found(0);
+    first.ended(NOTHING);
+    return first.isMoreLeft();
+  }
+
+  @Test
+  void h45_aWorkerIsCountedOnceHoweverOftenItStops() {
+    var look = prospects.look();
+    var other = prospects.look();
+    look.begins();
+    look.found(0);
+    look.stops();
+    assertThat(prospects.isNobodyLooking()).isFalse();
+    other.stops();
+    assertThat(prospects.isNobodyLooking()).isTrue();
+    look.begins();
+    assertThat(prospects.isNobodyLooking()).isFalse();
+  }
+}
