@@ -9,6 +9,8 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import javax.sql.DataSource;
 import org.pgonce.Stage.Order;
 
@@ -29,12 +31,15 @@ final class RandomWriter implements Runnable {
   // A rest ends with one of the next faults: each may take a new process, or the server's recovery.
   private static final Duration LONGEST_REST = Duration.ofSeconds(90);
 
+  private static final int MANY = 100;
+
   private final DataSource dataSource;
   private final Random random;
   private final String name;
   private final AtomicLong ids;
   private final AtomicBoolean resting;
   private final AtomicBoolean stopped;
+  private long transactions;
   private long quiet;
 
   /**
@@ -54,6 +59,10 @@ final class RandomWriter implements Runnable {
     this.ids = ids;
     this.resting = resting;
     this.stopped = stopped;
+  }
+
+  long transactions() {
+    return transactions;
   }
 
   /** How many of its transactions relied on it that somebody is awake. */
@@ -97,6 +106,7 @@ final class RandomWriter implements Runnable {
         connection.rollback(before);
       }
       var isQuiet = isQuiet(connection);
+      transactions++;
       quiet += isQuiet ? 1 : 0;
       if (random.nextInt(20) == 0) {
         pause(random.nextInt(600));
@@ -123,11 +133,19 @@ final class RandomWriter implements Runnable {
     }
   }
 
+  /** One, or now and then many by one statement. */
   private void store(Connection connection) throws SQLException {
-    var id = ids.incrementAndGet();
-    Publisher.standard().publish(connection, Stage.ORDERS, new Order(id, "item"));
-    try (var insert = connection.prepareStatement("insert into written values (?)")) {
-      insert.setLong(1, id);
+    var count = random.nextInt(4) == 0 ? 1 + random.nextInt(MANY) : 1;
+    var orders =
+        LongStream.range(0, count).mapToObj(n -> new Order(ids.incrementAndGet(), "item")).toList();
+    Publisher.standard().publishAll(connection, Stage.ORDERS, orders);
+    try (var insert =
+        connection.prepareStatement("insert into written select unnest(?::text::bigint[])")) {
+      insert.setString(
+          1,
+          orders.stream()
+              .map(order -> String.valueOf(order.id()))
+              .collect(Collectors.joining(",", "{", "}")));
       insert.execute();
     }
   }
