@@ -45,7 +45,8 @@ class PlotsTest {
     assertCurves("latency.svg", "pgonce", "by hand", "bare NOTIFY");
     assertThat(Drawn.read(plots().resolve("latency.svg")).texts())
         .contains("latency", "percentile", "microseconds from commit to handler")
-        .contains("50", "90", "99", "1,000");
+        .contains("50", "90", "99", "1,000")
+        .doesNotContain("99.5"); // of a hundred rows that would be the slowest
   }
 
   @Test

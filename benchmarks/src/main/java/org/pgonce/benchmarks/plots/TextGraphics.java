@@ -6,7 +6,6 @@ import java.awt.font.TextLayout;
 import java.awt.geom.AffineTransform;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.batik.svggen.SVGGeneratorContext;
 import org.apache.batik.svggen.SVGGraphics2D;
 import org.apache.batik.svggen.SVGPath;
 import org.w3c.dom.Document;
@@ -40,7 +39,7 @@ final class TextGraphics extends SVGGraphics2D {
   }
 
   private String path(Shape shape) {
-    return SVGPath.toSVGPathData(shape, SVGGeneratorContext.createDefault(getDOMFactory()));
+    return SVGPath.toSVGPathData(shape, getGeneratorContext());
   }
 
   @Override
