@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -43,10 +44,16 @@ final class AllRun implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
 
-  /** For each of them, which reads it off the arguments; here it is for the help and the checks. */
+  // For each of them, which reads these off the arguments; here they are for the help and the
+  // checks.
+
   @SuppressWarnings("UnusedVariable")
   @Mixin
   private final ServerOptions server = new ServerOptions();
+
+  @SuppressWarnings("UnusedVariable")
+  @Mixin
+  private final PlotOptions plots = new PlotOptions();
 
   @Override
   public Integer call() {
@@ -57,8 +64,7 @@ final class AllRun implements Callable<Integer> {
       out.println();
       out.println("== " + String.join(" ", run));
       out.flush();
-      var arguments = new ArrayList<>(run);
-      arguments.addAll(given(all));
+      var arguments = arguments(run, all.commandLine().getParseResult());
       var last = new LastLine(out);
       var status =
           Benchmarks.commandLine()
@@ -79,9 +85,18 @@ final class AllRun implements Callable<Integer> {
     return Benchmarks.MEASURED;
   }
 
-  /** The options, as they were given. */
-  private static List<String> given(CommandSpec all) {
-    var arguments = all.root().commandLine().getParseResult().originalArgs();
-    return arguments.subList(arguments.indexOf(NAME) + 1, arguments.size());
+  /** Those of a run, and the options as they were given that it has. */
+  static List<String> arguments(List<String> run, ParseResult given) {
+    var command =
+        Objects.requireNonNull(Benchmarks.commandLine().getSubcommands().get(run.get(0)))
+            .getCommandSpec();
+    var arguments = new ArrayList<>(run);
+    for (var option : given.matchedOptions()) {
+      if (command.findOption(option.longestName()) != null) {
+        arguments.add(option.longestName());
+        arguments.addAll(option.originalStringValues());
+      }
+    }
+    return arguments;
   }
 }

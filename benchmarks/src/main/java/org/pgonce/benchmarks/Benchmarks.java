@@ -50,6 +50,8 @@ final class Benchmarks implements Runnable {
   public static void main(String[] arguments) {
     // Netty's use of sun.misc.Unsafe makes JDK 24 and later warn on the console.
     System.setProperty("io.netty.noUnsafe", "true");
+    // Plots are drawn to files, on servers too.
+    System.setProperty("java.awt.headless", "true");
     // What libraries log goes where all else goes.
     System.setProperty("org.jboss.logging.provider", "slf4j");
     System.exit(commandLine().execute(arguments));

@@ -15,6 +15,8 @@ import org.pgonce.benchmarks.flat.Backlogs;
 import org.pgonce.benchmarks.flat.Backlogs.Costs;
 import org.pgonce.benchmarks.flat.Curve;
 import org.pgonce.benchmarks.flat.Pinned;
+import org.pgonce.benchmarks.plots.Plot;
+import org.pgonce.benchmarks.plots.Plot.Point;
 import org.pgonce.benchmarks.work.ByHand;
 import org.pgonce.benchmarks.work.ByHand.Steps;
 import org.pgonce.benchmarks.work.ByPgOnce;
@@ -41,6 +43,7 @@ final class FlatRun implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
+  @Mixin private final PlotOptions plots = new PlotOptions();
 
   @Option(names = "--pinned", description = "The rate while somebody holds a transaction open.")
   private boolean pinned;
@@ -180,6 +183,21 @@ final class FlatRun implements Callable<Integer> {
       json.put(each.entrant().key(), json(each));
     }
     report.put("count", count).put("seconds", seconds).print(table.lines(), json);
+    plots.draw("flat-pinned", () -> plot(all));
+  }
+
+  private Plot plot(List<Curve> all) {
+    var plot = Plot.of("flat --pinned", "notifications handled", "notifications per second");
+    for (var each : all) {
+      var medians = each.medians();
+      var points = new ArrayList<Point>();
+      for (var slice = 0; slice < medians.size(); slice++) {
+        // A rate is that of a whole slice: it stands at the middle.
+        points.add(new Point((slice + 0.5) * count / Curve.SLICES, medians.get(slice)));
+      }
+      plot.curve(each.entrant().label(), points);
+    }
+    return plot;
   }
 
   private static Map<String, Object> json(Curve curve) {

@@ -34,6 +34,7 @@ final class LatencyRun implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
+  @Mixin private final PlotOptions plots = new PlotOptions();
 
   private int rate;
   private int rounds;
@@ -96,6 +97,7 @@ final class LatencyRun implements Callable<Integer> {
           .put("per_second", rate)
           .put("seconds", seconds)
           .print(result.lines(), result.json());
+      plots.draw("latency", () -> result.plot("latency"));
       return Benchmarks.MEASURED;
     }
   }

@@ -7,6 +7,8 @@ import java.util.Map;
 import org.pgonce.benchmarks.figures.Table;
 import org.pgonce.benchmarks.figures.Turns;
 import org.pgonce.benchmarks.latency.Latencies;
+import org.pgonce.benchmarks.plots.Plot;
+import org.pgonce.benchmarks.plots.Plot.Point;
 
 /** Latencies for people and programs, each beside that of one that they are compared with. */
 record LatencyTable(List<Latencies> all, Latencies base) {
@@ -37,6 +39,19 @@ record LatencyTable(List<Latencies> all, Latencies base) {
       table.row(row.toArray(String[]::new));
     }
     return table.lines();
+  }
+
+  /** Medians of the rounds by percentile. */
+  Plot plot(String title) {
+    var plot = Plot.ofPercentiles(title, "microseconds from commit to handler");
+    for (var each : all) {
+      var points =
+          each.curve().entrySet().stream()
+              .map(at -> new Point(at.getKey(), at.getValue().median()))
+              .toList();
+      plot.curve(each.entrant().label(), points);
+    }
+    return plot;
   }
 
   Map<String, Object> json() {

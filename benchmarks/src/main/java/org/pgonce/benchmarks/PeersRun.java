@@ -37,6 +37,7 @@ final class PeersRun implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
+  @Mixin private final PlotOptions plots = new PlotOptions();
 
   @Option(names = "--drain", description = "How fast a backlog is worked off.")
   private boolean drain;
@@ -123,6 +124,7 @@ final class PeersRun implements Callable<Integer> {
         var race = new Race(entrants, pace, out::println);
         var result = LatencyTable.of(race.run(rounds), PGONCE.label());
         report.put("per_second", rate).put("seconds", seconds).print(result.lines(), result.json());
+        plots.draw("peers", () -> result.plot("peers"));
       }
       return Benchmarks.MEASURED;
     }

@@ -2,6 +2,7 @@ package org.pgonce.benchmarks;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,8 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.benchmarks.figures.Table;
 import org.pgonce.benchmarks.figures.Turns;
+import org.pgonce.benchmarks.plots.Plot;
+import org.pgonce.benchmarks.plots.Plot.Point;
 import org.pgonce.benchmarks.work.ByHand;
 import org.pgonce.benchmarks.work.ByHand.Steps;
 import org.pgonce.benchmarks.work.ByPgOnce;
@@ -38,6 +41,7 @@ final class WritersRun implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
   @Mixin private final ServerOptions server = new ServerOptions();
+  @Mixin private final PlotOptions plots = new PlotOptions();
 
   private int rounds;
   private Duration time = Duration.ofMillis(1_500);
@@ -87,6 +91,8 @@ final class WritersRun implements Callable<Integer> {
           .put("rounds", rounds)
           .put("millis", time.toMillis())
           .print(lines(fields), json(fields));
+      plots.draw("writers", () -> plot(fields, false));
+      plots.draw("writers-with-workers", () -> plot(fields, true));
       return Benchmarks.MEASURED;
     }
   }
@@ -113,6 +119,22 @@ final class WritersRun implements Callable<Integer> {
       table.row(row.toArray(String[]::new));
     }
     return table.lines();
+  }
+
+  private static Plot plot(List<Field> fields, boolean listening) {
+    var what = listening ? "workers at it" : "nobody listens";
+    var plot = Plot.of("writers, " + what, "writers", "commits per second");
+    for (var label : fields.stream().map(each -> each.entrant().label()).distinct().toList()) {
+      var points =
+          fields.stream()
+              .filter(each -> each.listening() == listening)
+              .filter(each -> each.entrant().label().equals(label))
+              .map(each -> new Point(each.writers(), each.perSecond().median()))
+              .sorted(Comparator.comparingDouble(Point::x))
+              .toList();
+      plot.curve(label, points);
+    }
+    return plot;
   }
 
   private static List<Map<String, Object>> json(List<Field> fields) {

@@ -16,7 +16,7 @@ import org.pgonce.benchmarks.work.Entrant;
 public record Curve(
     Entrant entrant, Turns first, Turns last, Turns handled, List<List<Double>> rounds) {
 
-  static final int SLICES = 20;
+  public static final int SLICES = 20;
   private static final int TENTH = SLICES / 10;
 
   Curve(Entrant entrant) {
@@ -33,6 +33,20 @@ public record Curve(
     last.add(mean(rates.subList(rates.size() - TENTH, rates.size())));
     handled.add(progress.count());
     rounds.add(rates.stream().map(Turns::rounded).toList());
+  }
+
+  /** Median of the rounds for each slice, as far as every round came. */
+  public List<Double> medians() {
+    var medians = new ArrayList<Double>();
+    var least = rounds.stream().mapToInt(List::size).min().orElse(0);
+    for (var slice = 0; slice < least; slice++) {
+      var turns = new Turns();
+      for (var round : rounds) {
+        turns.add(round.get(slice));
+      }
+      medians.add(turns.median());
+    }
+    return medians;
   }
 
   /** Of slices of the same length: harmonic, as their times add up. */
