@@ -47,10 +47,16 @@ final class PlotOptions {
     }
   }
 
-  /** Makes the directory and tries it: a run is long, and would end without its plots. */
+  /** Tries fonts and directory, which it makes: a run is long, and would end without its plots. */
   static final class DirectoryConverter implements ITypeConverter<Path> {
     @Override
     public Path convert(String text) throws IOException {
+      var whyNot = Plot.whyNot();
+      if (whyNot != null) {
+        throw new TypeConversionException(
+            "no plot can be drawn, this JVM finds no fonts: %s. Install fontconfig and a font, such as DejaVu, or leave --plots out"
+                .formatted(whyNot));
+      }
       var directory = Path.of(text);
       try {
         Files.createDirectories(directory);

@@ -1,15 +1,19 @@
 package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.pgonce.benchmarks.plots.Plot;
+import org.pgonce.testkit.JvmProcess;
 
 /** The option --plots, with short runs. */
 class PlotsTest {
@@ -17,6 +21,7 @@ class PlotsTest {
   @TempDir private Path directory;
 
   private List<String> drawn(String... arguments) throws Exception {
+    assumeThat(Plot.whyNot()).as("fonts, of which this JVM finds none").isNull();
     var all = Stream.concat(Stream.of(arguments), Stream.of("--plots", plots().toString()));
     assertThat(CommandRun.onSharedServer(all.toArray(String[]::new)).json().isObject()).isTrue();
     try (var files = Files.list(plots())) {
@@ -127,6 +132,24 @@ class PlotsTest {
     var directory = Path.of("/proc/self"); // not even of root
 
     assertRefused(new CommandRun("writers", "--plots", "/proc/self"), directory, ":");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void aJvmWithoutFontsIsToldBeforeAnythingRuns() throws Exception {
+    var nothing = Files.writeString(directory.resolve("fonts.conf"), "<fontconfig/>");
+    try (var process =
+        JvmProcess.of(Benchmarks.class)
+            .environment("FONTCONFIG_FILE", nothing.toString())
+            .property("user.home", directory) // a JDK remembers there what it has found
+            .arguments("writers", "--plots", plots().toString())
+            .start()) {
+      assertThat(process.awaitExit(Duration.ofSeconds(60))).isEqualTo(Benchmarks.WRONG_OPTION);
+      assertThat(String.join(" ", process.lines()))
+          .contains("no plot can be drawn, this JVM finds no fonts")
+          .contains("Install fontconfig and a font");
+      assertThat(plots()).doesNotExist();
+    }
   }
 
   private static void assertRefused(CommandRun run, Path directory, String why) {

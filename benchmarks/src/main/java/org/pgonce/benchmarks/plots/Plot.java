@@ -3,6 +3,9 @@ package org.pgonce.benchmarks.plots;
 import java.awt.BasicStroke;
 import java.awt.Color;
 import java.awt.Dimension;
+import java.awt.Font;
+import java.awt.font.FontRenderContext;
+import java.awt.font.TextLayout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +19,7 @@ import javax.xml.transform.TransformerException;
 import javax.xml.transform.TransformerFactory;
 import javax.xml.transform.dom.DOMSource;
 import javax.xml.transform.stream.StreamResult;
+import org.jspecify.annotations.Nullable;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.style.colors.ColorBlindFriendlySeriesColors;
@@ -77,6 +81,22 @@ public final class Plot {
                 .toList()
             : points);
     return this;
+  }
+
+  /**
+   * Why nothing can be drawn here; null if it can. A JDK without a window system may lack fonts.
+   */
+  public static @Nullable String whyNot() {
+    try {
+      var layout =
+          new TextLayout(
+              "x",
+              new Font(Font.SANS_SERIF, Font.PLAIN, 12),
+              new FontRenderContext(null, true, true));
+      return layout.getAdvance() > 0 ? null : "a letter has no width";
+    } catch (RuntimeException | LinkageError | InternalError e) {
+      return e.toString();
+    }
   }
 
   /** Writes it as SVG, over what was there. */
