@@ -20,7 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
     name = "all",
     mixinStandardHelpOptions = true,
     description = {
-      "Every benchmark with its defaults, one after the other, each on a server of its own; takes some 20 minutes.",
+      "Every benchmark with its defaults, one after the other, each on a server of its own; takes some 15 minutes.",
       "The last line is JSON, with the line of each."
     })
 final class AllRun implements Callable<Integer> {

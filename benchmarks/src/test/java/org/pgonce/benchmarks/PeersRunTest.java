@@ -10,7 +10,9 @@ class PeersRunTest {
   @Test
   void example_everyPeerDoesTheWork() {
     var json =
-        CommandRun.onSharedServer("peers", "--drain", "--count", "200", "--rounds", "1").json();
+        CommandRun.onSharedServer(
+                "peers", "--drain", "--count", "200", "--rounds", "1", "--warm-up", "1")
+            .json();
 
     assertThat(json.at("/figures").propertyNames())
         .containsExactly(
