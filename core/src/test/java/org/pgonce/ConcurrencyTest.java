@@ -94,13 +94,16 @@ class ConcurrencyTest {
   @Test
   void oneNotificationAtATimeCostsOneClaimAndAtMostOneLookMore() throws Exception {
     pgonce.listen(ORDERS, QUICK.withConcurrency(WORKERS), Stage::effect).start();
+    var begun = System.nanoTime();
     for (var i = 0; i < 50; i++) {
       stage.publish(1);
       stage.awaitNothingWaits();
     }
     var activity = pgonce.status().channels().get(0);
     assertThat(activity.claims() - activity.emptyClaims()).isEqualTo(50);
-    // Another worker looks beside a handler that takes long, as it may on a slow machine.
-    assertThat(activity.emptyClaims()).isLessThanOrEqualTo(50);
+    // Another worker looks beside a handler that takes long, as it may on a slow machine; and where
+    // a scan, of which there is one a second, finds what is just being handled.
+    var scans = Duration.ofNanos(System.nanoTime() - begun).toSeconds() + 1;
+    assertThat(activity.emptyClaims()).isLessThanOrEqualTo(50 + scans);
   }
 }

@@ -35,7 +35,7 @@ final class Drain<T> implements Scanned, Wakeful {
   private final Prospects prospects;
   private final Standby standby;
   private final Overload overload;
-  private final Crew crew;
+  private final Workers workers;
 
   Drain(
       Subscribed<T> subscribed,
@@ -78,8 +78,8 @@ final class Drain<T> implements Scanned, Wakeful {
             () -> standby.isAlone() || places.isFree(),
             wakefulness::callForHelp);
     this.prospects = new Prospects(tally, subscribed.goesByKey());
-    this.crew =
-        new Crew(
+    this.workers =
+        new Workers(
             context.threads(),
             new DrainParts(
                 lock,
@@ -202,7 +202,7 @@ final class Drain<T> implements Scanned, Wakeful {
     try {
       prospects.woken(isDue);
       if (prospects.isNobodyLooking()) {
-        crew.join();
+        workers.join();
       }
     } finally {
       lock.unlock();
@@ -234,7 +234,7 @@ final class Drain<T> implements Scanned, Wakeful {
     lock.lock();
     try {
       if (prospects.isSomething() && prospects.isNobodyLooking()) {
-        crew.join();
+        workers.join();
       }
     } finally {
       lock.unlock();
@@ -244,7 +244,7 @@ final class Drain<T> implements Scanned, Wakeful {
   /** Returns whether it is to be called again. Called with the lock held. */
   private boolean lookOut() {
     if (prospects.isSomethingBehind() && prospects.isNobodyLooking()) {
-      crew.join();
+      workers.join();
     }
     overload.lookedOut();
     return !places.isStopping();

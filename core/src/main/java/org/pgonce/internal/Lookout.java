@@ -14,40 +14,26 @@ final class Lookout {
   private static final Duration BETWEEN = Duration.ofMillis(20);
   private static final int IDLE = 25;
 
-  private final Threads threads;
-  private final Lock lock;
+  private final Ticks ticks;
   private final BooleanSupplier look;
-  private boolean on;
   private int idle;
 
   /**
    * @param look called with the lock held; false if there is no use in it any more
    */
   Lookout(Threads threads, Lock lock, BooleanSupplier look) {
-    this.threads = threads;
-    this.lock = lock;
+    this.ticks = new Ticks(threads, lock, BETWEEN, this::goesOn, () -> {});
     this.look = look;
   }
 
   /** A claim has found something. */
   void begin() {
     idle = 0;
-    if (!on) {
-      on = true;
-      threads.tickLater(BETWEEN, this::tick);
-    }
+    ticks.begin();
   }
 
-  private void tick() {
-    lock.lock();
-    try {
-      idle++;
-      on = look.getAsBoolean() && idle < IDLE;
-      if (on) {
-        threads.tickLater(BETWEEN, this::tick);
-      }
-    } finally {
-      lock.unlock();
-    }
+  private boolean goesOn() {
+    idle++;
+    return look.getAsBoolean() && idle < IDLE;
   }
 }

@@ -5,50 +5,49 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
 
 /**
- * While this process is awake, it looks for new rows at short intervals. Guarded by the lock of
- * {@link Wakefulness}.
+ * A short piece of work at regular intervals, from a reason on until it is gone. Thread-safe, by
+ * the owner's lock.
  */
 final class Ticks {
 
-  // A row waits no longer than that for somebody to look for it.
-  private static final Duration BETWEEN = Duration.ofMillis(2);
-
   private final Threads threads;
   private final Lock lock;
-  private final BooleanSupplier isAwake;
-  private final Runnable look;
+  private final Duration between;
+  private final BooleanSupplier goesOn;
+  private final Runnable work;
   private boolean on;
 
   /**
-   * @param isAwake called with the lock held
-   * @param look called without it; must return at once
+   * @param goesOn called with the lock held
+   * @param work called without it, where it goes on; must return at once
    */
-  Ticks(Threads threads, Lock lock, BooleanSupplier isAwake, Runnable look) {
+  Ticks(Threads threads, Lock lock, Duration between, BooleanSupplier goesOn, Runnable work) {
     this.threads = threads;
     this.lock = lock;
-    this.isAwake = isAwake;
-    this.look = look;
+    this.between = between;
+    this.goesOn = goesOn;
+    this.work = work;
   }
 
-  /** It is awake. Called with the lock held. */
+  /** There is a reason. Called with the lock held. */
   void begin() {
     if (!on) {
       on = true;
-      threads.tickLater(BETWEEN, this::tick);
+      threads.tickLater(between, this::tick);
     }
   }
 
   private void tick() {
     lock.lock();
     try {
-      on = isAwake.getAsBoolean();
+      on = goesOn.getAsBoolean();
       if (!on) {
         return;
       }
-      threads.tickLater(BETWEEN, this::tick);
+      threads.tickLater(between, this::tick);
     } finally {
       lock.unlock();
     }
-    look.run();
+    work.run();
   }
 }

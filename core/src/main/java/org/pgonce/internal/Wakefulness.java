@@ -26,6 +26,9 @@ final class Wakefulness {
   /** Between two looks at the word of another, and after a step that has failed. */
   static final Duration WATCH = Duration.ofSeconds(1);
 
+  // While it is awake, a row waits no longer than that for somebody to look for it.
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(2);
+
   enum State {
     ASLEEP,
     /** Has the word, and has called the others; writers still notify. */
@@ -51,10 +54,10 @@ final class Wakefulness {
   private long notBefore = System.nanoTime();
   private final Rush rush = new Rush();
   private final Ticks ticks;
-  private final OneAtATime steps;
+  private final OneAtATime oneAtATime;
 
   // Of the one who steps.
-  private final Vigil vigil;
+  private final WakefulnessSteps steps;
   private boolean failed;
 
   /**
@@ -63,15 +66,18 @@ final class Wakefulness {
   Wakefulness(String channel, Context context, List<Integer> listened) {
     this.channel = channel;
     this.call = new CallForHelp(channel, context);
-    var word = new Word(context.transactions(), channel, listened.stream().sorted().toList());
-    this.vigil = new Vigil(word, subscriptions, this);
+    var word =
+        new ChannelWord(context.transactions(), channel, listened.stream().sorted().toList());
+    this.steps = new WakefulnessSteps(word, subscriptions, this);
     this.ticks =
         new Ticks(
             context.threads(),
             lock,
+            BETWEEN_LOOKS,
             () -> state == State.AWAKE && !stopped,
             () -> subscriptions.forEach(Wakeful::keepLooking));
-    this.steps = new OneAtATime(context.threads()::runLater, lock, this::step, this::delayAfter);
+    this.oneAtATime =
+        new OneAtATime(context.threads()::runLater, lock, this::step, this::delayAfter);
   }
 
   /** Before the listener starts. */
@@ -86,7 +92,7 @@ final class Wakefulness {
       var now = System.nanoTime();
       if (rush.heard(now) && !wanted && now - notBefore >= 0 && isNotAwake()) {
         wanted = true;
-        steps.within(Duration.ZERO);
+        oneAtATime.within(Duration.ZERO);
       }
     } finally {
       lock.unlock();
@@ -103,7 +109,7 @@ final class Wakefulness {
     try {
       if (state == State.ASLEEP && !watches) {
         watches = true;
-        steps.within(WATCH);
+        oneAtATime.within(WATCH);
       }
     } finally {
       lock.unlock();
@@ -136,7 +142,7 @@ final class Wakefulness {
     lock.lock();
     try {
       stopped = true;
-      steps.within(Duration.ZERO);
+      oneAtATime.within(Duration.ZERO);
     } finally {
       lock.unlock();
     }
@@ -179,7 +185,7 @@ final class Wakefulness {
     if (stopped && (failed || state == State.ASLEEP)) {
       state = State.LEFT;
       ended.signalAll();
-      steps.stop();
+      oneAtATime.stop();
       return null;
     }
     if (failed) {
@@ -192,14 +198,14 @@ final class Wakefulness {
   private @Nullable Duration takeStep() throws SQLException {
     var now = begun();
     if (now.stops()) {
-      return vigil.leave(now.state());
+      return steps.leave(now.state());
     } else if (now.opens()) {
-      return vigil.open();
+      return steps.open();
     }
     return switch (now.state()) {
-      case ASLEEP -> vigil.watch();
-      case ANNOUNCED, OWING -> vigil.linger();
-      case AWAKE -> vigil.renew();
+      case ASLEEP -> steps.watch();
+      case ANNOUNCED, OWING -> steps.linger();
+      case AWAKE -> steps.renew();
       case LEFT -> null;
     };
   }
@@ -209,7 +215,7 @@ final class Wakefulness {
   private Begun begun() {
     lock.lock();
     try {
-      var begun = new Begun(state, stopped, wanted && isNotAwake() && !vigil.isHeldUp());
+      var begun = new Begun(state, stopped, wanted && isNotAwake() && !steps.isHeldUp());
       if (wanted && !begun.opens()) {
         notBefore = System.nanoTime() + WATCH.toNanos();
       }
@@ -244,7 +250,7 @@ final class Wakefulness {
     try {
       notBefore = System.nanoTime() + time.toNanos();
       watches = true;
-      return state == State.OWING ? Vigil.SHORTEST_WAIT : WATCH;
+      return state == State.OWING ? WakefulnessSteps.SHORTEST_WAIT : WATCH;
     } finally {
       lock.unlock();
     }

@@ -13,7 +13,7 @@ import org.pgonce.internal.claim.WordStatements.Owed;
  * says after which time the next is to be taken; null: when there is a reason. Of the one who
  * steps.
  */
-final class Vigil {
+final class WakefulnessSteps {
 
   // The word is good for ten times as long.
   private static final Duration RENEWAL = Duration.ofMillis(50);
@@ -27,7 +27,7 @@ final class Vigil {
 
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
 
-  private final Word word;
+  private final ChannelWord word;
   private final List<Wakeful> subscriptions;
   private final Wakefulness of;
   private Owed owed = new Owed(0, "", "");
@@ -39,7 +39,7 @@ final class Vigil {
   /**
    * @param subscriptions complete before the first step
    */
-  Vigil(Word word, List<Wakeful> subscriptions, Wakefulness of) {
+  WakefulnessSteps(ChannelWord word, List<Wakeful> subscriptions, Wakefulness of) {
     this.word = word;
     this.subscriptions = subscriptions;
     this.of = of;

@@ -12,7 +12,7 @@ import org.pgonce.internal.settle.Reports;
  * is in trouble, wake-ups come for nothing, or the rate allows no claim. Guarded by the drain's
  * lock.
  */
-final class Crew {
+final class Workers {
 
   private final Threads threads;
   private final DrainParts parts;
@@ -31,7 +31,7 @@ final class Crew {
    * @param whenIdle called with the lock held when a worker finds nothing left to do; must return
    *     at once
    */
-  Crew(
+  Workers(
       Threads threads,
       DrainParts parts,
       Stint stint,
@@ -62,8 +62,8 @@ final class Crew {
     }
     var place = places.take();
     if (place != null) {
-      var slot = new Slot(parts, place, this::join, isHeldUp, whenIdle);
-      threads.run(() -> work(slot));
+      var worker = new Worker(parts, place, this::join, isHeldUp, whenIdle);
+      threads.run(() -> work(worker));
     }
   }
 
@@ -85,12 +85,12 @@ final class Crew {
     }
   }
 
-  private void work(Slot slot) {
+  private void work(Worker worker) {
     try {
       var wait = parts.turnstile().enter();
       if (wait.isZero()) {
-        slot.hasTurn();
-        stint.work(slot);
+        worker.hasTurn();
+        stint.work(worker);
       } else {
         noTurnFor(wait);
       }
@@ -98,7 +98,7 @@ final class Crew {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       trouble(e);
     } finally {
-      slot.leave();
+      worker.leave();
     }
   }
 

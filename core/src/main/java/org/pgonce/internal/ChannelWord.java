@@ -12,7 +12,7 @@ import org.pgonce.internal.claim.WordStatements.Owed;
  *
  * @param listened the ids of the subscriptions that this process listens for, in their order
  */
-record Word(Transactions transactions, String channel, List<Integer> listened) {
+record ChannelWord(Transactions transactions, String channel, List<Integer> listened) {
 
   /** What {@link Transactions} can hand back. */
   private record Answer(@Nullable Long word) {}

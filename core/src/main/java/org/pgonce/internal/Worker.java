@@ -8,7 +8,7 @@ import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.settle.Left;
 
 /** One worker of a drain, from when it begins until it finds nothing left to do. */
-final class Slot implements Stint.Turns {
+final class Worker implements Stint.Turns {
 
   private final DrainParts parts;
   private final Lock lock;
@@ -27,7 +27,7 @@ final class Slot implements Stint.Turns {
    *
    * @param join lets one more worker begin; called with the lock held
    */
-  Slot(
+  Worker(
       DrainParts parts,
       Places.Place place,
       Runnable join,
