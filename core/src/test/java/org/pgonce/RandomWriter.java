@@ -1,17 +1,17 @@
 package org.pgonce;
 
-import static org.awaitility.Awaitility.await;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import javax.sql.DataSource;
+import org.awaitility.Awaitility;
 import org.pgonce.Stage.Order;
 
 /**
@@ -37,28 +37,55 @@ final class RandomWriter implements Runnable {
   private final Random random;
   private final String name;
   private final AtomicLong ids;
-  private final AtomicBoolean resting;
-  private final AtomicBoolean stopped;
+  private final Course course;
   private long transactions;
   private long quiet;
 
+  /** What all writers do for now. */
+  static final class Course {
+    private final AtomicInteger open = new AtomicInteger();
+    private volatile boolean resting;
+    private volatile boolean keepingOpen;
+    private volatile boolean stopped;
+
+    /** Whether nobody begins a transaction. */
+    void rest(boolean now) {
+      resting = now;
+    }
+
+    /** Whether a transaction that relies on somebody's being awake stays open, or prepared. */
+    void keepOpen(boolean now) {
+      keepingOpen = now;
+    }
+
+    /** How many are kept open. */
+    int open() {
+      return open.get();
+    }
+
+    void stop() {
+      stopped = true;
+    }
+
+    private void await(BooleanSupplier condition) {
+      Awaitility.await()
+          .atMost(LONGEST_REST)
+          .pollDelay(Duration.ZERO)
+          .pollInterval(Duration.ofMillis(1))
+          .pollInSameThread()
+          .until(() -> stopped || condition.getAsBoolean());
+    }
+  }
+
   /**
    * @param name of its prepared transactions
-   * @param resting whether it writes nothing for now
    */
-  RandomWriter(
-      DataSource dataSource,
-      long seed,
-      String name,
-      AtomicLong ids,
-      AtomicBoolean resting,
-      AtomicBoolean stopped) {
+  RandomWriter(DataSource dataSource, long seed, String name, AtomicLong ids, Course course) {
     this.dataSource = dataSource;
     this.random = new Random(seed);
     this.name = name;
     this.ids = ids;
-    this.resting = resting;
-    this.stopped = stopped;
+    this.course = course;
   }
 
   long transactions() {
@@ -72,7 +99,7 @@ final class RandomWriter implements Runnable {
 
   @Override
   public void run() {
-    while (!stopped.get()) {
+    while (!course.stopped) {
       try (var connection = dataSource.getConnection()) {
         while (goesOn()) {
           transaction(connection);
@@ -85,20 +112,15 @@ final class RandomWriter implements Runnable {
 
   /** Waits while it rests; false once it is stopped. */
   private boolean goesOn() {
-    await()
-        .atMost(LONGEST_REST)
-        .pollDelay(Duration.ZERO)
-        .pollInterval(Duration.ofMillis(1))
-        .pollInSameThread()
-        .until(() -> !resting.get() || stopped.get());
-    return !stopped.get();
+    course.await(() -> !course.resting);
+    return !course.stopped;
   }
 
   private void transaction(Connection connection) throws SQLException {
     connection.setTransactionIsolation(LEVELS[random.nextInt(LEVELS.length)]);
     connection.setAutoCommit(false);
     var name = this.name + "_" + ids.incrementAndGet();
-    try (var statement = connection.createStatement()) {
+    try {
       store(connection);
       if (random.nextInt(10) == 0) {
         var before = connection.setSavepoint();
@@ -111,16 +133,7 @@ final class RandomWriter implements Runnable {
       if (random.nextInt(20) == 0) {
         pause(random.nextInt(600));
       }
-      if (random.nextInt(10) == 0) {
-        connection.rollback();
-      } else if (isQuiet && random.nextInt(20) == 0) {
-        statement.execute("prepare transaction '" + name + "'");
-        connection.setAutoCommit(true);
-        pause(random.nextInt(400));
-        statement.execute("commit prepared '" + name + "'");
-      } else {
-        connection.commit();
-      }
+      end(connection, name, isQuiet);
     } catch (SQLException e) {
       if (connection.isClosed() || !connection.isValid(5)) {
         throw e;
@@ -130,6 +143,42 @@ final class RandomWriter implements Runnable {
       if (!connection.isClosed()) {
         connection.setAutoCommit(true);
       }
+    }
+  }
+
+  private void end(Connection connection, String name, boolean isQuiet) throws SQLException {
+    if (isQuiet && course.keepingOpen) {
+      course.open.incrementAndGet();
+      try {
+        end(connection, name, random.nextBoolean(), () -> course.await(() -> !course.keepingOpen));
+      } finally {
+        course.open.decrementAndGet();
+      }
+    } else if (random.nextInt(10) == 0) {
+      connection.rollback();
+    } else {
+      var prepares = isQuiet && random.nextInt(20) == 0;
+      end(connection, name, prepares, () -> pause(prepares ? random.nextInt(400) : 0));
+    }
+  }
+
+  private static void end(Connection connection, String name, boolean prepares, Runnable before)
+      throws SQLException {
+    if (prepares) {
+      execute("prepare transaction '" + name + "'", connection);
+      connection.setAutoCommit(true);
+    }
+    before.run();
+    if (prepares) {
+      execute("commit prepared '" + name + "'", connection);
+    } else {
+      connection.commit();
+    }
+  }
+
+  private static void execute(String sql, Connection connection) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
     }
   }
 

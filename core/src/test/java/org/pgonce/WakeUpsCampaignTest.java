@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.pgonce.RandomWriter.Course;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
@@ -33,6 +33,7 @@ class WakeUpsCampaignTest {
       Duration.ofSeconds(Long.getLong("pgonce.test.wakeups.seconds", 15));
 
   private static final Duration BOUND = Duration.ofSeconds(90);
+  private static final Duration BETWEEN_CALMS = Duration.ofSeconds(30);
   private static final int MUCH = 5_000;
   private static final int WRITERS = 6;
   private static final int LISTENERS = 3;
@@ -44,9 +45,12 @@ class WakeUpsCampaignTest {
        where w.id is null or e.times is distinct from 1
       """;
 
-  private final AtomicBoolean resting = new AtomicBoolean();
-  private final AtomicBoolean stopped = new AtomicBoolean();
+  private static final String SCANNED_LATELY =
+      "select count(*) from pgonce.listener where seen_at > clock_timestamp() - interval '2 seconds'";
+
+  private final Course course = new Course();
   private final List<JvmProcess> listeners = new ArrayList<>();
+  private int kept;
 
   @Test
   void h49_whatIsCommittedIsHandledThoughNobodyPolls() throws Exception {
@@ -61,7 +65,7 @@ class WakeUpsCampaignTest {
               .mapToObj(
                   n ->
                       new RandomWriter(
-                          database.dataSource(), random.nextLong(), "w" + n, ids, resting, stopped))
+                          database.dataSource(), random.nextLong(), "w" + n, ids, course))
               .toList();
       for (var n = 0; n < LISTENERS; n++) {
         listeners.add(listener(database));
@@ -70,8 +74,8 @@ class WakeUpsCampaignTest {
           writers.stream()
               .map(one -> CompletableFuture.runAsync(one, task -> new Thread(task).start()))
               .toList();
-      faults(random, server, database);
-      stopped.set(true);
+      faults(random, server, stage);
+      course.stop();
       running.forEach(CompletableFuture::join);
       commitWhatIsPrepared(database);
 
@@ -80,11 +84,11 @@ class WakeUpsCampaignTest {
       var all = writers.stream().mapToLong(RandomWriter::transactions).sum();
       var quiet = writers.stream().mapToLong(RandomWriter::quiet).sum();
       System.out.printf(
-          "%d committed; of %d transactions %d relied on somebody's being awake%n",
-          database.queryLong("select count(*) from written"), all, quiet);
+          "%d committed; of %d transactions %d relied on somebody's being awake, %d of them until all were asleep%n",
+          database.queryLong("select count(*) from written"), all, quiet, kept);
       assertThat(quiet).isGreaterThan(all / 10);
     } finally {
-      stopped.set(true);
+      course.stop();
       listeners.forEach(JvmProcess::close);
     }
   }
@@ -102,13 +106,19 @@ class WakeUpsCampaignTest {
     }
   }
 
-  private void faults(Random random, TestServer server, TestDatabase database)
-      throws InterruptedException {
+  private void faults(Random random, TestServer server, Stage stage)
+      throws InterruptedException, SQLException {
+    var database = stage.database;
+    var calm = System.nanoTime() + BETWEEN_CALMS.toNanos();
     var end = System.nanoTime() + LENGTH.toNanos();
     var crashes = 0;
     while (System.nanoTime() < end) {
+      if (System.nanoTime() - calm > 0) {
+        calm(stage);
+        calm = System.nanoTime() + BETWEEN_CALMS.toNanos();
+      }
       RandomWriter.pause(random.nextInt(500));
-      resting.set(random.nextInt(3) == 0 || isBehind(database));
+      course.rest(random.nextInt(3) == 0 || isBehind(database));
       var victim = random.nextInt(LISTENERS);
       switch (random.nextInt(8)) {
         case 0, 1 -> {
@@ -129,7 +139,25 @@ class WakeUpsCampaignTest {
         default -> {}
       }
     }
-    resting.set(false);
+    calm(stage);
+  }
+
+  /**
+   * Nothing else happens that would have a listener look: transactions that relied on somebody's
+   * being awake are committed when all are asleep, and no scan comes.
+   */
+  private void calm(Stage stage) throws SQLException {
+    course.rest(false);
+    course.keepOpen(true);
+    await().atMost(BOUND).until(() -> course.open() > WRITERS / 3);
+    course.rest(true);
+    awaitAllHandled(stage);
+    await().atMost(BOUND).until(() -> stage.database.queryLong(SCANNED_LATELY) == 0);
+    kept += course.open();
+    course.keepOpen(false);
+    await().atMost(BOUND).until(() -> course.open() == 0);
+    awaitAllHandled(stage);
+    course.rest(false);
   }
 
   /** Writers wait for listeners then: with a long backlog nobody needs a wake-up. */
