@@ -2,15 +2,19 @@ package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class LatencyRunTest {
 
   @Test
-  void example_theThreeWaysAreMeasuredAndComparedWithTheOneByHand() {
+  void example_theThreeWaysAreMeasuredDrawnAndComparedWithTheOneByHand(@TempDir Path directory)
+      throws Exception {
     var run =
-        CommandRun.onSharedServer(
-            "latency", "--rounds", "1", "--seconds", "1", "--warm-up", "0", "--rate", "100");
+        Plotted.onSharedServer(
+            directory, "latency", "--rounds=2", "--seconds=1", "--warm-up=0", "--rate=100");
 
     var json = run.json();
     for (var way : new String[] {"pgonce", "by_hand", "bare_notify"}) {
@@ -19,6 +23,14 @@ class LatencyRunTest {
     }
     assertThat(json.at("/figures/pgonce/p50_us/median").doubleValue()).isPositive();
     assertThat(json.at("/figures/by_hand/p50_ratio").doubleValue()).isEqualTo(1);
-    assertThat(run.lines).anyMatch(line -> line.startsWith("bare NOTIFY "));
+    assertThat(run.run().lines).anyMatch(line -> line.startsWith("bare NOTIFY "));
+
+    run.assertFiles("latency.svg");
+    run.assertCurves("latency.svg", "pgonce", "by hand", "bare NOTIFY");
+    run.assertTexts(
+        "latency.svg",
+        List.of(
+            "latency", "percentile", "microseconds from commit to handler", "50", "99", "1,000"),
+        "99.5"); // of a hundred rows that would be the slowest
   }
 }

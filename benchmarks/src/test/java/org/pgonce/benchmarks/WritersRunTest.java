@@ -2,23 +2,34 @@ package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class WritersRunTest {
 
   @Test
-  void example_writersAreMeasuredWithAListenerAndWithout() {
-    var json =
-        CommandRun.onSharedServer("writers", "--writers", "2", "--rounds", "1", "--millis", "100")
-            .json();
+  void example_writersAreMeasuredAndDrawnWithAListenerAndWithout(@TempDir Path directory)
+      throws Exception {
+    var run =
+        Plotted.onSharedServer(directory, "writers", "--writers=2,1", "--rounds=1", "--millis=100");
 
-    assertThat(json.at("/figures").size()).isEqualTo(7);
+    var json = run.json();
+    assertThat(json.at("/figures").size()).isEqualTo(14);
     for (var figure : json.at("/figures")) {
       assertThat(figure.at("/per_second/median").doubleValue()).isPositive();
       assertThat(figure.at("/to_storing").doubleValue()).isPositive();
     }
     assertThat(json.at("/figures/0/kind").asString()).isEqualTo("no_trigger");
-    assertThat(json.at("/figures/6/kind").asString()).isEqualTo("pgonce");
-    assertThat(json.at("/figures/6/listener").booleanValue()).isTrue();
+    assertThat(json.at("/figures/13/kind").asString()).isEqualTo("pgonce");
+    assertThat(json.at("/figures/13/listener").booleanValue()).isTrue();
+
+    run.assertFiles("writers-with-workers.svg", "writers.svg");
+    var working = "writers-with-workers.svg";
+    run.assertCurves(working, "by hand, no NOTIFY", "by hand", "pgonce");
+    run.assertCurves("writers.svg", "no trigger", "by hand, no NOTIFY", "by hand", "pgonce");
+    // Who is in both has the same colour in both: the first, black, is that of the one without a
+    // trigger.
+    run.assertNoColor(working, "");
   }
 }
