@@ -35,7 +35,7 @@ import org.postgresql.core.TransactionState;
  * Each layer that the promises rest on is needed: without it, taken away between pgonce and the
  * driver, the very assertion fails that holds with it.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class AblationTest {
 
   private static final Channel<Order> CALLS = Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE);

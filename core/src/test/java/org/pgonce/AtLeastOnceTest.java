@@ -22,7 +22,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * AT_LEAST_ONCE within one process; its column of the crash matrix is in CrashMatrixHandlerTest.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class AtLeastOnceTest {
 
   private static final Channel<Order> CALLS = Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE);

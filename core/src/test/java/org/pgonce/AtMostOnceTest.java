@@ -15,7 +15,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** AT_MOST_ONCE within one process; its column of the crash matrix is in CrashMatrixHandlerTest. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class AtMostOnceTest {
 
   private static final Channel<Order> MAILS = Channel.of("mails", Order.class, Mode.AT_MOST_ONCE);

@@ -24,7 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What goes wrong around a batch: earlier claims that died, leaked connections, a stop. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class BatchFaultTest {
 

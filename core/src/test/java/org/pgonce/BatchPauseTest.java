@@ -18,7 +18,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * S15 where several are handled in one transaction: all of them go back, and the channel pauses.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class BatchPauseTest {
 

@@ -21,7 +21,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Several notifications in one transaction: all are done, or none, and then each alone. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class BatchTest {
 

@@ -20,7 +20,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Station 3: at most one holds a row, and at most as many are taken as were asked for. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ClaimTest {
 
   private static final PoolSettings POOL = new PoolSettings();

@@ -26,7 +26,7 @@ import org.pgonce.testkit.TestDatabase;
  * A process whose clock is a day off, beside one whose clock is right: nothing is different from
  * two that are right.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ClockProcessTest {
 
   private static final String TABLES =

@@ -25,7 +25,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.WallClock;
 
 /** Time is the database's, and it knows no zones. Processes with wrong clocks: ClockProcessTest. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class ClockTest {
 

@@ -18,7 +18,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** As many handlers of a channel run at once as there is work for, and no more than it may have. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class ConcurrencyTest {
 

@@ -18,7 +18,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S14: who opts out during the run gets nothing more. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class ConditionTest {
 

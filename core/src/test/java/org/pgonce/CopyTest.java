@@ -12,7 +12,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H72: what a copy is known by, and what adopting does; what dumps make of it is in DumpTest. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class CopyTest {
 
   private Stage stage;

@@ -17,7 +17,7 @@ import org.pgonce.testkit.Trap;
  * before it came to the server, cut after, and hanging. EXACTLY_ONCE commits no claim, BROADCAST
  * neither a claim nor an end (CostTest counts that).
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class CrashMatrixCommitTest {
 

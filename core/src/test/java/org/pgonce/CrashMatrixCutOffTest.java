@@ -15,7 +15,7 @@ import org.pgonce.testkit.TestDatabase;
  * The crash matrix where the holder lives, and the network between it and the database does not:
  * nothing passes, and nobody is told.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class CrashMatrixCutOffTest {
 

@@ -14,7 +14,7 @@ import org.pgonce.testkit.TestDatabase;
  * The crash matrix from the claim to the end, by kill -9 of the process that handles, and by
  * SIGSTOP. The handler has an effect outside, which nobody can undo, and then one in the database.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class CrashMatrixHandlerTest {
 
   // After claim, before handler.

@@ -19,7 +19,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /** The crash matrix up to the claim: four modes each. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class CrashMatrixPublishTest {
 
   private static @Nullable TestServer mortal;

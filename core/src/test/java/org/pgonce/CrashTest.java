@@ -26,7 +26,7 @@ import org.pgonce.testkit.TestServer;
  * The crash matrix in EXACTLY_ONCE: whoever dies, and wherever, the effect in the database is there
  * once.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class CrashTest {
 
   private static final Duration BOUND = Duration.ofSeconds(60);

@@ -18,7 +18,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A notification whose handler ends its JVM, each time. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class DeadlyNotificationTest {
 
   private static final int DIED = 77;

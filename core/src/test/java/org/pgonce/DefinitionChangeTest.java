@@ -21,7 +21,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A channel is installed with another definition while listeners of the former one run. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class DefinitionChangeTest {
 
   // No slow scan tells it: only what an operation announces does.

@@ -15,7 +15,7 @@ import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Keys of several parts: no two lists of parts make the same, and SQL makes the same as Java. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class DeliveryKeyTest {
 
   private static final List<String> ATOMS =

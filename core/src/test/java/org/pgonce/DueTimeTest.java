@@ -23,7 +23,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
 
 /** Notifications that are due later: the database's clock says when. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class DueTimeTest {
 

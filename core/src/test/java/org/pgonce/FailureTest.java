@@ -23,7 +23,7 @@ import org.pgonce.testkit.TestDatabase;
  * Stations 4 and 5 when a handler fails: its work is undone, the attempt is counted, its backoff
  * kept, the others flow.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class FailureTest {
 

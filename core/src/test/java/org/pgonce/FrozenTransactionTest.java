@@ -27,7 +27,7 @@ import org.postgresql.core.TransactionState;
  * A process freezes, or is cut off, behind a statement of a transaction of pgonce's own and before
  * its COMMIT. Its system goes on to acknowledge what the server sends, so nothing tells the server.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class FrozenTransactionTest {
 
   private static final Channel<Order> CALLS = Stage.wokenAlways("calls", Mode.AT_LEAST_ONCE);

@@ -14,7 +14,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** S6 and S8: kill -9 of the process that calls, wherever it is. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class GuardCrashTest {
 
   private static final Duration BOUND = Duration.ofSeconds(60);

@@ -19,7 +19,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Guards where a commit is cut, an outcome cannot be stored, or a thread is interrupted. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class GuardFaultTest {
 

@@ -24,7 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S6 in the caller's transaction, and what each form costs. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class GuardInTransactionTest {
 

@@ -18,7 +18,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What persons decide, who may, how long it is kept, and by which clock. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class GuardOverridesTest {
 

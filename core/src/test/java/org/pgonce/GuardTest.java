@@ -24,7 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S6 and S7: one call per key, and what the others are told. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class GuardTest {
 

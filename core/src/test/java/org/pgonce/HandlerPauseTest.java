@@ -16,7 +16,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S15: the service that a handler calls is down. Its lot goes back, and the channel pauses. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class HandlerPauseTest {
 

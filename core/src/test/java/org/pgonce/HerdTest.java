@@ -29,7 +29,7 @@ import org.postgresql.PGConnection;
 /**
  * Many listeners on one channel: one of them answers a wake-up, and the others where it does not.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class HerdTest {
 
   private static final int MANY = 8;

@@ -14,7 +14,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Delivery keys in a writer's transaction that sees the database as it was when it began. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class KeyIsolationTest {
 
   private static final Channel<Order> KEYED = Channel.of("keyed", Order.class);

@@ -15,7 +15,7 @@ import org.pgonce.testkit.PgTest;
  * The places of a key where what had one has gone, stops, does not end, or was begun under another
  * limit.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class KeyLimitFaultTest extends KeyLimitScene {
 
   /** A process that has gone, and a lease that is not over yet. */

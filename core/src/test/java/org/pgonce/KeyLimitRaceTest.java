@@ -27,7 +27,7 @@ import org.pgonce.testkit.TestDatabase;
  * H53 without an order, in the moments that no listener can be made to meet: what a claim, or a
  * renewal, does about what others commit between its look and its lock, and what it keeps.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class KeyLimitRaceTest {
 
   private static final PoolSettings POOL = new PoolSettings();

@@ -20,7 +20,7 @@ import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
 
 /** H53 without an order: of a key at most so many at once, in all processes; other keys flow. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class KeyLimitTest extends KeyLimitScene {
 

@@ -16,7 +16,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S12: a key is remembered from the commit on that is done with it, however late that comes. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class KeyMemoryTest {
 
   private static final Duration SHORT = Duration.ofMillis(1);

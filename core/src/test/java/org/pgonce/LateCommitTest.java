@@ -26,7 +26,7 @@ import org.pgonce.testkit.TestServer;
  * not grow with what was deleted and may still be seen by somebody, and what is committed with a
  * lower id comes soon all the same.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class LateCommitTest {
 
   private static final int AHEAD = 60_000;

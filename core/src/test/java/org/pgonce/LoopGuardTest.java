@@ -19,7 +19,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H14: handlers whose notifications lead to themselves again come to an end. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class LoopGuardTest {
 

@@ -25,7 +25,7 @@ import org.pgonce.testkit.TestDatabase;
  * Stations 3 to 5 when the connection ends in their hands: whichever driver it is, nobody waits for
  * an answer that cannot come, and the pool's only connection is given back.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class LostConnectionTest {
 

@@ -22,7 +22,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * What has begun when its channel becomes AT_MOST_ONCE may end, and never begins again by itself.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ModeChangeInHandTest {
 
   private static final String LETTER =

@@ -14,7 +14,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A channel that stops being stored, or to be, leaves nothing behind that nobody looks at. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ModeChangeTest {
 
   private static final String TO_BROADCAST = "select pgonce.change_mode('orders', 'BROADCAST')";

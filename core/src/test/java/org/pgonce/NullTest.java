@@ -25,7 +25,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What must not be null is refused where it is given, by name, and not where it would hurt. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class NullTest {
 
   static Stream<Arguments> entries() {

@@ -21,7 +21,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * What the person on call does beside pausing: cancel, peek, drop; and what is remembered of it.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class OperationsTest {
 

@@ -24,7 +24,7 @@ import org.pgonce.testkit.TestDatabase;
  * H53: of a key one at a time, where a lower id turns up while a higher one is in its handler as
  * well; and its turn comes at once when that has ended, without a scan.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class OrderAloneTest {
 
   // Nothing here waits for a scan: neither the slow one nor that at the end of a lease.

@@ -26,7 +26,7 @@ import org.pgonce.testkit.TestDatabase;
  * H53 in the moments that no listener can be made to meet: what a claim, or a renewal, does about
  * what others commit between the snapshot by which it looks and the lock on the key.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class OrderRaceTest {
 
   private static final PoolSettings POOL = new PoolSettings();

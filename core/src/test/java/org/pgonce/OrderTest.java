@@ -26,7 +26,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H53: never overtaken within a key; other keys flow. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class OrderTest {
 
   private static final ChannelOptions BLOCKS =

@@ -24,7 +24,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * What a handler costs that runs longer than it may: its attempt, and nothing of anybody else's.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class OverrunTest {
 

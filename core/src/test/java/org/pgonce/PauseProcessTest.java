@@ -13,7 +13,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H86 and S15 where the listener is a process of its own, that is killed. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class PauseProcessTest {
 
   private static final Duration BOUND = Duration.ofSeconds(60);

@@ -21,7 +21,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H86: a pause, or its end, in the middle of a claim or a scan that the server has answered. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class PauseRaceTest {
 

@@ -20,7 +20,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H86 and what else is promised of a pause, within one process; {@link PauseProcessTest} kills. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class PauseTest {
 

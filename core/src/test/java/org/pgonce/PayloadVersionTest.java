@@ -23,7 +23,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** H24: what was stored by another version of the channel's definition. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class PayloadVersionTest {
 

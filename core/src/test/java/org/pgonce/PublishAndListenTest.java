@@ -13,7 +13,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A channel that code publishes to: the shortest way through the library. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class PublishAndListenTest {
 

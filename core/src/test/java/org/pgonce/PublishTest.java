@@ -21,7 +21,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
 
 /** Station 1: stored if and only if the writer committed, whatever it wrote. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class PublishTest {
 

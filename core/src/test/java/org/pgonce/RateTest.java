@@ -24,7 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** All processes together begin as many as the channel's rate says. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class RateTest {
 
   private final Set<Long> tried = ConcurrentHashMap.newKeySet();

@@ -18,7 +18,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S8: steps that were completed are not done again. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class RecoveryPointsTest {
 

@@ -25,7 +25,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /** Station 5 where it is hard to record that an attempt failed: it is counted all the same. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class SettleTest {
 

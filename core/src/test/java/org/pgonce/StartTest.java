@@ -27,7 +27,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What a listener says at its start, what it finds there, and how it ends. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class StartTest {
 

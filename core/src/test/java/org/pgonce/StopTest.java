@@ -28,7 +28,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** How a listener ends: within its time, whoever else does not keep to theirs. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class StopTest {
 

@@ -20,7 +20,7 @@ import org.pgonce.testkit.TestDatabase;
  * Rows that were at work when processes died, up to the moment at which their handler begins; with
  * real deaths: DeadlyNotificationTest.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class SuspectTest {
 
   /** As deaths would leave what is published, one attempt short of the last. */

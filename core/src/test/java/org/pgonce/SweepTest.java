@@ -24,7 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S9: what is overdue is published once, however many sweep for it. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class SweepTest {
 

@@ -19,7 +19,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What the database does to a transaction is retried, in the modes that retry. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class TransactionFaultTest {
 

@@ -29,7 +29,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** S12: what is published under a key is published once, for as long as the key is there. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class UniqueKeyTest {
 

@@ -25,7 +25,7 @@ import org.pgonce.testkit.TestServer;
  * Nobody polls, writers wake nobody while somebody is awake, listeners die and freeze, the server
  * crashes: each that is committed is handled, once.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class WakeUpsCampaignTest {
 
   /** For a soak: -Dpgonce.test.wakeups.seconds=3600. */

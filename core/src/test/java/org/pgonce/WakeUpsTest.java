@@ -26,7 +26,7 @@ import org.postgresql.PGConnection;
  * Writers leave NOTIFY out while a listener is awake, see {@code sql/V013__wake_ups.sql}, and
  * nothing is late for it, though nobody polls.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class WakeUpsTest {
 
   private static final Duration BOUND = Duration.ofSeconds(60);

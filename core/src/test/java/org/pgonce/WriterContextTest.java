@@ -22,7 +22,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What a writer says of itself goes with its notifications, and chooses who gets them. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class WriterContextTest {
 

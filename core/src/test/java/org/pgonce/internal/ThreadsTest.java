@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
+import org.pgonce.PgOnceInstalled;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.deliver.PoolSettings;
@@ -25,7 +26,7 @@ import org.pgonce.testkit.Seed;
 import org.pgonce.testkit.TestDatabase;
 
 /** That the machine has no thread to give delays work and loses none. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ThreadsTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);

@@ -10,12 +10,13 @@ import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.PgOnceInstalled;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A rate's turns one by one: how many there are, whose they are, and how long they are kept. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TurnstileTest {
 
   /** For so long a process keeps a turn that it does not use. */

@@ -28,6 +28,11 @@ record ExistingServer(String host, int port, String user, String password, Strin
   }
 
   @Override
+  public boolean endsWithTheTests() {
+    return false;
+  }
+
+  @Override
   public void stopImmediately() {
     throw notOurs();
   }

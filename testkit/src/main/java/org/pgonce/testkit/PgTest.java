@@ -21,4 +21,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 @ExtendWith(FreshDatabase.class)
-public @interface PgTest {}
+public @interface PgTest {
+
+  /** What is in the database from the start: nothing by default. */
+  Class<? extends DatabaseContents> value() default DatabaseContents.Nothing.class;
+}

@@ -108,6 +108,19 @@ public sealed interface TestServer extends AutoCloseable
     return TestDatabase.create(this, " ENCODING '" + encoding + "' LOCALE 'C' TEMPLATE template0");
   }
 
+  /**
+   * As {@link #createDatabase()}, with what is in another one of this server, to which nobody is
+   * connected.
+   */
+  default TestDatabase createDatabase(TestDatabase template) {
+    return TestDatabase.create(this, " TEMPLATE " + template.name());
+  }
+
+  /** Whether it was started for the tests: false where it goes on running behind them. */
+  default boolean endsWithTheTests() {
+    return true;
+  }
+
   /** Whether the server is meant to answer: false after a crash, until {@link #restart()}. */
   default boolean isRunning() {
     return true;

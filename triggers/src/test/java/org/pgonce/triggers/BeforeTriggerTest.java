@@ -10,7 +10,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Why triggers of pgonce run AFTER, and that they do. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class BeforeTriggerTest {
 
   record Author(long id, String name) {}

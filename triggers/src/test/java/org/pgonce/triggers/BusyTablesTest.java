@@ -23,7 +23,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
 
 /** H84 for many channels: installing and dropping them while their tables are written. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Timeout(
     300) // two hundred channels several times over, on a machine that does other things as well
 class BusyTablesTest {

@@ -15,7 +15,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
 
 /** One notification per row that a committed statement inserted, and one wake-up per statement. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class CaptureTest {
 
   record Author(long id, String name) {}

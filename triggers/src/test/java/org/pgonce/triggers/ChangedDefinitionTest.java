@@ -14,7 +14,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A channel is defined otherwise than it is installed: its triggers become what they should be. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ChangedDefinitionTest {
 
   private static final String TRIGGERS =

@@ -14,7 +14,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What changed after the installation breaks no write, and is found when a listener starts. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class DriftTest {
 
   record Author(long id, String name) {}

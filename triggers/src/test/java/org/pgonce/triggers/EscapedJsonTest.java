@@ -13,7 +13,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H4: a json column may hold escapes that text cannot. They are stored as they are. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class EscapedJsonTest {
 
   private static final List<String> HOSTILE =

@@ -28,7 +28,7 @@ import org.pgonce.triggers.RowChange.Truncated;
 import org.pgonce.triggers.RowChange.Updated;
 
 /** Which changes of a table make notifications, and what those hold. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class EventsTest {
 
   record Price(int id, String item, BigDecimal amount) {}

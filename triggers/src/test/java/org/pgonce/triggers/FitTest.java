@@ -15,7 +15,7 @@ import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
 
 /** Where a record and a table disagree, in one call. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class FitTest {
 
   record Account(int id, String owner, Optional<String> nickname) {}

@@ -15,7 +15,7 @@ import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
 
 /** H21: whatever JSON a column holds, it is data or a dead letter, and those behind it flow. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class HostileJsonTest {
 
   record Entry(int id, JsonNode body) {}

@@ -21,7 +21,7 @@ import tools.jackson.databind.JsonNode;
  * A role that owns a type of the table's columns, or a function of a definition, can do nothing to
  * pgonce: neither before the channel is installed nor after that.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class HostileTypeTest {
 
   private static final String SANDBOX = "pgonce_sandbox";

@@ -18,7 +18,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A limit per key of a trigger channel: its key is made of columns. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class KeyLimitTest {
 
   private static final Duration SOON = Duration.ofSeconds(45);

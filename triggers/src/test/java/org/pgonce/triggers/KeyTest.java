@@ -25,7 +25,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Keys made of columns, the writer's context, and the depth: the same by trigger as by publish. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class KeyTest {
 
   record Mail(long id, String campaign, String toWhom) {}

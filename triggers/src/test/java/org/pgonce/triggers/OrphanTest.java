@@ -24,7 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What definitions have left behind is found, told and, on request, dropped; nothing else is. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class OrphanTest {
 
   record Author(long id, String name) {}

@@ -13,7 +13,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** The writer's rows are as large as the writer likes. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class PayloadSizeTest {
 
   record Document(int id, String text) {}

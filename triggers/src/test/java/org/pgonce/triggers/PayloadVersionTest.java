@@ -24,7 +24,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** H24: rows that were captured by another version of the channel's definition. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class PayloadVersionTest {
 
   /** Version 1 of the table has one column for both. */

@@ -21,7 +21,7 @@ import org.postgresql.PGConnection;
  * All kinds of tables, and writers that do whatever comes to their mind: what is captured is what a
  * plain trigger per row, written by hand, has seen, no more and no less, and with the same rows.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class RandomWorkloadTest {
 
   private static final int TRANSACTIONS = 150;

@@ -25,7 +25,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What the README shows compiles and runs: its text is read here, not repeated. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ReadmeTest {
 
   /** The README's two blocks: members, a program, and a line that publishes. */

@@ -15,7 +15,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A record that is printed for a table compiles, fits the table, and reads its rows. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class RecordSourceTest {
 
   @Test

@@ -17,7 +17,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * A table changes under its channels: no write ever fails, whatever its session has done before.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class SchemaChangeTest {
 
   private static final List<String> CHANGES =

@@ -9,7 +9,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** H35: what must not be stored is not stored by way of the primary key either. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class SecretColumnTest {
 
   private static final String LETTERS =

@@ -12,7 +12,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** The watched table itself, or its partitions, become others after the installation. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TableDriftTest {
 
   record Author(long id, String name) {}

@@ -12,7 +12,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Which kinds of table can feed a channel. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TableFormTest {
 
   record Row(int id) {}

@@ -17,7 +17,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Rows in, one notification each out: the shortest way through a trigger channel. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TriggerChannelTest {
 
   record Author(long id, String name) {}

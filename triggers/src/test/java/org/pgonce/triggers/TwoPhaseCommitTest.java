@@ -13,7 +13,7 @@ import org.pgonce.testkit.TestDatabase;
  * H11: a transaction that has notified cannot be prepared, which PostgreSQL says itself. One that
  * writes a watched table notifies.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TwoPhaseCommitTest {
 
   record Row(int id) {}

@@ -25,7 +25,7 @@ import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
 
 /** What each PostgreSQL type is in Java, from the writer's row to the handler's record. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TypeMappingTest {
 
   enum Mood {

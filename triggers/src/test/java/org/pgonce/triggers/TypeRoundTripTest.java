@@ -31,7 +31,7 @@ import tools.jackson.databind.JsonNode;
  * Each type of PostgreSQL, from the writer's row to the record that is printed for its table: every
  * value arrives exactly, or its row is a dead letter whose error names the column.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class TypeRoundTripTest {
 
   @Test

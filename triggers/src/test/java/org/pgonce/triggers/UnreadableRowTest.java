@@ -17,7 +17,7 @@ import org.pgonce.testkit.TestDatabase;
 /**
  * A value that Java has no place for becomes a dead letter with its reason; those behind it flow.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class UnreadableRowTest {
 
   record Event(int id, @Nullable Instant at, @Nullable BigDecimal amount) {}

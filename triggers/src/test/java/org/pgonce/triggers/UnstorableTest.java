@@ -20,7 +20,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Rows that cannot be stored as the channel is defined. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class UnstorableTest {
 
   private static final String LETTERS =

@@ -15,7 +15,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** An update's rows before and after, together. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class UpdatePairsTest {
 
   private static final int ROWS = 4_000;

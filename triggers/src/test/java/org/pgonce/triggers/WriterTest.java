@@ -16,7 +16,7 @@ import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
 
 /** Who writes to the table, with which session, and what it can do to pgonce: nothing. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class WriterTest {
 
   private static final TriggerChannel<JsonNode> ADDED =

@@ -14,12 +14,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
+import org.pgonce.PgOnceInstalled;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** The session that holds a row: how long it may idle, and that nobody else is ended for it. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class ClaimHolderTest {
 

@@ -13,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
+import org.pgonce.PgOnceInstalled;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -21,7 +22,7 @@ import org.pgonce.testkit.TestDatabase;
  * A claim is planned once, and by its index, whatever the tables look like when that happens: a
  * session keeps its plan for long.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class ClaimPlanTest {
 
   // pgjdbc prepares at the 5th execution; the server then tries 5 plans before it keeps one.

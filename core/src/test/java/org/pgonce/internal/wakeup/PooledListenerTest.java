@@ -8,12 +8,13 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
+import org.pgonce.PgOnceInstalled;
 import org.pgonce.Publisher;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A whole listener whose data source leads to a transaction-mode PgBouncer. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class PooledListenerTest {
 
   private static final Channel<Integer> NUMBERS = Channel.of("numbers", Integer.class);
