@@ -30,11 +30,16 @@ import org.postgresql.core.TransactionState;
  * What a notification costs while nothing goes wrong: what pgonce asks of the database between one
  * handler and the next, to the statement.
  */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 class CostTest {
 
   private static final int FIRST = 20;
   private static final int COUNTED = 100;
+
+  // One deletion of 17 looks at what lies behind it; and where a look at the whole takes long, as
+  // on
+  // a busy machine, it is a claim of its own.
+  private static final int CLAIMS_ALONE = COUNTED / 4;
   private static final int PUBLISHED = FIRST + COUNTED + 20;
 
   private TestDatabase database;
@@ -62,11 +67,14 @@ class CostTest {
                   Collectors.groupingBy(
                       sql -> sql.contains("DELETE FROM pgonce.") ? "deletion" : sql,
                       Collectors.counting()));
+      if (asked.stream().anyMatch(CostTest::claimsBehindItsCommit)) {
+        times.values().removeIf(n -> n <= CLAIMS_ALONE);
+      }
       // Else something else than the notifications was counted with them.
       assertThat(times)
           .as("how often each was asked")
           .allSatisfy((sql, n) -> assertThat(n % COUNTED).isZero());
-      var commits = asked.stream().filter(sql -> sql.endsWith("COMMIT")).count();
+      var commits = asked.stream().filter(sql -> sql.contains("COMMIT")).count();
       var own = asked.stream().filter(sql -> !sql.contains("insert into effect")).count();
       return new Cost(own / COUNTED, commits / COUNTED);
     }
@@ -77,12 +85,18 @@ class CostTest {
     }
   }
 
+  private static boolean claimsBehindItsCommit(String sql) {
+    return sql.contains("COMMIT; BEGIN; ");
+  }
+
   @Test
   void h47_steadyStatePaysNothing() throws Exception {
     var asked = asked(Mode.EXACTLY_ONCE, false);
-    // Claim, deletion with the commit: that a claim counts deaths is read off the row that it
+    // Deletion, commit and the next claim: that a claim counts deaths is read off the row that it
     // reads anyway.
-    assertThat(Cost.of(asked)).isEqualTo(new Cost(2, 1));
+    assertThat(Cost.of(asked)).isEqualTo(new Cost(1, 1));
+    assertThat(asked.stream().filter(CostTest::claimsBehindItsCommit))
+        .hasSizeGreaterThanOrEqualTo(COUNTED - CLAIMS_ALONE);
     assertThat(asked.stream().filter(sql -> sql.contains("FOR UPDATE SKIP LOCKED")))
         .hasSize(COUNTED);
     assertThat(asked.stream().filter(sql -> sql.contains("DELETE FROM pgonce."))).hasSize(COUNTED);
@@ -104,8 +118,8 @@ class CostTest {
     System.out.println(table);
     assertThat(costs)
         .containsExactly(
-            new Cost(2, 1),
-            new Cost(2, 1),
+            new Cost(1, 1),
+            new Cost(1, 1),
             new Cost(3, 2),
             new Cost(6, 2),
             new Cost(3, 2),
@@ -137,7 +151,7 @@ class CostTest {
           if (!unsent && !scanning.contains(real)) {
             asked.add(sql);
           }
-          if (sql.endsWith("COMMIT")) {
+          if (sql.contains("COMMIT")) {
             scanning.remove(real);
           }
           return sql;

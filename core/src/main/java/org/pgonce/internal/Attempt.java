@@ -6,26 +6,35 @@ import java.util.concurrent.TimeoutException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
+import org.pgonce.internal.settle.Onward;
 import org.pgonce.internal.settle.Settlement;
 
 /** One claimed notification. */
 final class Attempt extends HeldAttempt {
 
   private final Claim claim;
+  private final Onward onward;
 
-  Attempt(Claim claim, Connection connection, Settlement settlement, Sessions sessions) {
+  /**
+   * @param onward what may follow its commit
+   */
+  Attempt(
+      Claim claim, Connection connection, Settlement settlement, Sessions sessions, Onward onward) {
     super(claim, claim.origin(), connection, settlement, sessions);
     this.claim = claim;
+    this.onward = onward;
   }
 
   @Override
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
     var handled = delivery.run(claim, guarded::connection);
-    return (used, inHandler) -> settlement.complete(connection, claim, used, handled, inHandler);
+    return (used, inHandler) ->
+        settlement.complete(connection, claim, used, handled, inHandler, onward);
   }
 
   @Override
   boolean fail(GuardedConnection guarded, Throwable failure) {
+    onward.failed();
     return settlement.fail(connection, claim, guarded, failure);
   }
 

@@ -31,7 +31,7 @@ final class Front {
   private static final int SHARE = 20;
 
   /** A look, by what was known when it began. */
-  record Look(long after, boolean whole, int generation, long begunAt) {}
+  record Look(long after, boolean whole, int generation, long begunAt, boolean alone) {}
 
   private final ReentrantLock lock = new ReentrantLock();
   private long after;
@@ -41,19 +41,41 @@ final class Front {
   // Whether a claim has not looked at the whole since one did.
   private boolean fromFront;
   private long nextWholeAt = System.nanoTime();
+  // After the last one at the whole, as far as its time is known.
+  private long rest = LEAST.toNanos();
 
   /** A claim begins; it is to look behind {@link Look#after}, 0 for the whole. */
   Look begin() {
     lock.lock();
     try {
       var now = System.nanoTime();
-      var whole = !looking && now - nextWholeAt >= 0;
+      var whole = isWholeDue(now);
       looking |= whole;
       fromFront = !whole;
-      return new Look(whole ? 0 : after, whole, generation, now);
+      return new Look(whole ? 0 : after, whole, generation, now, true);
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * The same for one that is made among others, whose time says nothing of its own; null where it
+   * would be one at the whole that takes long.
+   */
+  @Nullable Look beginAmongOthers() {
+    lock.lock();
+    try {
+      var look = rest > LEAST.toNanos() && isWholeDue(System.nanoTime()) ? null : begin();
+      return look == null
+          ? null
+          : new Look(look.after(), look.whole(), look.generation(), look.begunAt(), false);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean isWholeDue(long now) {
+    return !looking && now - nextWholeAt >= 0;
   }
 
   /** The claim of new rows whose id is higher. */
@@ -91,13 +113,15 @@ final class Front {
       var now = System.nanoTime();
       if (look.whole()) {
         looking = false;
-        nextWholeAt = now + restAfter(now - look.begunAt());
+        if (look.alone()) {
+          rest = restAfter(now - look.begunAt());
+        }
+        nextWholeAt = now + rest;
       }
-      if (lastId > 0 && look.whole()) {
-        generation++;
-        after = lastId;
-      } else if (lastId > 0 && look.generation() == generation) {
-        after = Math.max(after, lastId);
+      // What was let go meanwhile may lie before it.
+      if (lastId > 0 && look.generation() == generation) {
+        after = look.whole() ? lastId : Math.max(after, lastId);
+        generation += look.whole() ? 1 : 0;
       }
     } finally {
       lock.unlock();

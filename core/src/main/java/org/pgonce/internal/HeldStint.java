@@ -33,6 +33,7 @@ final class HeldStint implements Stint {
   private final boolean goesByKey;
   private final String label;
   private final int batch;
+  private final NextInHand.Of nextOf;
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
   // Whose turn it was last, so that each key's comes.
@@ -59,6 +60,9 @@ final class HeldStint implements Stint {
     this.goesByKey = subscribed.goesByKey();
     this.label = subscribed.label();
     this.batch = subscribed.options().batch();
+    // Whoever waits for a turn, by a rate or by its key, waits without a transaction.
+    var isFree = !goesByKey && rules.maxRate() == ChannelOptions.NO_MAX_RATE;
+    this.nextOf = new NextInHand.Of(isFree && batch == 1, subscription, handlerTimeout, front);
   }
 
   @Override
@@ -67,10 +71,14 @@ final class HeldStint implements Stint {
       var fit = false;
       try {
         var taken = context.pool().take(connection, longestCall());
+        var hand = new NextInHand(nextOf, connection, taken, turns);
         do {
           fit = false;
-          fit = isAlone() ? next(connection, taken, turns) : nextLot(connection, taken, turns);
-        } while (fit && turns.mayGoOn());
+          fit =
+              isAlone()
+                  ? next(connection, taken, turns, hand)
+                  : nextLot(connection, taken, turns, hand);
+        } while (fit && (hand.isMade() || turns.mayGoOn()));
         if (fit) {
           taken.restore();
         }
@@ -88,7 +96,24 @@ final class HeldStint implements Stint {
   }
 
   /** Claims and handles one notification; false if the connection must not be used any more. */
-  private boolean next(Connection connection, Taken taken, Turns turns) throws SQLException {
+  private boolean next(Connection connection, Taken taken, Turns turns, NextInHand hand)
+      throws SQLException {
+    var claim = hand.isMade() ? hand.take() : claim(connection, taken, turns);
+    remember(claim);
+    if (claim != null && !turns.isPaused()) {
+      return handleAlone(connection, taken, turns, hand, claim);
+    }
+    if (claim == null) {
+      connection.rollback();
+    } else {
+      turns.notBegun(1);
+      giveBack(connection);
+    }
+    return true;
+  }
+
+  private @Nullable Claim claim(Connection connection, Taken taken, Turns turns)
+      throws SQLException {
     var due = turns.looks();
     var claim =
         bounded(
@@ -113,25 +138,16 @@ final class HeldStint implements Stint {
                                 found -> found.map(Claim::id).orElse(0L))
                             .orElse(null));
     turns.found(claim, claim == null ? 0 : 1);
-    remember(claim);
-    if (claim != null && !turns.isPaused()) {
-      return handleAlone(connection, taken, turns, claim);
-    }
-    if (claim == null) {
-      connection.rollback();
-    } else {
-      turns.notBegun(1);
-      giveBack(connection);
-    }
-    return true;
+    return claim;
   }
 
-  private boolean handleAlone(Connection connection, Taken taken, Turns turns, Claim claim)
+  private boolean handleAlone(
+      Connection connection, Taken taken, Turns turns, NextInHand hand, Claim claim)
       throws SQLException {
     // The first death was not counted.
     var next = claim.attempts() + 1;
     if (!Quarantine.isFor(claim, next, next, maxAttempts)) {
-      return handleNow(connection, taken, turns, claim);
+      return handleNow(connection, taken, turns, hand, claim);
     }
     var stay = context.quarantine().enter(longestCall());
     if (stay == null) {
@@ -143,23 +159,30 @@ final class HeldStint implements Stint {
       return true;
     }
     try {
-      return handleNow(connection, taken, turns, claim);
+      return handleNow(connection, taken, turns, hand, claim);
     } finally {
       context.quarantine().leave(stay);
     }
   }
 
-  private boolean handleNow(Connection connection, Taken taken, Turns turns, Claim claim)
+  private boolean handleNow(
+      Connection connection, Taken taken, Turns turns, NextInHand hand, Claim claim)
       throws SQLException {
     var clear = claim.suspect() ? suspected(connection, taken, claim) : claim;
     if (clear != null) {
-      var attempt = new Attempt(clear, connection, settlement, sessions);
+      var attempt = new Attempt(clear, connection, settlement, sessions, hand);
       if (turns.place().begin(attempt)) {
-        var outcome = attempt.run(delivery, turns.place());
-        if (!clear.scheduled() || goesByKey) {
-          turns.ended(outcome.left()); // else a scheduled one says nothing of the others
+        var fit = false;
+        try {
+          var outcome = attempt.run(delivery, turns.place());
+          if (!clear.scheduled() || goesByKey) {
+            turns.ended(outcome.left()); // else a scheduled one says nothing of the others
+          }
+          fit = outcome.fit();
+        } finally {
+          hand.settled(fit);
         }
-        return outcome.fit();
+        return fit;
       }
     }
     // It is a dead letter, or goes back at once: the listener stops.
@@ -175,7 +198,8 @@ final class HeldStint implements Stint {
   }
 
   /** The same with as many as there are, and at most a batch. */
-  private boolean nextLot(Connection connection, Taken taken, Turns turns) throws SQLException {
+  private boolean nextLot(Connection connection, Taken taken, Turns turns, NextInHand hand)
+      throws SQLException {
     var due = turns.looks();
     var most = turns.mayClaim(batch);
     var claims =
@@ -203,7 +227,7 @@ final class HeldStint implements Stint {
       return true;
     }
     if (claims.size() == 1) {
-      return handleAlone(connection, taken, turns, claims.get(0));
+      return handleAlone(connection, taken, turns, hand, claims.get(0));
     }
     // What has failed before must not fail the others, nor get off uncounted among them.
     var clean = claims.stream().filter(claim -> !claim.suspect() && claim.attempts() == 0).toList();
@@ -220,7 +244,7 @@ final class HeldStint implements Stint {
     // The clean ones are not let go: what was held and let go would be suspect itself, and make
     // those suspect that are claimed with it, and so on without an end.
     if (clean.size() == 1) {
-      var fit = handleAlone(connection, taken, turns, clean.get(0));
+      var fit = handleAlone(connection, taken, turns, hand, clean.get(0));
       front.wentBack();
       turns.ended(new Left(true, due));
       return fit;

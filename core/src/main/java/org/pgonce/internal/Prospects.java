@@ -46,6 +46,10 @@ final class Prospects {
     return behind;
   }
 
+  boolean isSomethingDue() {
+    return due;
+  }
+
   boolean isSomethingNew() {
     return behind || wokenMeanwhile;
   }
@@ -94,6 +98,15 @@ final class Prospects {
         wokenMeanwhile = false;
       }
       return askedForDue;
+    }
+
+    /**
+     * A claim of new rows is sent behind a commit, which may take its time: so nobody leaves
+     * anything to it.
+     */
+    void beginsOn() {
+      tally.begins();
+      askedForDue = false;
     }
 
     /** Whether the last claim was for a scheduled row. */

@@ -35,6 +35,12 @@ interface Stint {
     boolean looks();
 
     /**
+     * The same while one is handled still, for the next new row; false, and none may begin, where
+     * scheduled rows come first or no handler may begin.
+     */
+    boolean looksOn();
+
+    /**
      * What it has found.
      *
      * @param claim the first; null if there was none

@@ -70,6 +70,22 @@ final class Worker implements Stint.Turns {
   }
 
   @Override
+  public boolean looksOn() {
+    lock.lock();
+    try {
+      if (parts.places().isStopping() || isPaused() || parts.prospects().isSomethingDue()) {
+        return false;
+      }
+      parts.overload().begins();
+      look.beginsOn();
+      answers = false;
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
   public void found(@Nullable Claim claim, int count) {
     lock.lock();
     try {

@@ -103,6 +103,43 @@ class FrontTest {
   }
 
   @Test
+  void h71_whatWentBackWhileTheWholeIsLookedAtIsClaimedNext() {
+    front.ended(whole(), 1_000);
+    var busy = whole();
+    front.wentBack();
+    front.ended(busy, 1_001);
+
+    assertThat(after()).isZero();
+  }
+
+  /** As one is that is sent with the end of another notification: its time is not the look's. */
+  @Test
+  void h71_oneAmongOthersLooksAtTheWholeOnlyWhereThatIsQuick() {
+    var first = front.beginAmongOthers();
+    assertThat(first).isNotNull().extracting(Front.Look::whole).isEqualTo(true);
+    awaitLong(first);
+    front.ended(first, 7);
+    assertThat(front.left()).as("nobody has looked from the front on").isNull();
+
+    var slow = whole();
+    awaitLong(slow);
+    front.ended(slow, 8);
+    assertThat(front.beginAmongOthers())
+        .as("the whole is not due yet")
+        .isNotNull()
+        .extracting(Front.Look::after)
+        .isEqualTo(8L);
+    Awaitility.await().atMost(SOON).until(() -> front.beginAmongOthers() == null);
+    assertThat(whole().after()).isZero();
+  }
+
+  private static void awaitLong(Front.Look look) {
+    Awaitility.await()
+        .atMost(SOON)
+        .until(() -> System.nanoTime() - look.begunAt() > Front.MOST.toNanos() / 10);
+  }
+
+  @Test
   void h71_whoLeavesKnowsWhetherTheWholeIsStillToBeLookedAt() {
     front.ended(whole(), 7);
     assertThat(front.left()).isNull();
@@ -153,9 +190,7 @@ class FrontTest {
   @Test
   void h71_howeverLongALookTakesTheNextOneComesWithinHalfASecond() {
     var look = whole();
-    Awaitility.await()
-        .atMost(SOON)
-        .until(() -> System.nanoTime() - look.begunAt() > Front.MOST.toNanos() / 10);
+    awaitLong(look);
     front.ended(look, 7);
     front.ended(front.begin(), 8);
 

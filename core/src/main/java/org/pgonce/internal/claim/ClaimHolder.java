@@ -12,8 +12,10 @@ import java.time.Duration;
  * @param backendPid its server process
  * @param claimedUs when it claimed, microseconds since 1970 by the database's clock
  * @param idleTimeout its idle_in_transaction_session_timeout outside the claim's transaction
+ * @param transactionId of the claim's transaction, as 64 bits; empty if it has none
  */
-public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
+public record ClaimHolder(
+    int backendPid, long claimedUs, String idleTimeout, String transactionId) {
 
   /** What a session may idle beyond the handler's time: by then the process itself has ended it. */
   private static final Duration LEEWAY = Duration.ofSeconds(5);
@@ -31,7 +33,12 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
         CASE pg_catalog.current_setting('idle_in_transaction_session_timeout') WHEN '0' THEN ?
           ELSE LEAST(?, 1000 * extract(epoch FROM
             pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval))
-        END::pg_catalog.int8::pg_catalog.text, true)""";
+        END::pg_catalog.int8::pg_catalog.text, true),
+      COALESCE(pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.text, '')""";
+
+  // Of one that has ended, and lately. Takes no right.
+  private static final String STATUS =
+      "SELECT pg_catalog.pg_xact_status(?::pg_catalog.text::pg_catalog.xid8)";
 
   // The one transaction that was open there at the time of the claim is the claim's own: a process
   // id is given out again, and behind a transaction pooler the process serves others meanwhile.
@@ -44,7 +51,7 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
 
   /** Of the values of {@link #COLUMNS}. */
   static ClaimHolder of(String[] values, long claimedUs) {
-    return new ClaimHolder(Integer.parseInt(values[0]), claimedUs, values[1]);
+    return new ClaimHolder(Integer.parseInt(values[0]), claimedUs, values[1], values[3]);
   }
 
   /** How long the session may idle in the transaction of a claim, in milliseconds. */
@@ -61,6 +68,19 @@ public record ClaimHolder(int backendPid, long claimedUs, String idleTimeout) {
    */
   public void end(Connection transaction) throws SQLException {
     SessionEnd.in(transaction, "server process " + backendPid, () -> terminate(transaction));
+  }
+
+  /** Whether the claim's transaction, which has ended, was committed. */
+  public boolean isCommitted(Connection transaction) throws SQLException {
+    if (transactionId.isEmpty()) {
+      return false;
+    }
+    try (var statement = transaction.prepareStatement(STATUS)) {
+      statement.setString(1, transactionId);
+      try (var row = statement.executeQuery()) {
+        return row.next() && "committed".equals(row.getString(1));
+      }
+    }
   }
 
   private void terminate(Connection transaction) throws SQLException {

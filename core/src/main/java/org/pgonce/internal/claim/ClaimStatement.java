@@ -10,6 +10,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
@@ -28,7 +29,7 @@ public final class ClaimStatement {
 
   // Of the session; nothing before the last one can hold the separator.
   private static final String SEPARATOR = ";";
-  private static final int VALUES = 5;
+  private static final int VALUES = 6;
   private static final String OF_SESSION =
       "pg_catalog.concat_ws('%s', %s, %s"
           .formatted(SEPARATOR, ClaimHolder.COLUMNS, PoolSettings.COLUMN);
@@ -306,12 +307,10 @@ public final class ClaimStatement {
       parameters.set(statement);
       statement.execute();
       try (var row = statement.getResultSet()) {
-        if (!row.next()) {
-          return List.of();
-        }
-        var session = row.getString(7).split(SEPARATOR, VALUES);
-        if (!taken.mustBeginAgain(session[3])) {
-          return claimed(connection, row, isReady, scheduled, session);
+        var claims =
+            read(connection, column -> !taken.mustBeginAgain(column), row, isReady, scheduled);
+        if (claims != null) {
+          return claims;
         }
       }
     } catch (SQLException e) {
@@ -321,6 +320,43 @@ public final class ClaimStatement {
     }
     connection.rollback();
     return claims(connection, taken, sql, isReady, scheduled, handlerTimeout, parameters);
+  }
+
+  /** Null if the transaction is not as needed. */
+  private static @Nullable List<Claim> read(
+      Connection connection,
+      Predicate<String> isFit,
+      ResultSet row,
+      boolean isReady,
+      boolean scheduled)
+      throws SQLException {
+    if (!row.next()) {
+      return List.of();
+    }
+    var session = row.getString(7).split(SEPARATOR, VALUES);
+    return isFit.test(session[VALUES - 2])
+        ? claimed(connection, row, isReady, scheduled, session)
+        : null;
+  }
+
+  // What NextClaim needs: of one new row, ready for its handler.
+
+  static String newAndReady() {
+    return NEW.ready();
+  }
+
+  static void bindNew(
+      PreparedStatement statement, int first, int subscription, long after, Duration handlerTimeout)
+      throws SQLException {
+    statement.setLong(first, ClaimHolder.idleBoundMs(handlerTimeout));
+    statement.setLong(first + 1, ClaimHolder.idleBoundMs(handlerTimeout));
+    statement.setInt(first + 2, subscription);
+    statement.setLong(first + 3, after);
+  }
+
+  /** As of {@link #read}; learns nothing of the data source, as a handler may be the reason. */
+  static @Nullable List<Claim> readNew(Connection connection, ResultSet row) throws SQLException {
+    return read(connection, PoolSettings.Taken::isFit, row, true, false);
   }
 
   private static List<Claim> claimed(

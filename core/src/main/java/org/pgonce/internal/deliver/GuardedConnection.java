@@ -174,7 +174,7 @@ public final class GuardedConnection {
    * @throws SQLException as {@link #seal}, or what the statement throws
    */
   public <R> R sealWith(LastStatement<R> last) throws SQLException {
-    return sealWith(last, "");
+    return sealWith(last, Following.NOTHING);
   }
 
   /**
@@ -183,12 +183,36 @@ public final class GuardedConnection {
    * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be
    */
   public <R> R commitWith(LastStatement<R> last) throws SQLException {
-    var result = sealWith(last, Message.endsAtAnError(real) ? LastStatement.COMMIT : "");
-    real.commit(); // sends nothing where that is done; but whoever is around the driver hears of it
+    return commitWith(last, Following.COMMIT);
+  }
+
+  /**
+   * The same, and what begins the next transaction: that, and whatever stands behind it, is done
+   * only where the driver can send it in that message, and not kept where {@link #restoreSession}
+   * has something to do.
+   *
+   * @param commit tells whether it was done
+   * @throws SQLException as above; where {@link #mayBeCommitted}, it may be what stands behind the
+   *     commit that has failed
+   */
+  public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
+    var result = sealWith(last, Message.endsAtAnError(real) ? commit : Following.NOTHING);
+    if (!commit.hasBegun()) {
+      // Sends nothing where that is done; but whoever is around the driver hears of it.
+      real.commit();
+    } else if (toRestore != null || !commit.isMade()) {
+      commit.undone();
+      real.rollback();
+    }
     return result;
   }
 
-  private <R> R sealWith(LastStatement<R> last, String next) throws SQLException {
+  /** Whether, for all that is known, the handler's work stands, whatever has failed behind it. */
+  public boolean mayBeCommitted() {
+    return sealed;
+  }
+
+  private <R> R sealWith(LastStatement<R> last, Following behind) throws SQLException {
     scope.end();
     if (!scope.savepointSet()
         || scope.endRefused() != null
@@ -197,7 +221,7 @@ public final class GuardedConnection {
         || PgjdbcNg.made(real)) {
       seal();
       try {
-        return last.among("", next, real);
+        return last.among("", behind, real);
       } catch (SQLException e) {
         throw last.explained(e);
       }
@@ -205,11 +229,11 @@ public final class GuardedConnection {
     try {
       R result;
       if (scope.used()) {
-        var followed = SessionState.afterRelease(last, next, real);
+        var followed = SessionState.afterRelease(last, behind, real);
         found(followed.state());
         result = followed.result();
       } else {
-        result = last.among(RELEASE, next, real);
+        result = last.among(RELEASE, behind, real);
         scope.savepointGone();
       }
       sealed = true;

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 
 /**
  * A statement that follows a handler's work, in the same message where that is possible, and may
@@ -11,9 +12,10 @@ import java.sql.SQLException;
  */
 public interface LastStatement<R> {
 
-  String COMMIT = "COMMIT";
-
   String sql();
+
+  /** How many parameters it has. */
+  int parameters();
 
   void bind(PreparedStatement statement) throws SQLException;
 
@@ -32,7 +34,7 @@ public interface LastStatement<R> {
   /** Executes it by itself. */
   default R on(Connection transaction) throws SQLException {
     try {
-      return among("", "", transaction);
+      return among("", Following.NOTHING, transaction);
     } catch (SQLException e) {
       throw explained(e);
     }
@@ -50,7 +52,7 @@ public interface LastStatement<R> {
       return on(transaction);
     }
     try {
-      return among(command, COMMIT, transaction);
+      return among(command, Following.COMMIT, transaction);
     } catch (SQLException e) {
       throw explained(e);
     }
@@ -61,18 +63,26 @@ public interface LastStatement<R> {
    * time.
    *
    * @param before a command whose result is passed over; empty: none
-   * @param behind the same
    */
-  default R among(String before, String behind, Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(Message.of(before, sql(), behind))) {
+  default R among(String before, Following behind, Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(Message.of(before, sql(), behind.sql()))) {
       bind(statement);
+      behind.bind(statement, parameters() + 1);
       statement.execute();
       if (!before.isEmpty()) {
         statement.getMoreResults();
       }
-      try (var row = statement.getResultSet()) {
-        return read(row);
-      }
+      return read(statement, behind);
     }
+  }
+
+  /** Reads what it has returned, and then what those behind it have. */
+  default R read(Statement executed, Following behind) throws SQLException {
+    R result;
+    try (var row = executed.getResultSet()) {
+      result = read(row);
+    }
+    behind.read(executed);
+    return result;
   }
 }

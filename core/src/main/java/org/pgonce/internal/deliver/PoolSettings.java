@@ -30,8 +30,12 @@ public final class PoolSettings {
   // It ends with the transaction, so there is nothing to restore, and it overrides what the server,
   // the role, the driver and the pool have set. It must come before the first query.
   private static final String SET = "SET TRANSACTION";
-  private static final String BEGIN = "BEGIN";
   private static final String MODES = " ISOLATION LEVEL READ COMMITTED, READ WRITE";
+
+  public static final String BEGIN = "BEGIN";
+
+  /** The same where that is not what a transaction is by itself. */
+  public static final String BEGIN_IN_MODES = BEGIN + MODES;
 
   /** What a READ ONLY transaction says to what changes or locks something. */
   public static final String READ_ONLY_TRANSACTION = "25006";
@@ -103,16 +107,39 @@ public final class PoolSettings {
       return !pgjdbcNg;
     }
 
+    /** Whether a commit may stand among these, see {@link Following}. */
+    public boolean commitsAmongOthers() throws SQLException {
+      return Message.endsAtAnError(connection);
+    }
+
     /** Begins a transaction: to be called before the first statement of each. */
     public void begin() throws SQLException {
       set = setEachTime;
       if (pgjdbcNg) {
-        PgjdbcNg.begin(connection, set ? BEGIN + MODES : BEGIN);
+        PgjdbcNg.begin(connection, set ? BEGIN_IN_MODES : BEGIN);
       } else if (set) {
         try (var statement = connection.createStatement()) {
           statement.execute(SET + MODES);
         }
       }
+    }
+
+    /**
+     * The same by a command of the caller's, behind a commit in its message; returns whether that
+     * is to be {@link #BEGIN_IN_MODES}.
+     */
+    public boolean beginsBehindCommit() {
+      set = setEachTime;
+      return set;
+    }
+
+    /**
+     * Whether the transaction is READ COMMITTED and READ WRITE.
+     *
+     * @param column {@link #COLUMN}
+     */
+    public static boolean isFit(String column) {
+      return AS_NEEDED.equals(column);
     }
 
     /**
@@ -122,7 +149,7 @@ public final class PoolSettings {
      * @param column {@link #COLUMN}
      */
     public static void requireFit(String column) throws SQLException {
-      if (!AS_NEEDED.equals(column)) {
+      if (!isFit(column)) {
         throw new SQLException(
             "the transaction is not as needed, READ COMMITTED and READ WRITE, but: " + column,
             SERIALIZATION_FAILURE);
@@ -134,7 +161,7 @@ public final class PoolSettings {
      * not READ COMMITTED and READ WRITE. At most once per transaction begun.
      */
     public boolean mustBeginAgain(String column) {
-      return learn(!AS_NEEDED.equals(column));
+      return learn(!isFit(column));
     }
 
     /** The same for a claim that has failed; false if the reason is another one. */

@@ -115,19 +115,18 @@ record SessionState(String settings) {
   /**
    * The same, and a statement behind it in the same message. Not for pgjdbc-ng.
    *
-   * @param next a command behind that; empty: none
+   * @param behind what follows that
    */
-  static <R> Followed<R> afterRelease(LastStatement<R> last, String next, Connection transaction)
-      throws SQLException {
+  static <R> Followed<R> afterRelease(
+      LastStatement<R> last, Following behind, Connection transaction) throws SQLException {
     try (var statement =
-        transaction.prepareStatement(Message.of(RELEASE_AND_READ, last.sql(), next))) {
+        transaction.prepareStatement(Message.of(RELEASE_AND_READ, last.sql(), behind.sql()))) {
       last.bind(statement);
+      behind.bind(statement, last.parameters() + 1);
       statement.execute();
       var state = second(statement);
       statement.getMoreResults();
-      try (var row = statement.getResultSet()) {
-        return new Followed<>(state, last.read(row));
-      }
+      return new Followed<>(state, last.read(statement, behind));
     }
   }
 

@@ -114,6 +114,11 @@ sealed interface Deletion extends LastStatement<Left> {
     }
 
     @Override
+    public int parameters() {
+      return claim.token() == null ? 2 : 3;
+    }
+
+    @Override
     public void bind(PreparedStatement statement) throws SQLException {
       statement.setInt(1, claim.subscription());
       statement.setLong(2, claim.id());
@@ -149,6 +154,11 @@ sealed interface Deletion extends LastStatement<Left> {
     @Override
     public String sql() {
       return claims.get(0).scheduled() ? COMPLETE_ALL_DUE : COMPLETE_ALL_NEW;
+    }
+
+    @Override
+    public int parameters() {
+      return 5;
     }
 
     @Override

@@ -11,6 +11,7 @@ import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
+import org.pgonce.internal.deliver.Following;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
@@ -72,6 +73,7 @@ public final class Settlement {
    * transaction.
    *
    * @param handled whether it ran at all: not if its condition does not hold any more
+   * @param onward asked amid a backlog, for what is to follow the commit in its message
    * @throws SQLException if it is not committed, or not known to be
    */
   public Outcome complete(
@@ -79,12 +81,44 @@ public final class Settlement {
       Claim claim,
       GuardedConnection guarded,
       boolean handled,
-      Duration inHandler)
+      Duration inHandler,
+      Onward onward)
       throws SQLException {
     var deletion = deletion(claim);
-    var left = seen(deletion, commit(transaction, List.of(claim), guarded, deletion));
+    // Where it is not sure that more is left, a claim might be in vain.
+    var next = deletion.ofMany() && isKeyless(claim) ? onward.begin() : null;
+    Left left;
+    try {
+      var commit = next == null ? Following.COMMIT : next;
+      left = seen(deletion, commit(transaction, List.of(claim), guarded, deletion, commit));
+    } catch (SQLException e) {
+      if (next == null || !isCommitted(transaction, claim, guarded, e)) {
+        throw e;
+      }
+      LOG.debug("pgonce: behind the commit of {} nothing could be claimed", claim, e);
+      next.undone();
+      reports.told(claim, handled, inHandler);
+      return new Outcome(false, new Left(true, false)); // how the handler left its session is lost
+    }
     reports.told(claim, handled, inHandler);
     return new Outcome(restoreSession(guarded, claim), left);
+  }
+
+  /** Whether a failure came from behind the commit. */
+  private static boolean isCommitted(
+      Connection transaction, Claim claim, GuardedConnection guarded, SQLException failure) {
+    if (!guarded.mayBeCommitted() || claim.holder() == null || LostConnection.isLikely(failure)) {
+      return false;
+    }
+    try {
+      transaction.rollback();
+      var isCommitted = claim.holder().isCommitted(transaction);
+      transaction.rollback();
+      return isCommitted;
+    } catch (SQLException | RuntimeException e) {
+      LOG.debug("pgonce: whether {} is committed could not be asked", claim, e);
+      return false;
+    }
   }
 
   /**
@@ -99,7 +133,8 @@ public final class Settlement {
       Set<Long> handled,
       Duration inHandler)
       throws SQLException {
-    var left = commit(transaction, claims, guarded, new Deletion.OfSeveral(claims));
+    var left =
+        commit(transaction, claims, guarded, new Deletion.OfSeveral(claims), Following.COMMIT);
     claims.forEach(claim -> reports.told(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(guarded, claims.get(0)), left);
   }
@@ -117,12 +152,20 @@ public final class Settlement {
     return !byKey && !claim.scheduled();
   }
 
+  private static boolean isKeyless(Claim claim) {
+    return claim.origin().deliveryKey() == null;
+  }
+
   /** Deletes them and commits. */
   private static Left commit(
-      Connection transaction, List<Claim> claims, GuardedConnection guarded, Deletion deletion)
+      Connection transaction,
+      List<Claim> claims,
+      GuardedConnection guarded,
+      Deletion deletion,
+      Following commit)
       throws SQLException {
-    if (claims.stream().allMatch(claim -> claim.origin().deliveryKey() == null)) {
-      return guarded.commitWith(deletion);
+    if (claims.stream().allMatch(Settlement::isKeyless)) {
+      return guarded.commitWith(deletion, commit);
     }
     var left = guarded.sealWith(deletion);
     SettleStatements.keysDone(transaction, claims);
@@ -160,7 +203,7 @@ public final class Settlement {
    */
   public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
     var deletion = deletion(claim);
-    if (claim.origin().deliveryKey() == null) {
+    if (isKeyless(claim)) {
       return seen(deletion, deletion.commitAfter(BOUND_THE_WAIT, transaction));
     }
     boundTheWait(transaction);

@@ -29,6 +29,11 @@ class SealWithTest {
     }
 
     @Override
+    public int parameters() {
+      return 1;
+    }
+
+    @Override
     public void bind(PreparedStatement statement) throws SQLException {
       statement.setInt(1, divisor);
     }
