@@ -38,7 +38,7 @@ final class FormsRun implements Callable<Integer> {
   @Option(
       names = "--rounds",
       paramLabel = "<n>",
-      defaultValue = "5",
+      defaultValue = "3",
       description = "Rounds, 1 to 100; one more is not measured. Default ${DEFAULT-VALUE}.")
   void rounds(int value) {
     rounds = Bounds.require(spec, "--rounds", value, 1, 100);
