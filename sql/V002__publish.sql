@@ -5,8 +5,9 @@ SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
 -- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones, "later" for those that are not due yet, "pause" and "resume"
--- for a look at whether it is paused, "call" from a listener that has more to do than it can, "listeners" where others listen than before. Neither SECURITY DEFINER nor a setting: so PostgreSQL puts it in the place of its call, which a trigger per
--- row would pay for each time.
+-- for a look at whether it is paused, "call" where all are to look, "help" from a listener that has more to do than it can, "listeners" where others
+-- listen than before. Neither SECURITY DEFINER nor a setting: so PostgreSQL puts it in the place of its call, which a trigger per row would pay for
+-- each time.
 CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
 LANGUAGE sql
 AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;

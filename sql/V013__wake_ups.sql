@@ -130,17 +130,17 @@ BEGIN
 END
 $$;
 
--- Who has the word is awake, for half a second more; and calls the others for help, if he has more to do than he can. Returns the word; null
+-- Who has the word is awake, for half a second more; and asks the others for help, if he has more to do than he can. Returns the word; null
 -- if it is not his any more, or he may not be awake.
-CREATE OR REPLACE FUNCTION pgonce.stay_awake(channel_name text, listened integer[], mine bigint, calls boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce.stay_awake(channel_name text, listened integer[], mine bigint, asks boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   IF pgonce.hold_word(channel_name) IS DISTINCT FROM mine OR NOT pgonce.may_be_awake(channel_name, listened) THEN
     RETURN NULL;
   END IF;
-  IF calls THEN
-    PERFORM pgonce.wake_up(channel_name, 'call');
+  IF asks THEN
+    PERFORM pgonce.wake_up(channel_name, 'help');
   END IF;
   RETURN setval(pgonce.word_of(channel_name), pgonce.next_word(mine, 500));
 END
@@ -217,10 +217,10 @@ BEGIN
 END
 $$;
 
--- All who listen look at once: who calls has more to do than he can, or stops.
-CREATE OR REPLACE FUNCTION pgonce.call_listeners(channel_name text) RETURNS void
+-- Others who listen look, as many as may be of use: who asks has more to do than he can.
+CREATE OR REPLACE FUNCTION pgonce.ask_for_help(channel_name text) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pgonce.wake_up(channel_name, 'call') $$;
+AS $$ SELECT pgonce.wake_up(channel_name, 'help') $$;
 
 -- The word, if somebody is awake or owes looks; and whether it is to be taken from who has it.
 CREATE OR REPLACE FUNCTION pgonce.word(channel_name text, OUT word bigint, OUT is_over boolean)
@@ -236,12 +236,12 @@ $$;
 REVOKE ALL ON FUNCTION
   pgonce.word_lock(), pgonce.is_over(bigint), pgonce.next_word(bigint, integer), pgonce.make_word(text, bigint), pgonce.is_unfit(text), pgonce.hold_word(text), pgonce.announce_awake(text, integer[]),
   pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.may_be_awake(text, integer[]), pgonce.fall_asleep(text, bigint, boolean), pgonce.linger(text, bigint, text, text, integer, boolean),
-  pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.call_listeners(text), pgonce.word(text),
+  pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.ask_for_help(text), pgonce.word(text),
   pgonce.somebody_listens(integer[]), pgonce.nobody_listens(integer[])
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
   pgonce.announce_awake(text, integer[]), pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.fall_asleep(text, bigint, boolean),
-  pgonce.linger(text, bigint, text, text, integer, boolean), pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.call_listeners(text),
+  pgonce.linger(text, bigint, text, text, integer, boolean), pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.ask_for_help(text),
   pgonce.word(text)
 TO pgonce_listener;
 

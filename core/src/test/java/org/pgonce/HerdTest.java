@@ -155,6 +155,7 @@ class HerdTest {
   @Test
   void theStatusTellsThePersonOnCallWhoIsTheFirst() throws Exception {
     listeners(HERD, 2, (order, tx) -> handled.release());
+    stage.awaitSoon(() -> database.queryLong("select count(*) from pgonce.listener") == 2);
     assertThat(toldFirst()).isEqualTo("listener " + first());
     aLostOneIsTheFirst(HERD);
     assertThat(toldFirst()).isEqualTo("lost");
@@ -171,6 +172,31 @@ class HerdTest {
         row.next();
         return row.getString(1);
       }
+    }
+  }
+
+  /** Each that announces it tells the others to look at the channel's word. */
+  @Test
+  void oneOfManyIsAwake() throws Exception {
+    var channel = Channel.of("herd.asleep", Order.class, Mode.EXACTLY_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    listeners(channel, MANY, (order, tx) -> handled.release());
+    stage.awaitSoon(() -> database.queryLong("select count(*) from pgonce.listener") == MANY);
+    storeAndAwait(channel, MANY); // by now each knows that it is not the first
+    try (var hearing = database.dataSource().getConnection();
+        var statement = hearing.createStatement();
+        var writer = stage.dataSource.getConnection()) {
+      statement.execute("listen \"pgonce_herd.asleep\"");
+      var isAwake =
+          "select count(*) from pgonce.channel_status where channel = 'herd.asleep' and wakefulness = 'AWAKE'";
+      stage.awaitSoon(
+          () -> {
+            for (var id = 1; id <= 50; id++) {
+              store(writer, channel, id);
+            }
+            return database.queryLong(isAwake) == 1;
+          });
+      assertThat(payloads(hearing)).containsOnlyOnce("awake");
     }
   }
 
@@ -193,7 +219,7 @@ class HerdTest {
         store(writer, HERD, id);
       }
       Stage.awaitSoon(all);
-      assertThat(payloads(hearing)).contains("call");
+      assertThat(payloads(hearing)).contains("help");
     }
   }
 

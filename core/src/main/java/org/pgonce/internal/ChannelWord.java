@@ -26,11 +26,11 @@ record ChannelWord(Transactions transactions, String channel, List<Integer> list
   }
 
   /** Null if it is not this process's any more. */
-  @Nullable Long stayAwake(long mine, boolean calls) throws SQLException {
+  @Nullable Long stayAwake(long mine, boolean asks) throws SQLException {
     return transactions
         .run(
             transaction ->
-                new Answer(WordStatements.stayAwake(transaction, channel, listened, mine, calls)))
+                new Answer(WordStatements.stayAwake(transaction, channel, listened, mine, asks)))
         .word();
   }
 

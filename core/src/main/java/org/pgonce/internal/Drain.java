@@ -76,7 +76,7 @@ final class Drain<T> implements Scanned, Wakeful {
             context.threads(),
             lock,
             () -> standby.isAlone() || places.isFree(),
-            wakefulness::callForHelp);
+            wakefulness::askForHelp);
     this.prospects = new Prospects(tally, subscribed.goesByKey());
     this.workers =
         new Workers(
@@ -140,9 +140,9 @@ final class Drain<T> implements Scanned, Wakeful {
     overload.mayBe();
   }
 
-  /** Another listener, or this one, asks all to look. Returns at once. */
-  void called() {
-    standby.called();
+  /** Another listener, or this one, asks for help. Returns at once. */
+  void asked() {
+    standby.asked();
   }
 
   @Override
@@ -170,6 +170,11 @@ final class Drain<T> implements Scanned, Wakeful {
   @Override
   public boolean needsHelp() {
     return locked(() -> prospects.isSomethingNew() && !places.isFree());
+  }
+
+  @Override
+  public boolean isFirst() {
+    return standby.isFirst();
   }
 
   /** A worker finds nothing left to do. Called with the lock held. */

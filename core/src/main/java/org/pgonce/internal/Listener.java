@@ -45,6 +45,7 @@ public final class Listener {
   private static final String DEFINITION = "definition";
   private static final String AWAKE = "awake";
   private static final String CALL = "call";
+  private static final String HELP = "help";
   private static final String LISTENERS = "listeners";
 
   // Anybody can NOTIFY: a broadcast's definition is looked at no more often.
@@ -220,8 +221,8 @@ public final class Listener {
       wakefulness.heard();
     } else if (payload.equals(AWAKE)) {
       wakefulness.heardAwake();
-    } else if (payload.equals(CALL)) {
-      wakefulness.heardCall();
+    } else if (payload.equals(HELP)) {
+      wakefulness.heardHelp();
     }
   }
 
@@ -249,7 +250,8 @@ public final class Listener {
       case RESUME -> scan.within(drain.pausing().heardResume());
       case LATER, LISTENERS -> foresight.look();
       case AWAKE -> {} // it is not for what is stored
-      case CALL -> drain.called();
+      case CALL -> drain.look();
+      case HELP -> drain.asked();
       case DUE -> drain.wake(true);
       default -> drain.heard();
     }

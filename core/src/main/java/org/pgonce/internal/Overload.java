@@ -12,14 +12,14 @@ import java.util.function.BooleanSupplier;
  */
 final class Overload {
 
-  // Longer than most claims and short handlers; of several processes the quickest one calls.
+  // Longer than most claims and short handlers; of several processes the quickest one asks.
   private static final Duration LEAST = Duration.ofMillis(5);
   private static final Duration MOST = Duration.ofMillis(10);
 
   private final Threads threads;
   private final Lock lock;
   private final BooleanSupplier isFree;
-  private final Runnable call;
+  private final Runnable ask;
   private boolean watches;
   private long begun;
   private long begunBefore;
@@ -27,13 +27,13 @@ final class Overload {
 
   /**
    * @param isFree whether a worker is free, or nobody could help
-   * @param call called with the lock held; must return at once
+   * @param ask called with the lock held; must return at once
    */
-  Overload(Threads threads, Lock lock, BooleanSupplier isFree, Runnable call) {
+  Overload(Threads threads, Lock lock, BooleanSupplier isFree, Runnable ask) {
     this.threads = threads;
     this.lock = lock;
     this.isFree = isFree;
-    this.call = call;
+    this.ask = ask;
   }
 
   /** A claim begins. Called with the lock held, as the next two. */
@@ -49,7 +49,7 @@ final class Overload {
   /** Asked every now and then while something is claimed. */
   void lookedOut() {
     if (!left && !isFree.getAsBoolean()) {
-      call.run();
+      ask.run();
     }
     left = false;
   }
@@ -76,7 +76,7 @@ final class Overload {
       if (begun != begunBefore) {
         mayBe();
       } else if (!isFree.getAsBoolean()) {
-        call.run();
+        ask.run();
       }
     } finally {
       lock.unlock();

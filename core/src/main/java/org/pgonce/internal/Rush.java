@@ -1,10 +1,12 @@
 package org.pgonce.internal;
 
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Whether so many wake-ups come in that it is worth it to be awake. Guarded by the lock of {@link
- * Wakefulness}.
+ * Whether so many wake-ups come in that it is worth it to be awake. One of all is enough: it is the
+ * first, see {@link Standby}. Others are if it goes on for longer than he needs, as he may be lost,
+ * and each of them after another time. Guarded by the lock of {@link Wakefulness}.
  */
 final class Rush {
 
@@ -12,26 +14,43 @@ final class Rush {
   private static final int ENOUGH = 25;
   private static final Duration WITHIN = Duration.ofMillis(100);
 
+  // A process that gets no processor for a while hears much at once, which is no rush.
+  private static final Duration LEAST_PATIENCE = Duration.ofSeconds(1);
+  private static final Duration MOST_PATIENCE = Duration.ofSeconds(3);
+
   private int heard;
-  private long since = System.nanoTime();
+  private long windowSince = System.nanoTime();
+  private long rushSince = windowSince;
+  private long patience = patience();
 
   /**
    * A wake-up came.
    *
    * @param now by System.nanoTime()
-   * @return whether it is
+   * @param isFirst whether it is this process that is to be awake
+   * @return whether it is worth it
    */
-  boolean heard(long now) {
-    if (now - since > WITHIN.toNanos()) {
-      since = now;
+  boolean heard(long now, boolean isFirst) {
+    var time = now - windowSince;
+    if (time > WITHIN.toNanos()) {
+      if (heard < ENOUGH || time > 2 * WITHIN.toNanos()) {
+        rushSince = now;
+        patience = patience();
+      }
+      windowSince = now;
       heard = 0;
     }
     heard++;
-    return heard >= ENOUGH;
+    return heard >= ENOUGH && (isFirst || now - rushSince >= patience);
   }
 
   /** Those until now are seen to. */
   void isSeenTo() {
     heard = 0;
+    rushSince = System.nanoTime();
+  }
+
+  private static long patience() {
+    return ThreadLocalRandom.current().nextLong(LEAST_PATIENCE.toNanos(), MOST_PATIENCE.toNanos());
   }
 }

@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Lock;
  * every process that listens, and one claim is enough: the first of them, whom the list of
  * listeners tells, always answers at once. The others answer a moment later, once for all that they
  * have heard meanwhile, and mostly in vain. Who then finds something stands in for the first, who
- * may be gone, until others are quicker again. Who is called looks at once, and answers at once for
- * a while.
+ * may be gone, until others are quicker again. Where the first has more to do than he can, he asks
+ * for help: who stands by looks then, unless he has been asked in vain before.
  *
  * <p>A wake-up is only ever answered later, and never dropped: the models have it as a bell that is
  * not answered yet, whose look may be as late as it likes. Looks that nobody else can make are not
@@ -24,26 +24,35 @@ final class Standby {
   // All of them together look so often, however many they are: on the average the quickest one is
   // as late as that where the first one does not answer.
   private static final Duration SHARE = Duration.ofMillis(50);
-  private static final Duration LONGEST = Duration.ofSeconds(1);
+  private static final Duration LONGEST = Duration.ofSeconds(3);
 
   // The first one has that long for the last wake-up, so that what is found then was left by him.
   private static final Duration GRACE = Duration.ofMillis(5);
 
-  /** How long those who were called answer at once; while calls go on, all the time. */
-  static final Duration CALLED = Duration.ofMillis(150);
+  // Who has been asked in vain n times in a row looks one time of 2^n. There may be no more than a
+  // few rows each time, and where processors are what is short, many who look in vain keep those
+  // busy who are to help. So many of all look nevertheless, as there may be more by now; and who
+  // has not been asked for so long looks as if for the first time.
+  private static final int HELPERS = 4;
+  private static final int MOST_IN_VAIN = 30;
+  private static final Duration FORGOTTEN = Duration.ofSeconds(1);
 
-  // For what it finds, up to a bound; with a look in vain half of it is lost. From ENOUGH on it
-  // answers at once.
+  // For what it finds when it answers, up to a bound; with a look in vain half of it is lost, and
+  // all of it when it is old. From ENOUGH on it answers at once.
   private static final int ENOUGH = 2;
   private static final int MOST = 8;
+  private static final Duration OLD = Duration.ofSeconds(3);
 
   private final Threads threads;
   private final Lock lock;
   private final Runnable look;
-  private boolean first = true;
+  private volatile boolean first = true;
   private int listeners = 1;
   private int credit;
-  private long calledUntil = System.nanoTime();
+  private long creditedAt = System.nanoTime();
+  private int askedInVain;
+  private long askedAt = System.nanoTime();
+  private boolean asked;
   // A wake-up for which nobody here has looked yet, and the timer that sees to it.
   private boolean heard;
   private long heardAt = System.nanoTime();
@@ -89,15 +98,32 @@ final class Standby {
     }
   }
 
-  /** Somebody has more to do than he can, or leaves looks to all. */
-  void called() {
+  /** Somebody has more to do than he can. */
+  void asked() {
     lock.lock();
     try {
-      calledUntil = System.nanoTime() + CALLED.toNanos();
-      look.run();
+      var now = System.nanoTime();
+      if (now - askedAt > FORGOTTEN.toNanos()) {
+        askedInVain = 0;
+      }
+      askedAt = now;
+      if (first || helps()) {
+        asked = true;
+        look.run();
+      }
     } finally {
       lock.unlock();
     }
+  }
+
+  private boolean helps() {
+    var chance = Math.max(Math.scalb(1.0, -askedInVain), (double) HELPERS / listeners);
+    return ThreadLocalRandom.current().nextDouble() < chance;
+  }
+
+  /** Safe on any thread, without the lock. */
+  boolean isFirst() {
+    return first;
   }
 
   /** Whether nobody else listens. Called with the lock held. */
@@ -106,7 +132,11 @@ final class Standby {
   }
 
   private boolean answersAtOnce() {
-    return first || credit >= ENOUGH || calledUntil - System.nanoTime() > 0;
+    return first || (credit >= ENOUGH && !isOld());
+  }
+
+  private boolean isOld() {
+    return System.nanoTime() - creditedAt > OLD.toNanos();
   }
 
   private Duration delay() {
@@ -139,28 +169,45 @@ final class Standby {
     }
   }
 
-  /**
-   * A claim of new rows begins. Called with the lock held, as {@link #found}.
-   *
-   * @return whether it answers a wake-up
-   */
-  boolean begins() {
-    var answers = heard;
+  /** A claim of new rows begins; returns why. Called with the lock held, as {@link #found}. */
+  Cause begins() {
+    var cause = asked ? Cause.ASKED : heard ? Cause.HEARD : Cause.OTHER;
+    asked = false;
     heard = false;
-    return answers;
+    return cause;
   }
 
   /**
    * It has ended. What a worker does not find for reasons of his own says nothing of who is
    * quicker.
    */
-  void found(boolean something, boolean answers) {
+  void found(boolean something, Cause cause) {
     if (something) {
-      // Just announced, the first one may be about to find it as well.
-      var byChance = !answersAtOnce() && System.nanoTime() - heardAt < GRACE.toNanos();
-      credit = Math.min(credit + (byChance ? 1 : ENOUGH), MOST);
-    } else if (answers) {
+      askedInVain = 0;
+      credit(cause);
+    } else if (cause != Cause.OTHER) {
       credit /= 2;
+      askedInVain = Math.min(askedInVain + (cause == Cause.ASKED ? 1 : 0), MOST_IN_VAIN);
     }
+  }
+
+  private void credit(Cause cause) {
+    if (cause == Cause.OTHER) {
+      return; // amid a backlog everybody finds something
+    }
+    // Just announced, the first one may be about to find it as well.
+    var byChance = !answersAtOnce() && System.nanoTime() - heardAt < GRACE.toNanos();
+    credit = Math.min((isOld() ? 0 : credit) + (byChance ? 1 : ENOUGH), MOST);
+    creditedAt = System.nanoTime();
+  }
+
+  /** Why a claim begins. */
+  enum Cause {
+    /** A wake-up for new rows. */
+    HEARD,
+    /** Somebody needs help. */
+    ASKED,
+    /** The worker goes on, or the look is owed to nobody in particular. */
+    OTHER
   }
 }

@@ -15,6 +15,9 @@ interface Wakeful {
   /** Whether there is more to do than there are workers. */
   boolean needsHelp();
 
+  /** Whether this process answers its wake-ups first, see {@link Standby}. */
+  boolean isFirst();
+
   /** Whether nothing of it may be claimed for now. */
   boolean isHeldUp();
 }

@@ -40,7 +40,7 @@ final class Wakefulness {
   }
 
   private final String channel;
-  private final CallForHelp call;
+  private final HelpRequest help;
   private final List<Wakeful> subscriptions = new ArrayList<>();
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -65,7 +65,7 @@ final class Wakefulness {
    */
   Wakefulness(String channel, Context context, List<Integer> listened) {
     this.channel = channel;
-    this.call = new CallForHelp(channel, context);
+    this.help = new HelpRequest(channel, context);
     var word =
         new ChannelWord(context.transactions(), channel, listened.stream().sorted().toList());
     this.steps = new WakefulnessSteps(word, subscriptions, this);
@@ -90,13 +90,18 @@ final class Wakefulness {
     lock.lock();
     try {
       var now = System.nanoTime();
-      if (rush.heard(now) && !wanted && now - notBefore >= 0 && isNotAwake()) {
+      if (rush.heard(now, isFirst()) && !wanted && now - notBefore >= 0 && isNotAwake()) {
         wanted = true;
         oneAtATime.within(Duration.ZERO);
       }
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Of any subscription. */
+  private boolean isFirst() {
+    return subscriptions.stream().anyMatch(Wakeful::isFirst);
   }
 
   private boolean isNotAwake() {
@@ -117,10 +122,10 @@ final class Wakefulness {
   }
 
   /**
-   * Calls the other listeners, who may stand by; while it is awake, they are called with the word.
+   * Asks the other listeners, who may stand by; while it is awake, they are asked with the word.
    * Returns at once.
    */
-  void callForHelp() {
+  void askForHelp() {
     lock.lock();
     try {
       if (state == State.AWAKE) {
@@ -129,12 +134,12 @@ final class Wakefulness {
     } finally {
       lock.unlock();
     }
-    call.make();
+    help.make();
   }
 
-  /** All were called. Returns at once. */
-  void heardCall() {
-    call.heard();
+  /** Somebody has asked for help. Returns at once. */
+  void heardHelp() {
+    help.heard();
   }
 
   /** Is awake no more; what it owes is left to the others. Returns at once. */
@@ -219,8 +224,10 @@ final class Wakefulness {
       if (wanted && !begun.opens()) {
         notBefore = System.nanoTime() + WATCH.toNanos();
       }
+      if (wanted) {
+        rush.isSeenTo();
+      }
       wanted = false;
-      rush.isSeenTo();
       // Before the look at the word: a call from now on may be for one that it does not see.
       watches &= state != State.ASLEEP;
       return begun;

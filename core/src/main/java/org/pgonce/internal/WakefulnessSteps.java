@@ -57,8 +57,8 @@ final class WakefulnessSteps {
     return stayAwake(false) ? RENEWAL : fallAsleep(true);
   }
 
-  private boolean stayAwake(boolean calls) throws SQLException {
-    var renewed = word.stayAwake(owed.mine(), calls);
+  private boolean stayAwake(boolean asks) throws SQLException {
+    var renewed = word.stayAwake(owed.mine(), asks);
     if (renewed == null) {
       return false;
     }
@@ -137,7 +137,8 @@ final class WakefulnessSteps {
   @Nullable Duration watch() throws SQLException {
     var seen = word.read();
     if (seen.isOver()) {
-      var taken = word.fallAsleep(seen.value(), true);
+      // All are called with the first look at who is left, and not by each that tries to take it.
+      var taken = word.fallAsleep(seen.value(), false);
       if (taken.mine() != seen.value()) { // and not by another one
         return owe(taken, true);
       }

@@ -18,7 +18,7 @@ final class Worker implements Stint.Turns {
   private final Runnable join;
   private final BooleanSupplier isHeldUp;
   private final Runnable whenIdle;
-  private boolean answers;
+  private Standby.Cause cause = Standby.Cause.OTHER;
   // Whether the rate allows it one more claim.
   private boolean hasTurn;
 
@@ -61,7 +61,7 @@ final class Worker implements Stint.Turns {
       parts.overload().begins();
       var due = look.begins();
       if (!due) {
-        answers = parts.standby().begins();
+        cause = parts.standby().begins();
       }
       return due;
     } finally {
@@ -78,7 +78,7 @@ final class Worker implements Stint.Turns {
       }
       parts.overload().begins();
       look.beginsOn();
-      answers = false;
+      cause = Standby.Cause.OTHER;
       return true;
     } finally {
       lock.unlock();
@@ -92,7 +92,7 @@ final class Worker implements Stint.Turns {
       parts.pace().claimed(claim != null);
       look.found(count);
       if (!look.wasForDue()) {
-        parts.standby().found(claim != null, answers);
+        parts.standby().found(claim != null, cause);
       }
       if (claim == null) {
         turnstile.giveBack(1);

@@ -23,7 +23,7 @@ public final class WordStatements {
       "SELECT l.mine, l.left_over FROM pgonce.linger(?, ?, ?, ?, ?, ?) AS l";
   private static final String ASLEEP = "SELECT pgonce.asleep(?, ?)";
   private static final String LEAVE = "SELECT pgonce.leave_word(?, ?)";
-  private static final String CALL = "SELECT pgonce.call_listeners(?)";
+  private static final String HELP = "SELECT pgonce.ask_for_help(?)";
   private static final String WORD = "SELECT w.word, w.is_over FROM pgonce.word(?) AS w";
 
   private WordStatements() {}
@@ -71,13 +71,13 @@ public final class WordStatements {
 
   /** The new word; null if it is not this process's any more. */
   public static @Nullable Long stayAwake(
-      Connection transaction, String channel, List<Integer> listened, long mine, boolean calls)
+      Connection transaction, String channel, List<Integer> listened, long mine, boolean asks)
       throws SQLException {
     try (var statement = transaction.prepareStatement(STAY)) {
       statement.setString(1, channel);
       statement.setString(2, array(listened));
       statement.setLong(3, mine);
-      statement.setBoolean(4, calls);
+      statement.setBoolean(4, asks);
       try (var row = statement.executeQuery()) {
         row.next();
         var word = row.getLong(1);
@@ -144,9 +144,9 @@ public final class WordStatements {
     }
   }
 
-  /** All who listen to it look at once, when this is committed. */
-  public static void call(Connection transaction, String channel) throws SQLException {
-    try (var statement = transaction.prepareStatement(CALL)) {
+  /** Others who listen to it look, when this is committed. */
+  public static void askForHelp(Connection transaction, String channel) throws SQLException {
+    try (var statement = transaction.prepareStatement(HELP)) {
       statement.setString(1, channel);
       statement.execute();
     }

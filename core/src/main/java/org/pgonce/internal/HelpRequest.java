@@ -9,50 +9,50 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Calls the other listeners of a channel to look for new rows: those that stand by are later than
+ * Asks the other listeners of a channel to look for new rows: those that stand by are later than
  * they need be where the one who answers wake-ups has no worker left. Safe for use by several
  * threads.
  */
-final class CallForHelp {
+final class HelpRequest {
 
-  private static final Logger LOG = LoggerFactory.getLogger(CallForHelp.class);
+  private static final Logger LOG = LoggerFactory.getLogger(HelpRequest.class);
 
-  // Whoever has called: those who were called do not stand by yet when the next call comes.
-  private static final Duration PAUSE = Standby.CALLED.multipliedBy(2).dividedBy(3);
+  // Whoever has asked.
+  private static final Duration PAUSE = Duration.ofMillis(100);
 
   private final String channel;
   private final Context context;
   // The pool may have no connection to give for long: one waits for it.
-  private final AtomicBoolean calling = new AtomicBoolean();
+  private final AtomicBoolean asking = new AtomicBoolean();
   private final AtomicLong lastAt = new AtomicLong(System.nanoTime() - PAUSE.toNanos());
 
-  CallForHelp(String channel, Context context) {
+  HelpRequest(String channel, Context context) {
     this.channel = channel;
     this.context = context;
   }
 
-  /** Somebody, maybe this one, has called. */
+  /** Somebody, maybe this one, has asked. */
   void heard() {
     lastAt.set(System.nanoTime());
   }
 
-  /** Calls, unless somebody has lately. Returns at once. */
+  /** Asks, unless somebody has lately. Returns at once. */
   void make() {
     var now = System.nanoTime();
-    if (now - lastAt.get() >= PAUSE.toNanos() && calling.compareAndSet(false, true)) {
+    if (now - lastAt.get() >= PAUSE.toNanos() && asking.compareAndSet(false, true)) {
       lastAt.set(now);
-      context.threads().run(this::call);
+      context.threads().run(this::ask);
     }
   }
 
-  private void call() {
+  private void ask() {
     try {
-      context.transactions().make(transaction -> WordStatements.call(transaction, channel));
+      context.transactions().make(transaction -> WordStatements.askForHelp(transaction, channel));
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked. They look all the same.
-      LOG.debug("pgonce: channel {} could not call the other listeners", channel, e);
+      LOG.debug("pgonce: channel {} could not ask the other listeners for help", channel, e);
     } finally {
-      calling.set(false);
+      asking.set(false);
     }
   }
 }
