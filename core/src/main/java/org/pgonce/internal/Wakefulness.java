@@ -221,7 +221,7 @@ final class Wakefulness {
     lock.lock();
     try {
       var begun = new Begun(state, stopped, wanted && isNotAwake() && !steps.isHeldUp());
-      if (wanted && !begun.opens()) {
+      if (wanted && !begun.opens() && isNotAwake()) {
         notBefore = System.nanoTime() + WATCH.toNanos();
       }
       if (wanted) {

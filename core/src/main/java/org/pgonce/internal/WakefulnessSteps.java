@@ -17,6 +17,9 @@ final class WakefulnessSteps {
 
   // The word is good for ten times as long.
   private static final Duration RENEWAL = Duration.ofMillis(50);
+  // Not worth it so often in a row. Once is no sign: what has just begun is slow, and so is a
+  // process that had no processor for a while.
+  private static final int PATIENCE_WITH_FEW = 3;
   // After an answer that says that this one may not be awake.
   private static final Duration REFUSED = Duration.ofSeconds(10);
   // Whom it waits for may be open for hours: an eighth of the time so far, at most.
@@ -35,6 +38,7 @@ final class WakefulnessSteps {
   private int left;
   private boolean alwaysCalls;
   private long lastBusyAt;
+  private int fewInARow;
 
   /**
    * @param subscriptions complete before the first step
@@ -53,6 +57,7 @@ final class WakefulnessSteps {
     }
     owed = new Owed(announced, "", "");
     lastBusyAt = System.nanoTime();
+    fewInARow = 0;
     of.become(State.ANNOUNCED);
     return stayAwake(false) ? RENEWAL : fallAsleep(true);
   }
@@ -79,7 +84,10 @@ final class WakefulnessSteps {
     if (busy) {
       lastBusyAt = now;
     }
-    var isWorthIt = busy || (helpless && now - lastBusyAt < Wakefulness.WATCH.toNanos());
+    fewInARow = busy ? 0 : fewInARow + 1;
+    var isWorthIt =
+        fewInARow < PATIENCE_WITH_FEW
+            || (helpless && now - lastBusyAt < Wakefulness.WATCH.toNanos());
     if (isWorthIt && !isHeldUp() && stayAwake(helpless)) {
       return RENEWAL;
     }
