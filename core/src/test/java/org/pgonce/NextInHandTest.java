@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -194,6 +195,29 @@ class NextInHandTest {
   /** For the session, in a way that a look at the text does not show. */
   private static void set(String name, String value, Tx tx) throws SQLException {
     tx.query("select set_config(?, ?, false)", row -> row.getString(1), name, value);
+  }
+
+  /** What a failure has to do with is the claim in hand then, and none that is made later. */
+  @Test
+  void h47_behindAFailureEachIsClaimedOnce() throws Exception {
+    workOff(
+        (order, tx) -> {
+          if (order.payload().id() == AMID && order.attempt() == 1) {
+            throw new IllegalStateException("once");
+          }
+          Stage.effect(order, tx);
+        });
+    var steps =
+        asked.stream()
+            .filter(sql -> sql.contains("SKIP LOCKED") || sql.contains("DELETE FROM"))
+            .toList();
+    // Its own, when its handler has failed.
+    assertThat(
+            IntStream.range(1, steps.size())
+                .filter(i -> steps.get(i - 1).contains("COMMIT; BEGIN; SELECT"))
+                .filter(i -> !steps.get(i).contains("DELETE FROM")))
+        .as("claims that were made in vain")
+        .hasSize(1);
   }
 
   /** What is due takes its turn, however much is new. */

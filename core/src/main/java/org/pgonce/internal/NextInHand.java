@@ -50,7 +50,7 @@ final class NextInHand implements Onward {
   private final Stint.Turns turns;
   private Front.@Nullable Look look;
   private @Nullable NextClaim next;
-  private boolean isLost;
+  private boolean hasFailed;
 
   NextInHand(Of of, Connection connection, PoolSettings.Taken taken, Stint.Turns turns)
       throws SQLException {
@@ -76,7 +76,7 @@ final class NextInHand implements Onward {
 
   @Override
   public void failed() {
-    isLost = true;
+    hasFailed = true;
   }
 
   /**
@@ -85,10 +85,12 @@ final class NextInHand implements Onward {
    * @param fit whether the connection is
    */
   void settled(boolean fit) {
+    var failed = hasFailed;
+    hasFailed = false; // the next attempt is another one
     if (next == null || look == null) {
       return;
     }
-    if (fit && next.isMade() && !isLost) {
+    if (fit && next.isMade() && !failed) {
       of.front().ended(look, next.claim() == null ? 0 : next.claim().id());
       turns.found(next.claim(), next.claim() == null ? 0 : 1);
     } else {
@@ -99,7 +101,6 @@ final class NextInHand implements Onward {
       of.front().wentBack();
       next = null;
     }
-    isLost = false;
     look = null;
   }
 

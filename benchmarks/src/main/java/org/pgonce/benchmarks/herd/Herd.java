@@ -62,7 +62,11 @@ public final class Herd implements AutoCloseable {
       }
       return herd;
     } catch (Exception e) {
-      herd.close();
+      try {
+        herd.close();
+      } catch (SQLException notClosed) {
+        e.addSuppressed(notClosed);
+      }
       throw e;
     }
   }

@@ -33,7 +33,11 @@ public record Entrant(String label, Way way, Plan plan, TestDatabase database) {
       contender.empty();
       return contender;
     } catch (Exception e) {
-      contender.close();
+      try {
+        contender.close();
+      } catch (SQLException notClosed) {
+        e.addSuppressed(notClosed);
+      }
       throw e;
     }
   }
