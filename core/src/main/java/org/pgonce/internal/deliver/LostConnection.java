@@ -15,6 +15,8 @@ public final class LostConnection {
 
   private static final Logger LOG = LoggerFactory.getLogger(LostConnection.class);
 
+  private static final int MOST_TRIES = 20;
+
   private LostConnection() {}
 
   /**
@@ -59,11 +61,18 @@ public final class LostConnection {
    */
   public static void giveBack(Connection lost) {
     abandon(lost);
-    try {
-      lost.close();
-    } catch (SQLException
-        | RuntimeException e) { // pgjdbc-ng releases what its abort() has released.
-      LOG.debug("pgonce: the lost connection was given back", e);
+    // With each statement that is open, pgjdbc-ng may release what its abort() has released, and
+    // throws. HikariCP has not taken the connection back then.
+    for (var tries = 0; tries < MOST_TRIES; tries++) {
+      try {
+        lost.close();
+        return;
+      } catch (SQLException e) {
+        LOG.debug("pgonce: the lost connection was given back", e);
+        return;
+      } catch (RuntimeException e) {
+        LOG.debug("pgonce: the lost connection is given back once more", e);
+      }
     }
   }
 }
