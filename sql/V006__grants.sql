@@ -23,7 +23,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.payload_part(integer, bigint, boolean, integer, integer), pgonce.not_there(bigint, bigint),
+  pgonce.bound_idle(bigint), pgonce.payload_part(integer, bigint, boolean, integer, integer), pgonce.not_there(bigint, bigint),
   pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, text, integer, bigint), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),

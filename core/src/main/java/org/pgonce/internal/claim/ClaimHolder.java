@@ -1,6 +1,7 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 
@@ -12,7 +13,7 @@ import java.time.Duration;
  * @param backendPid its server process
  * @param claimedUs when it claimed, microseconds since 1970 by the database's clock
  * @param idleTimeout its idle_in_transaction_session_timeout outside the claim's transaction
- * @param transactionId of the claim's transaction, as 64 bits; empty if it has none
+ * @param transactionId of the claim's transaction, as 64 bits
  */
 public record ClaimHolder(
     int backendPid, long claimedUs, String idleTimeout, String transactionId) {
@@ -23,18 +24,18 @@ public record ClaimHolder(
   /**
    * Arguments of the claim's concat_ws. Both parameters are how long, in milliseconds, the session
    * may idle in this transaction; a shorter bound of the server's, the role's or the pool's own
-   * stays. The old value comes first: arguments are evaluated in their order.
+   * stays. The old value comes first: arguments are evaluated in their order. Each function costs
+   * the server its look-up with each claim, also where it is not called, so the case that is rare
+   * is a function of its own.
    */
   static final String COLUMNS =
       """
       pg_catalog.pg_backend_pid(),
       pg_catalog.current_setting('idle_in_transaction_session_timeout'),
-      pg_catalog.set_config('idle_in_transaction_session_timeout',
-        CASE pg_catalog.current_setting('idle_in_transaction_session_timeout') WHEN '0' THEN ?
-          ELSE LEAST(?, 1000 * extract(epoch FROM
-            pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval))
-        END::pg_catalog.int8::pg_catalog.text, true),
-      COALESCE(pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.text, '')""";
+      CASE pg_catalog.current_setting('idle_in_transaction_session_timeout')
+        WHEN '0' THEN pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)
+        ELSE pgonce.bound_idle(?)::pg_catalog.text END,
+      pg_catalog.pg_current_xact_id()""";
 
   // Of one that has ended, and lately. Takes no right.
   private static final String STATUS =
@@ -52,6 +53,14 @@ public record ClaimHolder(
   /** Of the values of {@link #COLUMNS}. */
   static ClaimHolder of(String[] values, long claimedUs) {
     return new ClaimHolder(Integer.parseInt(values[0]), claimedUs, values[1], values[3]);
+  }
+
+  /** Binds the parameters of {@link #COLUMNS}, of which the first one has this number. */
+  static void bind(PreparedStatement statement, int first, Duration handlerTimeout)
+      throws SQLException {
+    var bound = idleBoundMs(handlerTimeout);
+    statement.setString(first, String.valueOf(bound));
+    statement.setLong(first + 1, bound);
   }
 
   /** How long the session may idle in the transaction of a claim, in milliseconds. */
@@ -72,9 +81,6 @@ public record ClaimHolder(
 
   /** Whether the claim's transaction, which has ended, was committed. */
   public boolean isCommitted(Connection transaction) throws SQLException {
-    if (transactionId.isEmpty()) {
-      return false;
-    }
     try (var statement = transaction.prepareStatement(STATUS)) {
       statement.setString(1, transactionId);
       try (var row = statement.executeQuery()) {

@@ -302,8 +302,7 @@ public final class ClaimStatement {
       throws SQLException {
     taken.begin();
     try (var statement = connection.prepareStatement(sql)) {
-      statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
-      statement.setLong(2, ClaimHolder.idleBoundMs(handlerTimeout));
+      ClaimHolder.bind(statement, 1, handlerTimeout);
       parameters.set(statement);
       statement.execute();
       try (var row = statement.getResultSet()) {
@@ -348,8 +347,7 @@ public final class ClaimStatement {
   static void bindNew(
       PreparedStatement statement, int first, int subscription, long after, Duration handlerTimeout)
       throws SQLException {
-    statement.setLong(first, ClaimHolder.idleBoundMs(handlerTimeout));
-    statement.setLong(first + 1, ClaimHolder.idleBoundMs(handlerTimeout));
+    ClaimHolder.bind(statement, first, handlerTimeout);
     statement.setInt(first + 2, subscription);
     statement.setLong(first + 3, after);
   }

@@ -22,8 +22,8 @@ public final class PoolSettings {
   /** A column for the select list of the claim, for {@link Taken#mustBeginAgain(String)}. */
   public static final String COLUMN =
       """
-      pg_catalog.current_setting('transaction_isolation')
-        || ', ' || pg_catalog.current_setting('transaction_read_only')""";
+      pg_catalog.concat_ws(', ', pg_catalog.current_setting('transaction_isolation'),
+        pg_catalog.current_setting('transaction_read_only'))""";
 
   private static final String AS_NEEDED = "read committed, off";
 

@@ -28,9 +28,15 @@ import org.pgonce.internal.claim.Origin;
  */
 record SessionState(String settings) {
 
+  private static final int COUNT = 18;
+
+  // Of ASCII, the separator of units: values may hold what people write. An array would do, and
+  // cost the server more.
+  private static final String SEPARATOR = "\u001f";
+
   static final String COLUMN =
       """
-      ARRAY[
+      pg_catalog.concat_ws(E'\\x1f',
         pg_catalog.current_setting('session_authorization'),
         pg_catalog.current_setting('role'),
         pg_catalog.current_setting('search_path'),
@@ -49,7 +55,7 @@ record SessionState(String settings) {
         pg_catalog.current_setting('statement_timeout'),
         pg_catalog.current_setting('lock_timeout'),
         pg_catalog.current_setting('idle_in_transaction_session_timeout')
-      ]::pg_catalog.text
+      )
       """;
 
   static final String READ = "SELECT " + COLUMN;
@@ -58,13 +64,13 @@ record SessionState(String settings) {
       READ_AND_TELL + "; " + GuardedConnection.SET_SAVEPOINT;
   private static final String RELEASE_AND_READ = GuardedConnection.RELEASE + "; " + READ;
 
-  // The same names in the same order: an array literal, so that the server parses the values.
+  // The same names in the same order.
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
   // session_authorization takes role with it.
   private static final String RESTORE =
       """
       SELECT pg_catalog.set_config(s.name, s.value, false)
-      FROM (SELECT ?::pg_catalog.text::pg_catalog.text[]) AS known (at_first), ROWS FROM (
+      FROM (SELECT pg_catalog.string_to_array(?::pg_catalog.text, E'\\x1f')) AS known (at_first), ROWS FROM (
         pg_catalog.unnest(ARRAY[
           'session_authorization',
           'role',
@@ -181,6 +187,10 @@ record SessionState(String settings) {
    *     the pool hand it out again
    */
   void restore(Connection connection, @Nullable String idleTimeout) throws SQLException {
+    if (settings.split(SEPARATOR, -1).length != COUNT) {
+      throw new SQLException(
+          "one of the session's settings, such as search_path, holds the character U+001F");
+    }
     try (var statement = connection.prepareStatement(RESTORE)) {
       statement.setString(1, settings);
       statement.setString(2, idleTimeout);

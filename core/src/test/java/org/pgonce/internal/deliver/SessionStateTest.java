@@ -125,9 +125,27 @@ class SessionStateTest {
   @EnumSource
   void whatCannotBeSetBackIsSaid(Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
-      var impossible = new SessionState("{nobody_by_this_name}");
+      var impossible = new SessionState("nobody_by_this_name" + "\u001fx".repeat(17));
       assertThatThrownBy(() -> impossible.restore(row.real(), "0"))
           .isInstanceOf(SQLException.class);
+    }
+  }
+
+  /** Names and values would not be those of one another. */
+  @Test
+  void h44_aValueWithTheSeparatorIsNotTakenForTwo(TestDatabase database) throws Exception {
+    try (var connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      try (var statement = connection.createStatement()) {
+        statement.execute("SELECT set_config('search_path', '\"a\u001fb\"', false)");
+        connection.commit();
+      }
+      var before = read(connection);
+      assertThatThrownBy(() -> before.restore(connection, "0"))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("search_path")
+          .hasMessageContaining("U+001F");
+      assertThat(read(connection)).isEqualTo(before);
     }
   }
 
