@@ -195,6 +195,8 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
   instance      text        NOT NULL,
   subscriptions integer[]   NOT NULL,
   hears_by      text        NOT NULL,
+  -- The server's process of its LISTEN session; null if it has none, or nobody said.
+  backend       integer,
   started_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
   seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- How long it may stay away before the others take it for gone.

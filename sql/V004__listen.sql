@@ -2,18 +2,38 @@
 
 SET ROLE pgonce_owner;
 
--- Who of those that listen answers the wake-ups for a subscription's new rows at once, while the others wait a moment: each subscription has one of
--- its own, so that no process has them all. Whoever hears nothing answers nothing.
-CREATE OR REPLACE FUNCTION pgonce.first_of(subscription integer) RETURNS uuid
+-- Whether the session by which a listener hears is there: without it, the process has died, or hears nothing. A number that is given out again may
+-- be that of another session, which only those see as such who may see when it began.
+CREATE OR REPLACE FUNCTION pgonce.has_session(backend integer, seen_at timestamptz) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT l.id FROM pgonce.listener l
-   WHERE first_of.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND l.seen_at + l.silence >= clock_timestamp()
-   ORDER BY hashtextextended(l.id::text, first_of.subscription), l.id LIMIT 1
+  SELECT backend IS NULL OR EXISTS (SELECT FROM pg_stat_get_activity(backend) a WHERE a.backend_start <= seen_at IS NOT FALSE)
+$$;
+
+-- Who of those that listen answers the wake-ups for a subscription's new rows at once, while the others wait a moment: each subscription has one of
+-- its own, so that no process has them all. Whoever hears nothing answers nothing. Sessions are looked up in this order, until one is there.
+CREATE OR REPLACE FUNCTION pgonce.first_of(subscription integer) RETURNS uuid
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  candidate record;
+BEGIN
+  FOR candidate IN
+    SELECT l.id, l.backend, l.seen_at FROM pgonce.listener l
+     WHERE first_of.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND l.seen_at + l.silence >= clock_timestamp()
+     ORDER BY hashtextextended(l.id::text, first_of.subscription), l.id
+  LOOP
+    IF pgonce.has_session(candidate.backend, candidate.seen_at) THEN
+      RETURN candidate.id;
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END
 $$;
 
 -- A process starts to listen. Those that have been silent for too long are taken off the list here.
-CREATE OR REPLACE FUNCTION pgonce.listener_starts(listener uuid, instance text, subscriptions integer[], hears_by text, silence_ms bigint)
+CREATE OR REPLACE FUNCTION pgonce.listener_starts(
+  listener uuid, instance text, subscriptions integer[], hears_by text, silence_ms bigint, backend integer DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,8 +47,8 @@ BEGIN
   -- A silent one may be frozen in its scan, and hold its row: nobody's start waits for that.
   DELETE FROM pgonce.listener l
    WHERE l.id IN (SELECT s.id FROM pgonce.listener s WHERE s.seen_at + s.silence < clock_timestamp() FOR UPDATE SKIP LOCKED);
-  INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, silence)
-  VALUES (listener, instance, subscriptions, hears_by, silence_ms * interval '1 millisecond');
+  INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, backend, silence)
+  VALUES (listener, instance, subscriptions, hears_by, backend, silence_ms * interval '1 millisecond');
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id AND c.mode <> 'BROADCAST' -- what is sent there is a payload
     CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener) l
@@ -75,7 +95,7 @@ $$;
 -- microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
 -- awake: whether somebody looks for new rows all the while, or did and may owe looks. listeners: how many are on the list, and first: whether this one
 -- is the one who answers wake-ups at once.
-CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text)
+CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text, backend integer DEFAULT NULL)
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
@@ -87,7 +107,7 @@ DECLARE
   usage constant double precision := pg_notification_queue_usage();
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by WHERE l.id = listener;
+  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by, backend = scan.backend WHERE l.id = listener;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
       USING ERRCODE = 'PO002';

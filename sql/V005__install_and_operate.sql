@@ -427,7 +427,8 @@ SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, l.seen_at 
               WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
        -- Those whose wake-ups it answers at once, while others stand by; none of a broadcast's.
        ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-              WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.first_of(s.id) = l.id ORDER BY c.name) AS first_for
+              WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.first_of(s.id) = l.id ORDER BY c.name) AS first_for,
+       l.backend
   FROM pgonce.listener l;
 
 CREATE OR REPLACE VIEW pgonce.operation_log AS

@@ -27,9 +27,9 @@ GRANT EXECUTE ON FUNCTION
   pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, text, integer, bigint), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
-  pgonce.listener_starts(uuid, text, integer[], text, bigint), pgonce.listener_stops(uuid),
+  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid),
   pgonce.listener_hears_no_more(uuid),
-  pgonce.scan(uuid, text), pgonce.installed(text, text),
+  pgonce.scan(uuid, text, integer), pgonce.installed(text, text),
   -- For a handler that finds that it cannot go on.
   pgonce.pause(text, text, text)
 TO pgonce_listener;

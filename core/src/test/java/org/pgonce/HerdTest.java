@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
+import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
@@ -152,6 +153,43 @@ class HerdTest {
         .isEqualTo("lost");
   }
 
+  /** It is on the list still, as nobody polls. */
+  @Test
+  void h49_whoIsKilledIsNotTheFirst() throws Exception {
+    var processes = new ArrayList<JvmProcess>();
+    try {
+      for (var i = 0; i < 3; i++) {
+        var process =
+            JvmProcess.start(
+                WakeUpsTest.ListenerProcess.class, database.jdbcUrl(), database.user());
+        processes.add(process);
+        process.awaitLine("started", SOON);
+      }
+      stage.awaitSoon(
+          () -> database.queryLong("select count(backend) from pgonce.listener_status") == 3);
+      while (processes.size() > 1) {
+        var first = firstProcess();
+        var killed = processes.stream().filter(one -> one.pid() == first).findAny().orElseThrow();
+        killed.kill9();
+        processes.remove(killed);
+        stage.awaitSoon(() -> firstProcess() != first);
+        assertThat(processes).extracting(JvmProcess::pid).contains(firstProcess());
+      }
+      assertThat(
+              database.queryLong(
+                  "select count(*) from pgonce.listener where silence > now() - seen_at"))
+          .isEqualTo(3);
+    } finally {
+      processes.forEach(JvmProcess::close);
+    }
+  }
+
+  private long firstProcess() throws SQLException {
+    return database.queryLong(
+        "select substr(instance, 5)::bigint from pgonce.listener where id = "
+            + firstOf(Stage.ORDERS));
+  }
+
   @Test
   void theStatusTellsThePersonOnCallWhoIsTheFirst() throws Exception {
     listeners(HERD, 2, (order, tx) -> handled.release());
@@ -201,7 +239,7 @@ class HerdTest {
   }
 
   @Test
-  void whoHasMoreToDoThanHeCanCallsTheOthers() throws Exception {
+  void whoHasMoreToDoThanHeCanAsksForHelp() throws Exception {
     var all = new CountDownLatch(MANY);
     listeners(
         HERD,

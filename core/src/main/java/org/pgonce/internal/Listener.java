@@ -84,8 +84,7 @@ public final class Listener {
         new Scan(
             context,
             new ListenerIdentity(UUID.randomUUID(), settings.instance(), settings.pollInterval()),
-            () -> hearing.status().source(),
-            () -> hearing.status().listening(),
+            hearing::status,
             sessions);
     this.foresight = new Foresight(scan::within);
     this.ending = new Ending(hearing, scan, sessions, context.threads());

@@ -8,13 +8,14 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.claim.ScanStatements;
 import org.pgonce.internal.claim.ScanStatements.Found;
+import org.pgonce.internal.claim.ScanStatements.HearsBy;
 import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.wakeup.HearingStatus;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,8 +42,7 @@ final class Scan {
 
   private final Context context;
   private final ListenerIdentity identity;
-  private final Supplier<String> hearsBy;
-  private final BooleanSupplier hears;
+  private final Supplier<HearingStatus> hearing;
   private final Sessions sessions;
   private final QueueWatch queue;
   private volatile List<Scanned> scanned = List.of();
@@ -56,13 +56,11 @@ final class Scan {
   Scan(
       Context context,
       ListenerIdentity identity,
-      Supplier<String> hearsBy,
-      BooleanSupplier hears,
+      Supplier<HearingStatus> hearing,
       Sessions sessions) {
     this.context = context;
     this.identity = identity;
-    this.hearsBy = hearsBy;
-    this.hears = hears;
+    this.hearing = hearing;
     this.sessions = sessions;
     this.queue = new QueueWatch(context.observer());
     this.scans =
@@ -170,18 +168,24 @@ final class Scan {
 
   private boolean register(Connection connection) throws SQLException {
     ScanStatements.register(
-        connection, identity, scanned.stream().map(Scanned::subscription).toList(), hearsBy.get());
+        connection, identity, scanned.stream().map(Scanned::subscription).toList(), hearsBy());
     registered = true; // or not, if the commit fails: then the scan says so
     return registered;
   }
 
   private List<Found> scan(Connection connection) throws SQLException {
     try {
-      return ScanStatements.scan(connection, identity.id(), hearsBy.get());
+      return ScanStatements.scan(connection, identity.id(), hearsBy());
     } catch (SQLException e) {
       registered &= !ScanStatements.NOT_REGISTERED.equals(e.getSQLState());
       throw e;
     }
+  }
+
+  private HearsBy hearsBy() {
+    var status = hearing.get();
+    var session = status.session();
+    return new HearsBy(status.source(), session == null ? null : session.backendPid());
   }
 
   private Duration tell(List<Found> found) {
@@ -189,7 +193,7 @@ final class Scan {
     var interval =
         Math.min(
             identity.pollInterval().toMillis(),
-            hears.getAsBoolean() ? Long.MAX_VALUE : DEAF_INTERVAL_MS);
+            hearing.get().listening() ? Long.MAX_VALUE : DEAF_INTERVAL_MS);
     // Jitter, so that processes started together do not scan together.
     var delay = ThreadLocalRandom.current().nextLong(interval * 7 / 8, interval * 9 / 8 + 1);
     found.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));

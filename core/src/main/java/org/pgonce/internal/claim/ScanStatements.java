@@ -1,8 +1,10 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -21,13 +23,13 @@ public final class ScanStatements {
 
   // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
   private static final String REGISTER =
-      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?)";
+      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?, ?)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String HEARS_NO_MORE = "SELECT pgonce.listener_hears_no_more(?::text::uuid)";
   private static final String SCAN =
       """
       SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.awake, i.listeners, i.first, %s
-        FROM pgonce.scan(?::text::uuid, ?) AS i
+        FROM pgonce.scan(?::text::uuid, ?, ?) AS i
       """
           .formatted(Definition.COLUMNS);
 
@@ -61,8 +63,26 @@ public final class ScanStatements {
       int listeners,
       boolean first) {}
 
+  /**
+   * By which session a process hears.
+   *
+   * @param source the wake-up source, or {@code polling}
+   * @param backend the server's process of its LISTEN session; null if there is none
+   */
+  public record HearsBy(String source, @Nullable Integer backend) {
+
+    private void bind(PreparedStatement statement, int sourceAt, int backendAt)
+        throws SQLException {
+      statement.setString(sourceAt, source);
+      statement.setObject(backendAt, backend, Types.INTEGER);
+    }
+  }
+
   public static void register(
-      Connection connection, ListenerIdentity identity, List<Integer> subscriptions, String hearsBy)
+      Connection connection,
+      ListenerIdentity identity,
+      List<Integer> subscriptions,
+      HearsBy hearsBy)
       throws SQLException {
     try (var statement = connection.prepareStatement(REGISTER)) {
       statement.setString(1, identity.id().toString());
@@ -70,7 +90,7 @@ public final class ScanStatements {
       statement.setString(
           3,
           subscriptions.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}")));
-      statement.setString(4, hearsBy);
+      hearsBy.bind(statement, 4, 6);
       // Five scans missed: gone, not slow.
       statement.setLong(5, 5 * identity.pollInterval().toMillis());
       statement.execute();
@@ -92,12 +112,12 @@ public final class ScanStatements {
     }
   }
 
-  public static List<Found> scan(Connection connection, UUID listener, String hearsBy)
+  public static List<Found> scan(Connection connection, UUID listener, HearsBy hearsBy)
       throws SQLException {
     var found = new ArrayList<Found>();
     try (var statement = connection.prepareStatement(SCAN)) {
       statement.setString(1, listener.toString());
-      statement.setString(2, hearsBy);
+      hearsBy.bind(statement, 2, 3);
       try (var row = statement.executeQuery()) {
         while (row.next()) {
           var dueInMs = row.getLong(3);
