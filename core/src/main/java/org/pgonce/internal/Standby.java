@@ -26,6 +26,11 @@ final class Standby {
   private static final Duration SHARE = Duration.ofMillis(50);
   private static final Duration LONGEST = Duration.ofSeconds(3);
 
+  // Who has answered in vain n times in a row stands by for up to 2^n times as long: the first one
+  // is there. If he is frozen later, the quickest of the others is as late as that, once.
+  private static final int MOST_PATIENT = 3;
+  private static final Duration LONGEST_OF_ALL = Duration.ofSeconds(10);
+
   // The first one has that long for the last wake-up, so that what is found then was left by him.
   private static final Duration GRACE = Duration.ofMillis(5);
 
@@ -50,6 +55,7 @@ final class Standby {
   private int listeners = 1;
   private int credit;
   private long creditedAt = System.nanoTime();
+  private int answeredInVain;
   private int askedInVain;
   private long askedAt = System.nanoTime();
   private boolean asked;
@@ -140,8 +146,13 @@ final class Standby {
   }
 
   private Duration delay() {
+    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(longestDelay().toNanos() + 1));
+  }
+
+  /** Called with the lock held. */
+  Duration longestDelay() {
     var longest = Math.min(SHARE.toNanos() * listeners, LONGEST.toNanos());
-    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(longest + 1));
+    return Duration.ofNanos(Math.min(longest << answeredInVain, LONGEST_OF_ALL.toNanos()));
   }
 
   private void gracefully() {
@@ -187,7 +198,11 @@ final class Standby {
       credit(cause);
     } else if (cause != Cause.OTHER) {
       credit /= 2;
-      askedInVain = Math.min(askedInVain + (cause == Cause.ASKED ? 1 : 0), MOST_IN_VAIN);
+      if (cause == Cause.ASKED) {
+        askedInVain = Math.min(askedInVain + 1, MOST_IN_VAIN);
+      } else {
+        answeredInVain = Math.min(answeredInVain + 1, MOST_PATIENT);
+      }
     }
   }
 
@@ -197,6 +212,9 @@ final class Standby {
     }
     // Just announced, the first one may be about to find it as well.
     var byChance = !answersAtOnce() && System.nanoTime() - heardAt < GRACE.toNanos();
+    if (!byChance) {
+      answeredInVain = 0;
+    }
     credit = Math.min((isOld() ? 0 : credit) + (byChance ? 1 : ENOUGH), MOST);
     creditedAt = System.nanoTime();
   }

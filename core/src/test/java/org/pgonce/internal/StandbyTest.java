@@ -1,7 +1,9 @@
 package org.pgonce.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -81,6 +83,35 @@ class StandbyTest {
     looks = 0;
     standby.heard();
     assertThat(looks).isZero();
+  }
+
+  private void answered(boolean finds) {
+    var since = System.nanoTime();
+    standby.heard();
+    await().pollDelay(Duration.ofMillis(10)).until(() -> System.nanoTime() > since);
+    standby.found(finds, standby.begins());
+  }
+
+  @Test
+  void whoAnswersInVainTimeAndAgainStandsByForLonger() {
+    standby.told(false, 4);
+    assertThat(standby.longestDelay()).isEqualTo(Duration.ofMillis(200));
+    for (var vain = 0; vain < 10; vain++) {
+      answered(false);
+    }
+    assertThat(standby.longestDelay()).isEqualTo(Duration.ofMillis(1_600));
+    standby.told(false, MANY);
+    assertThat(standby.longestDelay()).isEqualTo(Duration.ofSeconds(10));
+  }
+
+  @Test
+  void whatOthersLeaveMakesHimQuickerAgain() {
+    standby.told(false, 4);
+    for (var vain = 0; vain < 10; vain++) {
+      answered(false);
+    }
+    answered(true);
+    assertThat(standby.longestDelay()).isEqualTo(Duration.ofMillis(200));
   }
 
   /** There everybody finds something, which says nothing of who is quicker. */
