@@ -65,6 +65,32 @@ AS $$
                 ELSE e.typtype <> 'b' OR e.typnamespace <> 'pg_catalog'::regnamespace OR e.oid IN ('numeric'::regtype, 'jsonb'::regtype, 'jsonpath'::regtype) END)
 $$;
 
+-- Whether a table whose trigger runs this function has columns of types that are not PostgreSQL's own, which have object ids below 16384
+-- (FirstNormalObjectId); null if there is no such table.
+CREATE OR REPLACE FUNCTION pgonce.has_own_types_now(capturing text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN (
+    SELECT bool_or(a.atttypid >= 16384)
+      FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid JOIN pg_attribute a ON a.attrelid = t.tgrelid
+     WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = to_regproc(capturing) AND d.classid = 'pg_trigger'::regclass
+       AND a.attnum > 0 AND NOT a.attisdropped);
+END
+$$;
+
+-- The same, for a plan that is kept. It is said to be immutable, which it is not: so PostgreSQL asks when it makes a plan in which the argument is a
+-- constant, and never when it runs it. It makes the plan of a query that reads new_rows or old_rows anew when the table was altered. As a plan outlives
+-- its transaction, the answer must not come from a snapshot that is older than the table: the one of whose statement has led to this one may be, so
+-- who is asked is volatile, and takes one of his own; where the transaction has one for all its statements, it is null, which is "not known".
+CREATE OR REPLACE FUNCTION pgonce.has_own_types(capturing text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN CASE WHEN current_setting('transaction_isolation') = 'read committed' THEN pgonce.has_own_types_now(capturing) END;
+END
+$$;
+
 -- The columns of a row that are among those, or all but those. Null if one of them is not there. A json column may hold escapes that text cannot,
 -- such as a lone surrogate, and PostgreSQL fails to look for a key in such a document. So none is one while it is looked through: \u is \\u
 -- meanwhile, and \\ is \\b.

@@ -1,6 +1,7 @@
 package org.pgonce.triggers.internal.definition;
 
 import org.pgonce.Mode;
+import org.pgonce.triggers.Unstorable;
 
 /** The body of a capturing function: looks whether its rows can be stored, and stores them. */
 final class CaptureBody {
@@ -50,9 +51,30 @@ final class CaptureBody {
   private static final String ALL_AT_ONCE =
       """
         WITH captured AS MATERIALIZED (
-          SELECT nextval('pgonce.notification_id') AS id, c.* FROM (%s) AS c
+          SELECT nextval('pgonce.notification_id') AS id, c.payload, c.order_key FROM (%s) AS c%s
         )
       """;
+
+  // What most calls come to: rows that surely can be stored take one statement. With many writers
+  // each statement more costs several times what it costs alone, see docs/benchmarks.md.
+  private static final String SURE =
+      """
+        IF writer_depth IS NULL THEN
+      %1$s    IF FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
+        IF %2$s THEN
+          RETURN NULL;
+        END IF;
+      """;
+
+  private static final String NO_ROWS = "NOT EXISTS (SELECT FROM %s)";
+  private static final String NOBODY =
+      " OR NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.of_channel = %s AND (s.filter IS NULL OR writer_context @> s.filter))";
+
+  // The first is no part of a plan that is kept, but decides which: see pgonce.has_own_types.
+  private static final String SURELY = " WHERE pgonce.has_own_types(%s) IS FALSE AND %s";
 
   private static final String ONE =
       "(SELECT row_id AS id, row_payload AS payload, row_order_key AS order_key)";
@@ -152,13 +174,38 @@ final class CaptureBody {
         trial.variables()
             + (hasStamp ? STAMP_VARIABLE.formatted(version) : "")
             + (hasKeys ? KEYED_VARIABLES : ""),
-        trial.text(),
+        sure() + trial.text(),
         mode == Mode.BROADCAST ? SEND.formatted(channel, trial.query(), version) : store());
   }
 
   private boolean arePlain() {
     var keys = stored.keys();
     return keys.arePlain() || (trigger.event() == Event.TRUNCATE && !keys.hasDue());
+  }
+
+  /** What is done before anything is tried. */
+  private String sure() {
+    if (trigger.capture().mode() == Mode.BROADCAST || !arePlain() || !trial.isMostlySure()) {
+      return "";
+    }
+    var rows = new CapturedRows(trigger, true);
+    var name = Quoted.literal(CaptureFunction.name(trigger.bareFunctionName()));
+    var sure = SURELY.formatted(name, rows.areSmallerThan(CaptureTrial.SURELY_STORABLE));
+    // Where nobody wants them no row is buried; but a write may have to fail of it.
+    var nothing =
+        NO_ROWS.formatted(rows.rows())
+            + (stored.unstorable() == Unstorable.FAIL_WRITE ? "" : NOBODY.formatted(channel));
+    return SURE.formatted(storeAll(rows.query(), sure), nothing);
+  }
+
+  private String storeAll(String query, String condition) {
+    return STORE.formatted(
+        ALL_AT_ONCE.formatted(query, condition),
+        "captured",
+        stored.byKey() ? "order_key, " : "",
+        orderKey(),
+        channel,
+        stamp);
   }
 
   private String store() {
@@ -173,13 +220,7 @@ final class CaptureBody {
         + (trial.isPerRow()
             ? "  row_id := nextval('pgonce.notification_id');\n"
                 + STORE.formatted("", ONE, orderColumn, orderKey(), channel, stamp)
-            : STORE.formatted(
-                ALL_AT_ONCE.formatted(trial.query()),
-                "captured",
-                orderColumn,
-                orderKey(),
-                channel,
-                stamp));
+            : storeAll(trial.query(), ""));
   }
 
   /** Of a row i. Where none is given, it is one of its own: what has none waits for nobody. */

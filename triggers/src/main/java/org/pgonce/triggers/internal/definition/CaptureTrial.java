@@ -16,7 +16,7 @@ final class CaptureTrial {
   // best. The JSON of a plain value has at most 8 times its size (a bit string);
   // that of a numeric within another value up to 16,384 times (1e131071 takes 8 bytes).
   private static final int STORABLE_IF_PLAIN = 400_000;
-  private static final int SURELY_STORABLE = 60_000;
+  static final int SURELY_STORABLE = 60_000;
 
   // Of its own type somebody may have said how it becomes JSON, in a way that fails; a writer's
   // snapshot that is older does not show that. What is seldom asked is asked by itself: a query
@@ -150,6 +150,14 @@ final class CaptureTrial {
   /** Whether it has one row, in variables. */
   boolean isPerRow() {
     return trigger.form() != TriggerForm.STATEMENT;
+  }
+
+  /** Whether its rows can be stored wherever none is large, and the table's types are plain. */
+  boolean isMostlySure() {
+    return !isPerRow()
+        && trigger.event() != Event.TRUNCATE
+        && !rows.canFail()
+        && !rows.asksForPrimaryKey();
   }
 
   /** What is stored, when it has been tried. */

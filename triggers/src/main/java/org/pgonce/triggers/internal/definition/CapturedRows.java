@@ -33,9 +33,19 @@ final class CapturedRows {
   private final Capture capture;
   private final Content content;
   private final Event event;
+  private final boolean ofPlainTypes;
 
   CapturedRows(CaptureTrigger trigger) {
+    this(trigger, false);
+  }
+
+  /**
+   * @param ofPlainTypes whether the table is known to have none but PostgreSQL's own types when the
+   *     query is run
+   */
+  CapturedRows(CaptureTrigger trigger, boolean ofPlainTypes) {
     this.trigger = trigger;
+    this.ofPlainTypes = ofPlainTypes;
     this.capture = trigger.capture();
     this.content = capture.stored().content();
     this.event = trigger.event();
@@ -258,8 +268,10 @@ final class CapturedRows {
   private String asJson(String value) {
     return isPerRow()
         ? "pgonce.as_json(" + value + ")"
-        : "CASE WHEN %1$s.own_types THEN pgonce.as_json(%2$s) ELSE to_json(%2$s) END"
-            .formatted(CaptureBody.LABEL, value);
+        : ofPlainTypes
+            ? "to_json(" + value + ")"
+            : "CASE WHEN %1$s.own_types THEN pgonce.as_json(%2$s) ELSE to_json(%2$s) END"
+                .formatted(CaptureBody.LABEL, value);
   }
 
   private interface Expression {
@@ -366,6 +378,20 @@ final class CapturedRows {
             ? "(SELECT (%s).*)".formatted(there.equals("new") ? call.now() : call.old())
             : there + "_rows";
     return "%s AS %s LEFT JOIN %s AS %s ON false".formatted(rows, there, rows, other);
+  }
+
+  /**
+   * Per statement: whether each row is so small, and where two make one payload, each half that.
+   */
+  String areSmallerThan(int bytes) {
+    var tables =
+        trigger.readsOldTable() && event.hasNew() ? List.of("old", "new") : List.of(event.row());
+    return tables.stream()
+        .map(
+            table ->
+                "NOT EXISTS (SELECT FROM %s_rows AS large WHERE pg_column_size(large.*) > %d)"
+                    .formatted(table, bytes / tables.size()))
+        .collect(Collectors.joining(" AND "));
   }
 
   /** The table of the rows, for whoever looks at them once more; $1 where a row is passed. */
