@@ -32,8 +32,8 @@ public record ClaimHolder(
       """
       pg_catalog.pg_backend_pid(),
       pg_catalog.current_setting('idle_in_transaction_session_timeout'),
-      CASE pg_catalog.current_setting('idle_in_transaction_session_timeout')
-        WHEN '0' THEN pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)
+      CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout') OPERATOR(pg_catalog.=) '0'
+        THEN pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)
         ELSE pgonce.bound_idle(?)::pg_catalog.text END,
       pg_catalog.pg_current_xact_id()""";
 

@@ -74,5 +74,8 @@ public final class LostConnection {
         LOG.debug("pgonce: the lost connection is given back once more", e);
       }
     }
+    LOG.warn(
+        "pgonce: a lost connection could not be given back in {} tries: its pool may count it for one that is in use, see the exceptions at level DEBUG",
+        MOST_TRIES);
   }
 }
