@@ -77,7 +77,7 @@ final class Drain<T> implements Scanned, Wakeful {
             lock,
             () -> standby.isAlone() || places.isFree(),
             wakefulness::askForHelp);
-    this.prospects = new Prospects(tally, subscribed.goesByKey());
+    this.prospects = new Prospects(tally, subscribed.goesByKey(), System::nanoTime);
     this.workers =
         new Workers(
             context.threads(),
@@ -248,7 +248,7 @@ final class Drain<T> implements Scanned, Wakeful {
 
   /** Returns whether it is to be called again. Called with the lock held. */
   private boolean lookOut() {
-    if (prospects.isSomethingBehind() && prospects.isNobodyLooking()) {
+    if (prospects.isSomethingLeftBehind() && prospects.isNobodyLooking()) {
       workers.join();
     }
     overload.lookedOut();

@@ -6,8 +6,9 @@ import java.util.function.BooleanSupplier;
 
 /**
  * While handlers run, somebody looks every now and then whether a row may lie behind theirs that no
- * worker has looked for. A handler that ends tells so itself. It goes on for a while after the last
- * claim: to begin it costs more than to let it run. Guarded by the drain's lock.
+ * worker has looked for since they began. A handler that ends tells so itself. It goes on for a
+ * while after the last claim: to begin it costs more than to let it run. Guarded by the drain's
+ * lock.
  */
 final class Lookout {
 

@@ -1,5 +1,7 @@
 package org.pgonce.internal;
 
+import java.time.Duration;
+import java.util.function.LongSupplier;
 import org.pgonce.internal.settle.Left;
 
 /**
@@ -7,24 +9,32 @@ import org.pgonce.internal.settle.Left;
  */
 final class Prospects {
 
+  // Most handlers are quicker, and tell what is behind when they end: to send another worker for it
+  // is two claims in vain then, in a session that is not warm.
+  private static final long LONG_NANOS = Duration.ofMillis(5).toNanos();
+
   private final Tally tally;
   private final boolean goesByKey;
+  private final LongSupplier nanoTime;
   // Those among the workers that have not finished a claim yet: what they do not find,
   // wokenMeanwhile remembers.
   private int looking;
   private boolean wokenMeanwhile;
   // Whether new rows may lie behind those that were claimed, and nobody has looked for them.
   private boolean behind;
+  private long foundAt;
   // Whether scheduled rows may be due: then they and new rows take turns.
   private boolean due;
   private boolean dueFirst;
 
   /**
    * @param goesByKey whether rows wait for one another
+   * @param nanoTime as of System
    */
-  Prospects(Tally tally, boolean goesByKey) {
+  Prospects(Tally tally, boolean goesByKey, LongSupplier nanoTime) {
     this.tally = tally;
     this.goesByKey = goesByKey;
+    this.nanoTime = nanoTime;
   }
 
   /**
@@ -42,8 +52,9 @@ final class Prospects {
     return wokenMeanwhile;
   }
 
-  boolean isSomethingBehind() {
-    return behind;
+  /** Whether new rows may lie behind one whose handler runs long, and nobody has looked since. */
+  boolean isSomethingLeftBehind() {
+    return behind && nanoTime.getAsLong() - foundAt >= LONG_NANOS;
   }
 
   boolean isSomethingDue() {
@@ -128,6 +139,7 @@ final class Prospects {
         due = something;
       } else {
         behind = something;
+        foundAt = nanoTime.getAsLong();
         more &= something;
       }
       if (!something) {

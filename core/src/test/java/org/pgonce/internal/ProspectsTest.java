@@ -2,6 +2,8 @@ package org.pgonce.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.settle.Left;
 
@@ -11,7 +13,8 @@ class ProspectsTest {
   private static final Left NOTHING = new Left(false, false);
 
   private final Tally tally = new Tally();
-  private final Prospects prospects = new Prospects(tally, false);
+  private final AtomicLong now = new AtomicLong(System.nanoTime());
+  private final Prospects prospects = new Prospects(tally, false, now::get);
 
   @Test
   void h45_aWakeUpBeforeAClaimIsAnsweredByItAndOneMeanwhileIsNot() {
@@ -32,17 +35,41 @@ class ProspectsTest {
     var look = prospects.look();
     look.begins();
     look.found(1);
-    assertThat(prospects.isSomethingBehind()).isTrue();
+    assertThat(prospects.isSomethingNew()).isTrue();
 
     var other = prospects.look();
     assertThat(other.isMoreLeft()).as("has come for what is behind").isTrue();
     other.begins();
     other.found(0);
     assertThat(other.isMoreLeft()).isFalse();
-    assertThat(prospects.isSomethingBehind()).isFalse();
+    assertThat(prospects.isSomethingNew()).isFalse();
 
     look.ended(new Left(true, false));
-    assertThat(prospects.isSomethingBehind()).isTrue();
+    assertThat(prospects.isSomethingNew()).isTrue();
+  }
+
+  /** One that is over within milliseconds tells so itself. */
+  @Test
+  void h45_onlyBehindALongHandlerSomebodyElseLooks() {
+    var look = prospects.look();
+    look.begins();
+    look.found(1);
+    now.addAndGet(Duration.ofMillis(4).toNanos());
+    assertThat(prospects.isSomethingLeftBehind()).isFalse();
+    now.addAndGet(Duration.ofMillis(1).toNanos());
+    assertThat(prospects.isSomethingLeftBehind()).isTrue();
+
+    var other = prospects.look();
+    other.begins();
+    other.found(1);
+    assertThat(prospects.isSomethingLeftBehind()).as("behind the other one").isFalse();
+    now.addAndGet(Duration.ofMillis(5).toNanos());
+    assertThat(prospects.isSomethingLeftBehind()).isTrue();
+    var last = prospects.look();
+    last.begins();
+    last.found(0);
+    now.addAndGet(Duration.ofMillis(5).toNanos());
+    assertThat(prospects.isSomethingLeftBehind()).isFalse();
   }
 
   @Test
@@ -63,7 +90,7 @@ class ProspectsTest {
 
   @Test
   void h53_aClaimInVainLooksAgainIfARowThatOthersWaitForEndedMeanwhile() {
-    assertThat(looksAgain(new Prospects(tally, true))).isTrue();
+    assertThat(looksAgain(new Prospects(tally, true, now::get))).isTrue();
     assertThat(looksAgain(prospects)).as("where no row waits for another").isFalse();
   }
 
@@ -80,7 +107,7 @@ class ProspectsTest {
 
   @Test
   void h53_aRowThatEndsLooksForWhatOthersDidNotGetMeanwhile() {
-    assertThat(looksWhenItEnds(new Prospects(tally, true))).isTrue();
+    assertThat(looksWhenItEnds(new Prospects(tally, true, now::get))).isTrue();
     assertThat(looksWhenItEnds(prospects)).as("where no row waits for another").isFalse();
   }
 
