@@ -12,6 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import javax.sql.DataSource;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Stage.Order;
 
 /**
@@ -28,8 +29,9 @@ final class RandomWriter implements Runnable {
     Connection.TRANSACTION_SERIALIZABLE
   };
 
-  // A rest ends with one of the next faults: each may take a new process, or the server's recovery.
-  private static final Duration LONGEST_REST = Duration.ofSeconds(90);
+  // A rest ends when listeners have caught up, which takes its time on a busy machine. It is
+  // bounded so that a writer ends if the test does not end it.
+  private static final Duration LONGEST_REST = Duration.ofMinutes(20);
 
   private static final int MANY = 100;
 
@@ -47,6 +49,7 @@ final class RandomWriter implements Runnable {
     private volatile boolean resting;
     private volatile boolean keepingOpen;
     private volatile boolean stopped;
+    private volatile @Nullable RuntimeException failure;
 
     /** Whether nobody begins a transaction. */
     void rest(boolean now) {
@@ -56,6 +59,14 @@ final class RandomWriter implements Runnable {
     /** Whether a transaction that relies on somebody's being awake stays open, or prepared. */
     void keepOpen(boolean now) {
       keepingOpen = now;
+    }
+
+    /** Fails if a writer has. */
+    void requireWriters() {
+      var failed = failure;
+      if (failed != null) {
+        throw new IllegalStateException("a writer has ended before it was to", failed);
+      }
     }
 
     /** How many are kept open. */
@@ -99,6 +110,15 @@ final class RandomWriter implements Runnable {
 
   @Override
   public void run() {
+    try {
+      write();
+    } catch (RuntimeException e) {
+      course.failure = e;
+      throw e;
+    }
+  }
+
+  private void write() {
     while (!course.stopped) {
       try (var connection = dataSource.getConnection()) {
         while (goesOn()) {

@@ -113,6 +113,7 @@ class WakeUpsCampaignTest {
     var end = System.nanoTime() + LENGTH.toNanos();
     var crashes = 0;
     while (System.nanoTime() < end) {
+      course.requireWriters();
       if (System.nanoTime() - calm > 0) {
         calm(stage);
         calm = System.nanoTime() + BETWEEN_CALMS.toNanos();
@@ -149,7 +150,13 @@ class WakeUpsCampaignTest {
   private void calm(Stage stage) throws SQLException {
     course.rest(false);
     course.keepOpen(true);
-    await().atMost(BOUND).until(() -> course.open() > WRITERS / 3);
+    await()
+        .atMost(BOUND)
+        .until(
+            () -> {
+              course.requireWriters();
+              return course.open() > WRITERS / 3;
+            });
     course.rest(true);
     awaitAllHandled(stage);
     await().atMost(BOUND).until(() -> stage.database.queryLong(SCANNED_LATELY) == 0);
