@@ -32,10 +32,12 @@ final class Stage implements AutoCloseable {
           .withMaxAttempts(3);
 
   private static final String NEW =
-      "select string_agg(id::text, ' ') from pgonce.notification where subscription_id > 0";
+      "select concat(count(*), ' new: ', left(string_agg(id::text, ' ' order by id), 2000)) from pgonce.notification where subscription_id > 0";
   private static final String LATER =
       "select string_agg(concat_ws(' ', id, attempts, due_at - clock_timestamp(), last_error), E'\\n')"
           + " from pgonce.scheduled where subscription_id > 0";
+  private static final String LISTENERS =
+      "select concat('word ', pg_sequence_last_value(pgonce.word_of('orders')), E'\\n', string_agg(l::text, E'\\n')) from pgonce.listener l";
   private static final String SESSIONS =
       "select string_agg(concat_ws(' ', pid, state, wait_event, now() - xact_start, left(query, 60)), E'\\n')"
           + " from pg_stat_activity where datname = current_database()";
@@ -148,8 +150,13 @@ final class Stage implements AutoCloseable {
 
   /** Waits for the condition; where it does not come, the output says how everything stands. */
   void awaitSoon(Callable<Boolean> condition) {
+    awaitWithin(SOON, condition);
+  }
+
+  /** The same with a bound of its own. */
+  void awaitWithin(Duration bound, Callable<Boolean> condition) {
     try {
-      await().atMost(SOON).until(condition);
+      await().atMost(bound).until(condition);
     } catch (ConditionTimeoutException stuck) {
       opened.forEach(pgonce -> System.out.println("STUCK " + pgonce.status()));
       Thread.getAllStackTraces()
@@ -159,7 +166,7 @@ final class Stage implements AutoCloseable {
                   System.out.println("STUCK " + thread.getName() + " " + List.of(at));
                 }
               });
-      for (var table : List.of(NEW, LATER, SESSIONS)) {
+      for (var table : List.of(NEW, LATER, SESSIONS, LISTENERS)) {
         try {
           System.out.println("STUCK " + database.queryString(table));
         } catch (SQLException e) {
