@@ -11,11 +11,11 @@ package org.pgonce;
  */
 public enum WakeUps {
   /**
-   * Unless a listener is awake: one that hears more than some 250 wake-ups a second looks for new
-   * notifications every two milliseconds, and says so; writers that see that leave NOTIFY out. It
-   * ends when there is less to do. Nor is anybody notified while nobody listens. The default. Where
-   * processes listen for some subscriptions of the channel each, and none for all of them, none is
-   * awake.
+   * Unless a listener is awake: one that hears more than some 250 wake-ups a second, or some 30 and
+   * writers wait for one another, looks for new notifications every two milliseconds, and says so;
+   * writers that see that leave NOTIFY out. It ends when there is less to do. Nor is anybody
+   * notified while nobody listens. The default. Where processes listen for some subscriptions of
+   * the channel each, and none for all of them, none is awake.
    */
   WHILE_ASLEEP,
 

@@ -202,9 +202,13 @@ final class RandomWriter implements Runnable {
     }
   }
 
-  /** One, or now and then many by one statement. */
+  /**
+   * One, or now and then many by one statement; not where they are to be quick, so that somebody
+   * awakes on a slow machine too.
+   */
   private void store(Connection connection) throws SQLException {
-    var count = random.nextInt(4) == 0 ? 1 + random.nextInt(MANY) : 1;
+    var many = random.nextInt(4) == 0 && !course.keepingOpen;
+    var count = many ? 1 + random.nextInt(MANY) : 1;
     var orders =
         LongStream.range(0, count).mapToObj(n -> new Order(ids.incrementAndGet(), "item")).toList();
     Publisher.standard().publishAll(connection, Stage.ORDERS, orders);

@@ -52,6 +52,7 @@ class WakeUpsCampaignTest {
   private final Course course = new Course();
   private final List<JvmProcess> listeners = new ArrayList<>();
   private int kept;
+  private int calms;
 
   @Test
   void h49_whatIsCommittedIsHandledThoughNobodyPolls() throws Exception {
@@ -87,7 +88,8 @@ class WakeUpsCampaignTest {
       System.out.printf(
           "%d committed; of %d transactions %d relied on somebody's being awake, %d of them until all were asleep%n",
           database.queryLong("select count(*) from written"), all, quiet, kept);
-      assertThat(quiet).isGreaterThan(all / 10);
+      // How many there are besides, the machine decides: slow writers are not spared.
+      assertThat(kept).isGreaterThanOrEqualTo(calms).isPositive();
     } finally {
       course.stop();
       listeners.forEach(JvmProcess::close);
@@ -161,6 +163,7 @@ class WakeUpsCampaignTest {
     awaitAllHandled(stage);
     stage.awaitWithin(BOUND, () -> stage.database.queryLong(SCANNED_LATELY) == 0);
     kept += course.open();
+    calms++;
     course.keepOpen(false);
     stage.awaitWithin(BOUND, () -> course.open() == 0);
     awaitAllHandled(stage);

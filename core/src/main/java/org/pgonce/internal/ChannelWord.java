@@ -17,6 +17,11 @@ record ChannelWord(Transactions transactions, String channel, List<Integer> list
   /** What {@link Transactions} can hand back. */
   private record Answer(@Nullable Long word) {}
 
+  /** Whether somebody waits until it may commit with a NOTIFY. */
+  boolean doWritersWait() throws SQLException {
+    return transactions.run(WordStatements::doWritersWait);
+  }
+
   /** {@link WordStatements#TAKEN} if it is another's; null if this process may not have it. */
   @Nullable Long announceAwake() throws SQLException {
     return transactions

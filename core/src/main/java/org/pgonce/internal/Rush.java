@@ -6,17 +6,28 @@ import java.util.concurrent.ThreadLocalRandom;
 /**
  * Whether so many wake-ups come in that it is worth it to be awake. One of all is enough: it is the
  * first, see {@link Standby}. Others are if it goes on for longer than he needs, as he may be lost,
- * and each of them after another time. Guarded by the lock of {@link Wakefulness}.
+ * and each of them after another time. Fewer may be all that come as writers wait for one another,
+ * each for the disk in turn: the first asks the server then. Guarded by the lock of {@link
+ * Wakefulness}.
  */
 final class Rush {
 
-  // 250 a second. It is not more, since many writers who wait for one another are as slow as that.
+  // 250 a second, and 30.
   private static final int ENOUGH = 25;
+  private static final int SOME = 3;
   private static final Duration WITHIN = Duration.ofMillis(100);
 
   // A process that gets no processor for a while hears much at once, which is no rush.
   private static final Duration LEAST_PATIENCE = Duration.ofSeconds(1);
   private static final Duration MOST_PATIENCE = Duration.ofSeconds(3);
+
+  /** Whether it is; in this order. */
+  enum Worth {
+    NOT,
+    /** If writers wait until they may commit with a NOTIFY. */
+    IF_WRITERS_WAIT,
+    SURELY
+  }
 
   private int heard;
   private long windowSince = System.nanoTime();
@@ -28,9 +39,8 @@ final class Rush {
    *
    * @param now by System.nanoTime()
    * @param isFirst whether it is this process that is to be awake
-   * @return whether it is worth it
    */
-  boolean heard(long now, boolean isFirst) {
+  Worth heard(long now, boolean isFirst) {
     var time = now - windowSince;
     if (time > WITHIN.toNanos()) {
       if (heard < ENOUGH || time > 2 * WITHIN.toNanos()) {
@@ -41,7 +51,10 @@ final class Rush {
       heard = 0;
     }
     heard++;
-    return heard >= ENOUGH && (isFirst || now - rushSince >= patience);
+    if (heard >= ENOUGH && (isFirst || now - rushSince >= patience)) {
+      return Worth.SURELY;
+    }
+    return heard >= SOME && isFirst ? Worth.IF_WRITERS_WAIT : Worth.NOT;
   }
 
   /** Those until now are seen to. */

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Rush.Worth;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,10 +49,11 @@ final class Wakefulness {
   private State state = State.ASLEEP;
   // Whether somebody else's word is to be looked after.
   private boolean watches;
-  private boolean wanted;
+  private Worth wanted = Worth.NOT;
   private boolean stopped;
-  // When it may be awake again, by System.nanoTime().
+  // When it may be awake again, and when it may ask whether writers wait, by System.nanoTime().
   private long notBefore = System.nanoTime();
+  private long askNotBefore = notBefore;
   private final Rush rush = new Rush();
   private final Ticks ticks;
   private final OneAtATime oneAtATime;
@@ -90,13 +92,18 @@ final class Wakefulness {
     lock.lock();
     try {
       var now = System.nanoTime();
-      if (rush.heard(now, isFirst()) && !wanted && now - notBefore >= 0 && isNotAwake()) {
-        wanted = true;
+      var worth = rush.heard(now, isFirst());
+      if (worth.compareTo(wanted) > 0 && now - earliest(worth) >= 0 && isNotAwake()) {
+        wanted = worth;
         oneAtATime.within(Duration.ZERO);
       }
     } finally {
       lock.unlock();
     }
+  }
+
+  private long earliest(Worth worth) {
+    return worth == Worth.SURELY || askNotBefore - notBefore < 0 ? notBefore : askNotBefore;
   }
 
   /** Of any subscription. */
@@ -184,7 +191,7 @@ final class Wakefulness {
 
   private @Nullable Duration delayAfter(@Nullable Duration returned, boolean again) {
     if (failed) {
-      wanted = false;
+      wanted = Worth.NOT;
       notBefore = System.nanoTime() + WATCH.toNanos();
     }
     if (stopped && (failed || state == State.ASLEEP)) {
@@ -196,7 +203,7 @@ final class Wakefulness {
     if (failed) {
       return WATCH;
     }
-    return stopped || wanted || again ? Duration.ZERO : returned;
+    return stopped || wanted != Worth.NOT || again ? Duration.ZERO : returned;
   }
 
   /** Returns when the next is to be taken; null: when there is a reason. */
@@ -204,8 +211,8 @@ final class Wakefulness {
     var now = begun();
     if (now.stops()) {
       return steps.leave(now.state());
-    } else if (now.opens()) {
-      return steps.open();
+    } else if (now.opens() != Worth.NOT) {
+      return steps.open(now.opens() == Worth.IF_WRITERS_WAIT);
     }
     return switch (now.state()) {
       case ASLEEP -> steps.watch();
@@ -215,21 +222,25 @@ final class Wakefulness {
     };
   }
 
-  private record Begun(State state, boolean stops, boolean opens) {}
+  private record Begun(State state, boolean stops, Worth opens) {}
 
   private Begun begun() {
     lock.lock();
     try {
-      var begun = new Begun(state, stopped, wanted && isNotAwake() && !steps.isHeldUp());
-      if (wanted && !begun.opens() && isNotAwake()) {
+      var begun = new Begun(state, stopped, isNotAwake() && !steps.isHeldUp() ? wanted : Worth.NOT);
+      if (wanted != begun.opens() && isNotAwake()) {
         notBefore = System.nanoTime() + WATCH.toNanos();
       }
-      if (wanted) {
+      if (wanted == Worth.SURELY) {
         rush.isSeenTo();
+      } else if (wanted == Worth.IF_WRITERS_WAIT) {
+        asksAgainAfter(WATCH);
       }
-      wanted = false;
-      // Before the look at the word: a call from now on may be for one that it does not see.
-      watches &= state != State.ASLEEP;
+      wanted = Worth.NOT;
+      if (begun.opens() == Worth.NOT) {
+        // Before the look at the word: a call from now on may be for one that it does not see.
+        watches &= state != State.ASLEEP;
+      }
       return begun;
     } finally {
       lock.unlock();
@@ -258,6 +269,26 @@ final class Wakefulness {
       notBefore = System.nanoTime() + time.toNanos();
       watches = true;
       return state == State.OWING ? WakefulnessSteps.SHORTEST_WAIT : WATCH;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** No writer waits: it stays as it is, and looks after another's word as before. */
+  @Nullable Duration spared() {
+    lock.lock();
+    try {
+      return state == State.OWING ? WakefulnessSteps.SHORTEST_WAIT : watches ? WATCH : null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether writers wait. */
+  void asksAgainAfter(Duration time) {
+    lock.lock();
+    try {
+      askNotBefore = System.nanoTime() + time.toNanos();
     } finally {
       lock.unlock();
     }

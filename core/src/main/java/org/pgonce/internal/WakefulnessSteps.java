@@ -20,7 +20,8 @@ final class WakefulnessSteps {
   // Not worth it so often in a row. Once is no sign: what has just begun is slow, and so is a
   // process that had no processor for a while.
   private static final int PATIENCE_WITH_FEW = 3;
-  // After an answer that says that this one may not be awake.
+  // After an answer that says that this one may not be awake; and before it asks again whether
+  // writers wait, where it was no use that it was awake.
   private static final Duration REFUSED = Duration.ofSeconds(10);
   // Whom it waits for may be open for hours: an eighth of the time so far, at most.
   private static final int PATIENCE = 8;
@@ -37,6 +38,7 @@ final class WakefulnessSteps {
   private long owedSince;
   private int left;
   private boolean alwaysCalls;
+  private long awokeAt;
   private long lastBusyAt;
   private int fewInARow;
 
@@ -49,14 +51,22 @@ final class WakefulnessSteps {
     this.of = of;
   }
 
-  /** It is asleep or owing, and is to be awake. */
-  @Nullable Duration open() throws SQLException {
+  /**
+   * It is asleep or owing, and is to be awake.
+   *
+   * @param asks whether only if writers wait
+   */
+  @Nullable Duration open(boolean asks) throws SQLException {
+    if (asks && !word.doWritersWait()) {
+      return of.spared();
+    }
     var announced = word.announceAwake();
     if (announced == null || announced == WordStatements.TAKEN) {
       return of.refused(announced == null ? REFUSED : Wakefulness.WATCH);
     }
     owed = new Owed(announced, "", "");
-    lastBusyAt = System.nanoTime();
+    awokeAt = System.nanoTime();
+    lastBusyAt = awokeAt;
     fewInARow = 0;
     of.become(State.ANNOUNCED);
     return stayAwake(false) ? RENEWAL : fallAsleep(true);
@@ -90,6 +100,9 @@ final class WakefulnessSteps {
             || (helpless && now - lastBusyAt < Wakefulness.WATCH.toNanos());
     if (isWorthIt && !isHeldUp() && stayAwake(helpless)) {
       return RENEWAL;
+    }
+    if (!isWorthIt && now - awokeAt < Wakefulness.WATCH.toNanos()) {
+      of.asksAgainAfter(REFUSED);
     }
     return fallAsleep(isWorthIt || helpless || isHeldUp());
   }

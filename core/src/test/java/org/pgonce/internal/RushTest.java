@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.pgonce.internal.Rush.Worth;
 
 /** When it is worth it to be awake; the test makes the time. */
 class RushTest {
@@ -13,9 +14,13 @@ class RushTest {
 
   /** The first one that is enough; 0 if none is. */
   private int hear(int wakeUps, Duration each, boolean isFirst) {
+    return hear(wakeUps, each, isFirst, Worth.SURELY);
+  }
+
+  private int hear(int wakeUps, Duration each, boolean isFirst, Worth enough) {
     for (var heard = 1; heard <= wakeUps; heard++) {
       now += each.toNanos();
-      if (rush.heard(now, isFirst)) {
+      if (rush.heard(now, isFirst).compareTo(enough) >= 0) {
         return heard;
       }
     }
@@ -30,6 +35,18 @@ class RushTest {
   @Test
   void atAHundredASecondItIsNot() {
     assertThat(hear(10_000, Duration.ofMillis(10), true)).isZero();
+  }
+
+  /** So many may be all that come on a slow disk. */
+  @Test
+  void theFirstAsksAfter3Within100Ms() {
+    assertThat(hear(100, Duration.ofMillis(30), true, Worth.IF_WRITERS_WAIT)).isEqualTo(3);
+    assertThat(hear(100, Duration.ofMillis(110), true, Worth.IF_WRITERS_WAIT)).isZero();
+  }
+
+  @Test
+  void othersDoNotAsk() {
+    assertThat(hear(10_000, Duration.ofMillis(10), false, Worth.IF_WRITERS_WAIT)).isZero();
   }
 
   @Test

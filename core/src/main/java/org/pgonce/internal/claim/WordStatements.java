@@ -15,6 +15,7 @@ public final class WordStatements {
   /** What {@link #announceAwake} returns where somebody else is awake. */
   public static final long TAKEN = 0;
 
+  private static final String WAIT = "SELECT pgonce.do_writers_wait()";
   private static final String ANNOUNCE = "SELECT pgonce.announce_awake(?, ?::text::integer[])";
   private static final String STAY = "SELECT pgonce.stay_awake(?, ?::text::integer[], ?, ?)";
   private static final String FALL =
@@ -54,6 +55,15 @@ public final class WordStatements {
    * @param isOver whether it is to be taken from who has it
    */
   public record Word(long value, boolean isOver) {}
+
+  /** Whether somebody on the whole server waits until it may commit with a NOTIFY. */
+  public static boolean doWritersWait(Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(WAIT);
+        var row = statement.executeQuery()) {
+      row.next();
+      return row.getBoolean(1);
+    }
+  }
 
   /** The word; {@link #TAKEN}; null if this process may not be awake. */
   public static @Nullable Long announceAwake(

@@ -1,0 +1,43 @@
+package org.pgonce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestServer;
+
+/**
+ * A disk that takes 20 ms for each flush: one commit at a time with a NOTIFY is 50 a second,
+ * however many the writers are, and without they flush together.
+ */
+@PgTest(PgOnceInstalled.class)
+class SlowDiskTest {
+
+  private static final Map<String, String> SLOW =
+      Map.of("commit_delay", "20000", "commit_siblings", "0");
+
+  private static final String AWAKE =
+      "select wakefulness from pgonce.channel_status where channel = 'orders'";
+
+  @Test
+  void h49_writersWhoWaitForOneAnotherForTheDiskWakeNobody() throws Exception {
+    try (var server = TestServer.start(SLOW);
+        var database = server.createDatabase();
+        var stage = new Stage(database);
+        var pgonce = PgOnce.builder(stage.dataSource).stopTimeout(Duration.ofSeconds(2)).build()) {
+      pgonce.listen(Stage.ORDERS, ListenOptions.DEFAULT.withConcurrency(4), (order, tx) -> {});
+      pgonce.start();
+      try (var writers = new SingleWriters(stage.dataSource, 12)) {
+        stage.awaitSoon(() -> "AWAKE".equals(database.queryString(AWAKE)));
+        // It is worth it, and goes on: it does not fall asleep at once.
+        var before = writers.published();
+        stage.awaitSoon(() -> writers.published() > before + 1_000);
+        assertThat(database.queryString(AWAKE)).isEqualTo("AWAKE");
+        writers.stop();
+        stage.awaitNothingWaits();
+      }
+    }
+  }
+}
