@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -23,7 +24,7 @@ import tools.jackson.databind.json.JsonMapper;
     mixinStandardHelpOptions = true,
     description = {
       "Every benchmark with its defaults, one after the other, each on a server of its own; takes some 25 minutes.",
-      "Those of transactions that are committed singly, or by few, once more with --fsync off, unless --fsync or --url is given; a table shows both.",
+      "Those of transactions that are committed singly, or by few, once more with --fsync off, a table shows both; and writers on a slow disk: unless --fsync, --flush or --url is given.",
       "The last line is JSON, with the line of each."
     })
 final class AllRun implements Callable<Integer> {
@@ -37,6 +38,7 @@ final class AllRun implements Callable<Integer> {
           List.of("drain"),
           List.of("drain", "--shared"),
           List.of("writers"),
+          List.of("writers", ServerOptions.FLUSH, "5"),
           List.of("peers"),
           List.of("peers", "--drain"),
           List.of("flat"),
@@ -48,8 +50,6 @@ final class AllRun implements Callable<Integer> {
   /** What waits for the disk; the others measure something else, or count. */
   private static final Set<String> WAIT_FOR_THE_DISK =
       Set.of("latency", "drain", "writers", "peers");
-
-  private static final String FSYNC = "--fsync";
 
   @Spec private @Nullable CommandSpec spec;
 
@@ -68,20 +68,26 @@ final class AllRun implements Callable<Integer> {
   public Integer call() {
     var all = Objects.requireNonNull(spec).commandLine();
     var given = all.getParseResult();
-    var both = !given.hasMatchedOption(FSYNC) && !given.hasMatchedOption("--url");
+    var both =
+        Stream.of(ServerOptions.FSYNC, ServerOptions.FLUSH, "--url")
+            .noneMatch(given::hasMatchedOption);
     var columns = new TwoColumns();
     var lines = new ArrayList<JsonNode>();
     var off = new ArrayList<JsonNode>();
     for (var run : RUNS) {
+      var isSlow = run.contains(ServerOptions.FLUSH);
+      if (isSlow && !both) {
+        continue;
+      }
       var name = String.join(" ", run);
       var line = new Measured(all, name).run(arguments(run, given));
       if (line.status != Benchmarks.MEASURED) {
         return line.status;
       }
       lines.add(line.read());
-      if (both && WAIT_FOR_THE_DISK.contains(run.get(0))) {
+      if (both && !isSlow && WAIT_FOR_THE_DISK.contains(run.get(0))) {
         var again = new ArrayList<>(run);
-        again.addAll(List.of(FSYNC, "off"));
+        again.addAll(List.of(ServerOptions.FSYNC, "off"));
         var other = new Measured(all, String.join(" ", again)).run(again);
         if (other.status != Benchmarks.MEASURED) {
           return other.status;

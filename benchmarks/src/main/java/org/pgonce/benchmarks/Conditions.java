@@ -18,7 +18,7 @@ record Conditions(Map<String, String> settings, Instant date, double loadBefore)
   private static final String SETTINGS =
       """
       select name, current_setting(name) from unnest(array[
-        'server_version', 'fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size']) as s (name)
+        'server_version', 'fsync', 'synchronous_commit', 'commit_delay', 'shared_buffers', 'max_wal_size']) as s (name)
       """;
 
   static Conditions read(TestDatabase database) throws SQLException {

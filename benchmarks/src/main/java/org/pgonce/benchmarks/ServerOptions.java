@@ -18,6 +18,9 @@ final class ServerOptions {
   @Spec(Spec.Target.MIXEE)
   private @Nullable CommandSpec spec;
 
+  static final String FSYNC = "--fsync";
+  static final String FLUSH = "--flush";
+
   private static final String URL = "PGONCE_BENCHMARKS_URL";
 
   @Option(
@@ -33,13 +36,27 @@ final class ServerOptions {
   private @Nullable TestServer existing;
 
   @Option(
-      names = "--fsync",
+      names = FSYNC,
       paramLabel = "<on|off>",
       description = {
         "Whether commits wait for the disk: off sets fsync and synchronous_commit off, which no production has. Default on.",
         "Only for an embedded server: one of yours keeps its settings."
       })
   private @Nullable OnOff fsync;
+
+  private int flush;
+
+  @Option(
+      names = FLUSH,
+      paramLabel = "<ms>",
+      defaultValue = "0",
+      description = {
+        "Milliseconds that each flush of the log takes longer, 0 to 100: a slow disk (commit_delay). Default ${DEFAULT-VALUE}.",
+        "Only for an embedded server that waits for the disk."
+      })
+  void flush(int value) {
+    flush = Bounds.require(spec, FLUSH, value, 0, 100);
+  }
 
   enum OnOff {
     on,
@@ -57,17 +74,32 @@ final class ServerOptions {
    * @param settings of an embedded server; one that was there is to have them
    */
   BenchmarkDatabase open(Map<String, String> settings) {
-    if (existing != null && fsync != null) {
-      throw new ParameterException(
-          Objects.requireNonNull(spec).commandLine(),
-          "--fsync is for embedded servers, and --url names another");
+    if (existing != null && (fsync != null || flush > 0)) {
+      throw refused("%s is for embedded servers, and --url names another", fsync == null);
+    }
+    if (fsync == OnOff.off && flush > 0) {
+      throw refused("%s is for servers that wait for the disk, and --fsync off does not", true);
     }
     var all = new HashMap<>(settings);
+    if (flush > 0) {
+      all.put("commit_delay", String.valueOf(1_000 * flush));
+      all.put("commit_siblings", "0");
+    }
     if (fsync == OnOff.off) {
       all.put("fsync", "off");
       all.put("synchronous_commit", "off");
     }
     return BenchmarkDatabase.open(existing, all);
+  }
+
+  private ParameterException refused(String why, boolean flushes) {
+    return new ParameterException(
+        Objects.requireNonNull(spec).commandLine(), why.formatted(flushes ? FLUSH : FSYNC));
+  }
+
+  /** What is added to the names of plots. */
+  String suffix() {
+    return flush > 0 ? "-flush-" + flush : "";
   }
 
   static final class UrlConverter implements ITypeConverter<TestServer> {

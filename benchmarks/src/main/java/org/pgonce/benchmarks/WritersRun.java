@@ -91,8 +91,8 @@ final class WritersRun implements Callable<Integer> {
           .put("rounds", rounds)
           .put("millis", time.toMillis())
           .print(lines(fields), json(fields));
-      plots.draw("writers", () -> plot(fields, false));
-      plots.draw("writers-with-workers", () -> plot(fields, true));
+      plots.draw("writers" + server.suffix(), () -> plot(fields, false));
+      plots.draw("writers-with-workers" + server.suffix(), () -> plot(fields, true));
       return Benchmarks.MEASURED;
     }
   }

@@ -32,4 +32,14 @@ class WritersRunTest {
     // trigger.
     run.assertNoColor(working, "");
   }
+
+  @Test
+  void aSlowDiskIsThatOfAnEmbeddedServerWhichWaitsForIt() {
+    assertThat(new CommandRun("writers", "--flush=5", "--fsync=off").errors)
+        .contains("--flush is for servers that wait for the disk");
+    assertThat(CommandRun.onSharedServer("writers", "--flush=5").errors)
+        .contains("--flush is for embedded servers");
+    assertThat(CommandRun.onSharedServer("writers", "--flush=-1").errors)
+        .contains("--flush -1 is not between 0 and 100");
+  }
 }
