@@ -14,7 +14,7 @@ class LatencyRunTest {
       throws Exception {
     var run =
         Plotted.onSharedServer(
-            directory, "latency", "--rounds=2", "--seconds=1", "--warm-up=0", "--rate=100");
+            directory, "latency", "--rounds=2", "--seconds=1", "--warm-up=1", "--rate=100");
 
     var json = run.json();
     for (var way : new String[] {"pgonce", "by_hand", "bare_notify"}) {

@@ -6,10 +6,12 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
+import org.pgonce.WakeUps;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.triggers.TriggerChannel;
 
@@ -20,6 +22,21 @@ public final class ByPgOnce implements Way {
 
   private static final TriggerChannel<Work> STORED =
       TriggerChannel.on("work", Work.class).afterInsert().build();
+  private static final TriggerChannel<Work> ALWAYS_WAKING =
+      TriggerChannel.on("work", Work.class)
+          .afterInsert()
+          .options(ChannelOptions.DEFAULT.withWakeUps(WakeUps.ALWAYS))
+          .build();
+
+  private final TriggerChannel<Work> channel;
+
+  public ByPgOnce() {
+    this(STORED);
+  }
+
+  private ByPgOnce(TriggerChannel<Work> channel) {
+    this.channel = channel;
+  }
 
   @Override
   public String label() {
@@ -29,9 +46,18 @@ public final class ByPgOnce implements Way {
   @Override
   public void prepare(TestDatabase database) throws SQLException {
     Effects.prepare(database);
+    install(database);
+  }
+
+  private void install(TestDatabase database) throws SQLException {
     try (var pgonce = PgOnce.using(database.dataSource())) {
-      pgonce.install(STORED);
+      pgonce.install(channel);
     }
+  }
+
+  @Override
+  public Way wokenByEachCommit() {
+    return new ByPgOnce(ALWAYS_WAKING);
   }
 
   /** In another process: each effect's content is when its handler began, by {@link Wall}. */
@@ -67,7 +93,8 @@ public final class ByPgOnce implements Way {
 
   @Override
   public Contender open(TestDatabase database, Plan plan) throws SQLException {
-    return new AtWork(database, plan);
+    install(database); // as this one has it: the one before may have had another
+    return new AtWork(channel, database, plan);
   }
 
   private static final class AtWork implements OnWorkTable {
@@ -79,13 +106,15 @@ public final class ByPgOnce implements Way {
              + (select count(*) from pgonce.scheduled where subscription_id > 0)
         """;
 
+    private final TriggerChannel<Work> channel;
     private final TestDatabase database;
     private final WorkTable table;
     private final HikariDataSource pool;
     private final PgOnce pgonce;
     private final ListenOptions options;
 
-    AtWork(TestDatabase database, Plan plan) throws SQLException {
+    AtWork(TriggerChannel<Work> channel, TestDatabase database, Plan plan) throws SQLException {
+      this.channel = channel;
       this.database = database;
       table = new WorkTable(database);
       pool = Pools.of(database, plan.poolSize());
@@ -112,7 +141,7 @@ public final class ByPgOnce implements Way {
 
     @Override
     public void start(LongConsumer handler) {
-      pgonce.listen(STORED, options, options.batch() == 1 ? each(handler) : together(handler));
+      pgonce.listen(channel, options, options.batch() == 1 ? each(handler) : together(handler));
       pgonce.start();
     }
 

@@ -26,6 +26,11 @@ public record Entrant(String label, Way way, Plan plan, TestDatabase database) {
     return label.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "_");
   }
 
+  /** See {@link Way#wokenByEachCommit}. */
+  public Entrant wokenByEachCommit() {
+    return new Entrant(label, way.wokenByEachCommit(), plan, database);
+  }
+
   /** One that does the work, with nothing left of earlier turns. */
   public Contender open() throws Exception {
     var contender = way.open(database, plan);
