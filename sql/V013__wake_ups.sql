@@ -113,11 +113,19 @@ END
 $$;
 
 -- Whether somebody waits for the lock with which one transaction of the whole server at a time commits with a NOTIFY (async.c: that of the database
--- whose id is 0). On a slow disk that is all that bounds the writers, however few they can be then.
-CREATE OR REPLACE FUNCTION pgonce.do_writers_wait() RETURNS boolean
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+-- whose id is 0). On a slow disk that is all that bounds the writers, however few they can be then. Null if this one may not be awake anyway.
+CREATE OR REPLACE FUNCTION pgonce.do_writers_wait(channel_name text, listened integer[]) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT EXISTS (SELECT FROM pg_locks l WHERE l.locktype = 'object' AND l.database = 0 AND l.classid = 'pg_database'::regclass AND l.objid = 0 AND NOT l.granted)
+BEGIN
+  IF NOT pgonce.may_be_awake(channel_name, listened) THEN
+    RETURN NULL;
+  END IF;
+  RETURN EXISTS (SELECT FROM pg_locks l
+                  WHERE l.locktype = 'object' AND l.database = 0 AND l.classid = 'pg_database'::regclass AND l.objid = 0 AND NOT l.granted);
+EXCEPTION WHEN insufficient_privilege THEN
+  RETURN false; -- a server may keep its locks to itself
+END
 $$;
 
 -- The first step of who is about to be awake: takes the word, and calls the others. Returns the word; 0 if somebody else is awake; null if nobody
@@ -242,13 +250,13 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION
-  pgonce.word_lock(), pgonce.is_over(bigint), pgonce.next_word(bigint, integer), pgonce.make_word(text, bigint), pgonce.is_unfit(text), pgonce.hold_word(text), pgonce.do_writers_wait(), pgonce.announce_awake(text, integer[]),
+  pgonce.word_lock(), pgonce.is_over(bigint), pgonce.next_word(bigint, integer), pgonce.make_word(text, bigint), pgonce.is_unfit(text), pgonce.hold_word(text), pgonce.do_writers_wait(text, integer[]), pgonce.announce_awake(text, integer[]),
   pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.may_be_awake(text, integer[]), pgonce.fall_asleep(text, bigint, boolean), pgonce.linger(text, bigint, text, text, integer, boolean),
   pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.ask_for_help(text), pgonce.word(text),
   pgonce.somebody_listens(integer[]), pgonce.nobody_listens(integer[])
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-  pgonce.do_writers_wait(), pgonce.announce_awake(text, integer[]), pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.fall_asleep(text, bigint, boolean),
+  pgonce.do_writers_wait(text, integer[]), pgonce.announce_awake(text, integer[]), pgonce.stay_awake(text, integer[], bigint, boolean), pgonce.fall_asleep(text, bigint, boolean),
   pgonce.linger(text, bigint, text, text, integer, boolean), pgonce.asleep(text, bigint), pgonce.leave_word(text, bigint), pgonce.ask_for_help(text),
   pgonce.word(text)
 TO pgonce_listener;

@@ -16,7 +16,7 @@ Rules == {"xid first", "rows watched", "own bell", "settled first", "call first"
           "compared", "in one step", "listed later", "listed before the look", "linger", "pruned by the look",
           "watchers settle", "watchers linger", "taken over", "closed is new", "listen first",
           "start settles", "word read", "expiry", "writers see the time",
-          "all rung", "in order"}  \* the last two of Owned.tla
+          "all rung", "in order", "owing watch"}  \* the last three of Owned.tla
 ASSUME Off \subseteq Rules
 
 VARIABLES
@@ -191,8 +191,9 @@ Symmetry == Permutations(W) \cup Permutations(P)
 
 \* ----------------------------------------------------------------- the promise
 Committed(w) == ws[w] \in P \cup {"free"}
-\* p has something before it that ends in a look at w.
-Knows(p, w) == \/ bell[p] \/ watch[p] \/ ~lis[p] \/ pc[p] # "idle" \/ w \in list[p]
+\* p has something before it that ends in a look at w. Who is "owing", of Owned.tla, may be for ever, because of others than w.
+Knows(p, w) == \/ bell[p] \/ ~lis[p] \/ (watch[p] /\ (pc[p] # "owing" \/ On("owing watch")))
+               \/ pc[p] \notin {"idle", "owing"} \/ w \in list[p]
                \/ Always /\ word.kind # "closed"
 SomebodyKnows == \A w \in W : ws[w] = "free" /\ Up # {} => \E p \in Up : Knows(p, w)
 \* Stronger, and what the rules keep: whoever dies or hangs, any one that is left is enough.

@@ -36,7 +36,8 @@ OBeat(p) == /\ Runs(p) /\ pc[p] = "owing" /\ word.by = p /\ word.over /\ word' =
 ODone(p) == /\ Runs(p) /\ pc[p] = "done" /\ word' = (IF Mine(p) THEN Closed ELSE word)
             /\ pc' = Set(pc, p, "idle") /\ watch' = Set(watch, p, TRUE)
             /\ UNCHANGED <<ws, bell, lis, list, hung, left>>
-OWatch(p) == /\ Runs(p) /\ pc[p] = "idle" /\ watch[p] /\ watch' = Set(watch, p, FALSE)
+\* Who owes looks for long watches, too: who relies on a later word of another is not on its list.
+OWatch(p) == /\ Runs(p) /\ (pc[p] = "idle" \/ (pc[p] = "owing" /\ On("owing watch"))) /\ watch[p] /\ watch' = Set(watch, p, FALSE)
              /\ \/ word.kind = "closed" /\ UNCHANGED <<word, pc>>
                 \/ word.over /\ On("taken over") /\ word' = Calling(p) /\ pc' = Set(pc, p, "closed")
              /\ UNCHANGED <<ws, bell, lis, list, hung, left>>

@@ -1,6 +1,7 @@
 package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -102,6 +103,51 @@ class LateCommitTest {
   void h71_manyThatAreCommittedLateDoNotComeOneByOne(Mode mode, TestDatabase database)
       throws Exception {
     assertTheLateComeBeforeTheEnd(database, mode, 3_000, 1, meanwhile -> meanwhile < 15_000);
+  }
+
+  /** The look at the whole that was sent behind it does not come to its end either. */
+  @Test
+  void h71_whatIsCommittedLateComesWhileACommitAheadHangs(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database);
+        var held = new HeldCommit(database);
+        var writer = stage.dataSource.getConnection()) {
+      writer.setAutoCommit(false);
+      publish(writer, Mode.EXACTLY_ONCE, 1);
+      storeAhead(database, Mode.EXACTLY_ONCE, 2_000);
+      var late = new CountDownLatch(1);
+      var otherIsBusy = new CountDownLatch(1);
+      var hangs = new CountDownLatch(1);
+      stage
+          .pgonce()
+          .listen(
+              Stage.ORDERS,
+              Stage.QUICK.withConcurrency(2),
+              (order, tx) -> {
+                var id = order.payload().id();
+                if (id == FIRST_AHEAD + 500) {
+                  Stage.awaitSoon(otherIsBusy);
+                  awaitTheNextLookIsAtTheWhole();
+                  Stage.effect(order, tx); // whose commit hangs
+                } else if (id > FIRST_AHEAD + 500) {
+                  otherIsBusy.countDown();
+                  Stage.awaitSoon(hangs);
+                } else if (id < FIRST_AHEAD) {
+                  late.countDown();
+                }
+              })
+          .start();
+      held.awaitSomebody();
+      hangs.countDown();
+      writer.commit();
+      Stage.awaitSoon(late);
+      held.release();
+      stage.awaitNothingWaits();
+    }
+  }
+
+  private static void awaitTheNextLookIsAtTheWhole() {
+    var since = System.nanoTime();
+    await().atMost(Stage.SOON).until(() -> System.nanoTime() - since > 50_000_000);
   }
 
   @Test

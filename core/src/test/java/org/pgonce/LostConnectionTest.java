@@ -1,6 +1,7 @@
 package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.ORDERS;
 import static org.pgonce.Stage.QUICK;
 import static org.pgonce.Stage.SOON;
@@ -91,6 +92,25 @@ class LostConnectionTest {
       stage.awaitNothingWaits();
     }
     assertThat(stage.effects()).isEqualTo(3);
+  }
+
+  /** Before its time is over, and though this one holds its row. */
+  @Test
+  void h49_whatComesWhileAClaimIsNotAnsweredAnotherWorkerHandles() throws Exception {
+    pool.getHikariConfigMXBean().setMaximumPoolSize(4);
+    listening(QUICK.withConcurrency(4), Stage::effect);
+    var claim = proxy.holdAnswerTo("FOR UPDATE SKIP LOCKED");
+    stage.publish(1);
+    claim.awaitSprung(SOON);
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(
+            () -> {
+              stage.publish(1);
+              return stage.effects() > 0;
+            });
+    proxy.endAll();
+    stage.awaitNothingWaits();
   }
 
   @Test

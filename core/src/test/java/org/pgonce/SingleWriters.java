@@ -41,6 +41,24 @@ final class SingleWriters implements AutoCloseable {
     Publisher.standard().publish(connection, Stage.ORDERS, new Order(id, "item"));
   }
 
+  /** In a transaction that is open; undone where nobody is awake who looks for it. */
+  static boolean storeRelyingOnIt(Connection writer, long id) throws SQLException {
+    store(writer, id);
+    if (!isAsleep(writer)) {
+      return true;
+    }
+    writer.rollback();
+    return false;
+  }
+
+  private static boolean isAsleep(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("select pgonce.is_asleep('orders')")) {
+      row.next();
+      return row.getBoolean(1);
+    }
+  }
+
   long published() {
     return published.get();
   }

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /**
@@ -20,6 +21,33 @@ class SlowDiskTest {
 
   private static final String AWAKE =
       "select wakefulness from pgonce.channel_status where channel = 'orders'";
+
+  private static final String ASK =
+      "select pgonce.do_writers_wait('orders', array_agg(s.id)) from pgonce.subscription s";
+
+  @Test
+  void whoMayNotBeAwakeDoesNotAskWhetherWritersWait(TestDatabase database) throws Exception {
+    try (var stage = new Stage(database)) {
+      assertThat(database.queryString(ASK)).isEqualTo("f");
+      PgOnce.using(stage.dataSource)
+          .install(
+              Channel.of(
+                  "orders",
+                  Stage.Order.class,
+                  Mode.EXACTLY_ONCE,
+                  ChannelOptions.DEFAULT.withWakeUps(WakeUps.ALWAYS)));
+      assertThat(database.queryString(ASK)).isNull();
+    }
+  }
+
+  @Test
+  void whereTheServerKeepsItsLocksToItselfNobodyIsSaidToWait(TestDatabase database)
+      throws Exception {
+    try (var stage = new Stage(database)) {
+      database.execute("revoke select on pg_catalog.pg_locks from public");
+      assertThat(database.queryString(ASK)).isEqualTo("f");
+    }
+  }
 
   @Test
   void h49_writersWhoWaitForOneAnotherForTheDiskWakeNobody() throws Exception {

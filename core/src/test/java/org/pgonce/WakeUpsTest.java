@@ -99,34 +99,20 @@ class WakeUpsTest {
     var late = stage.dataSource.getConnection();
     late.setAutoCommit(false);
     stage.awaitSoon(() -> writers.published() > MANY && isAwake());
-    stage.awaitSoon(
-        () -> {
-          SingleWriters.store(late, LATE);
-          if (!isAsleep(late)) {
-            return true;
-          }
-          late.rollback();
-          return false;
-        });
+    stage.awaitSoon(() -> SingleWriters.storeRelyingOnIt(late, LATE));
     return late;
-  }
-
-  private static boolean isAsleep(Connection connection) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery("select pgonce.is_asleep('orders')")) {
-      row.next();
-      return row.getBoolean(1);
-    }
   }
 
   /** A listener scans once more when it is idle, which would find it. */
   private void commitWhenNobodyScans(Connection late) throws SQLException {
-    stage.awaitSoon(
-        () ->
-            stage.database.queryLong(
-                    "select count(*) from pgonce.listener where seen_at > clock_timestamp() - interval '2 seconds'")
-                == 0);
+    awaitNobodyScans();
     late.commit();
+  }
+
+  private void awaitNobodyScans() {
+    var scans =
+        "select count(*) from pgonce.listener where seen_at > clock_timestamp() - interval '2 seconds'";
+    stage.awaitSoon(() -> stage.database.queryLong(scans) == 0);
   }
 
   private boolean allButTheLateOne(long published) throws SQLException {
@@ -258,6 +244,47 @@ class WakeUpsTest {
           () -> stage.database.queryLong("select count(*) from effect where id = " + LATE) == 1);
       victim.sigcont();
       assertEachOnce(published + 1);
+    }
+  }
+
+  /**
+   * He may owe them for hours, and be the last one who listens. On a server of its own: he looks
+   * whenever one of those has ended whom he waits for, of any database.
+   */
+  @ParameterizedTest
+  @CsvSource({"true", "false"})
+  void h49_whoOwesLooksTakesOverFromAnotherWhoWasAwakeAndStopsOrIsLost(boolean stops)
+      throws Exception {
+    stage.close();
+    try (var server = TestServer.start(Map.of());
+        var database = server.createDatabase()) {
+      stage = new Stage(database);
+      assertWhoOwesLooksTakesOver(stops);
+      stage.close();
+    }
+  }
+
+  private void assertWhoOwesLooksTakesOver(boolean stops) throws Exception {
+    try (var pgonce = listener();
+        var writers = new SingleWriters(stage.dataSource, 8);
+        var open = lateWriter(writers);
+        var late = stage.dataSource.getConnection()) {
+      var published = writers.stop();
+      stage.awaitSoon(() -> allButTheLateOne(published));
+      stage.awaitSoon(() -> wakefulness().equals("OWES LOOKS"));
+      awaitNobodyScans();
+      var other = new WordOfAnother(stage.database);
+      late.setAutoCommit(false);
+      stage.awaitSoon(() -> other.isAwake() && SingleWriters.storeRelyingOnIt(late, LATE + 1));
+      if (stops) {
+        var before = lastScan();
+        other.stops(); // who calls, so that he looks in vain, and scans once more
+        stage.awaitSoon(() -> !lastScan().equals(before));
+      }
+      commitWhenNobodyScans(late);
+      stage.awaitSoon(() -> stage.effects() == published + 1);
+      open.commit();
+      assertEachOnce(published + 2);
     }
   }
 

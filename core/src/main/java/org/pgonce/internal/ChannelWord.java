@@ -15,19 +15,24 @@ import org.pgonce.internal.claim.WordStatements.Owed;
 record ChannelWord(Transactions transactions, String channel, List<Integer> listened) {
 
   /** What {@link Transactions} can hand back. */
-  private record Answer(@Nullable Long word) {}
+  private record Answer<T>(@Nullable T given) {}
 
-  /** Whether somebody waits until it may commit with a NOTIFY. */
-  boolean doWritersWait() throws SQLException {
-    return transactions.run(WordStatements::doWritersWait);
+  /** Whether somebody waits until it may commit with a NOTIFY; null if it is of no use. */
+  @Nullable Boolean doWritersWait() throws SQLException {
+    return transactions
+        .run(
+            transaction ->
+                new Answer<>(WordStatements.doWritersWait(transaction, channel, listened)))
+        .given();
   }
 
   /** {@link WordStatements#TAKEN} if it is another's; null if this process may not have it. */
   @Nullable Long announceAwake() throws SQLException {
     return transactions
         .run(
-            transaction -> new Answer(WordStatements.announceAwake(transaction, channel, listened)))
-        .word();
+            transaction ->
+                new Answer<>(WordStatements.announceAwake(transaction, channel, listened)))
+        .given();
   }
 
   /** Null if it is not this process's any more. */
@@ -35,8 +40,8 @@ record ChannelWord(Transactions transactions, String channel, List<Integer> list
     return transactions
         .run(
             transaction ->
-                new Answer(WordStatements.stayAwake(transaction, channel, listened, mine, asks)))
-        .word();
+                new Answer<>(WordStatements.stayAwake(transaction, channel, listened, mine, asks)))
+        .given();
   }
 
   Owed fallAsleep(long mine, boolean calls) throws SQLException {

@@ -37,6 +37,7 @@ final class Front {
   private long after;
   // Which whole look has set it. What was begun before that one's end says nothing of it.
   private int generation;
+  // Whether one is under way. One among others is not counted: those may hang, and it with them.
   private boolean looking;
   // Whether a claim has not looked at the whole since one did.
   private boolean fromFront;
@@ -48,14 +49,22 @@ final class Front {
   Look begin() {
     lock.lock();
     try {
-      var now = System.nanoTime();
-      var whole = isWholeDue(now);
-      looking |= whole;
-      fromFront = !whole;
-      return new Look(whole ? 0 : after, whole, generation, now, true);
+      return begin(true);
     } finally {
       lock.unlock();
     }
+  }
+
+  private Look begin(boolean alone) {
+    var now = System.nanoTime();
+    var whole = isWholeDue(now);
+    if (whole && alone) {
+      looking = true;
+    } else if (whole) {
+      nextWholeAt = now + rest;
+    }
+    fromFront = !whole;
+    return new Look(whole ? 0 : after, whole, generation, now, alone);
   }
 
   /**
@@ -65,10 +74,7 @@ final class Front {
   @Nullable Look beginAmongOthers() {
     lock.lock();
     try {
-      var look = rest > LEAST.toNanos() && isWholeDue(System.nanoTime()) ? null : begin();
-      return look == null
-          ? null
-          : new Look(look.after(), look.whole(), look.generation(), look.begunAt(), false);
+      return rest > LEAST.toNanos() && isWholeDue(System.nanoTime()) ? null : begin(false);
     } finally {
       lock.unlock();
     }
@@ -112,8 +118,8 @@ final class Front {
     try {
       var now = System.nanoTime();
       if (look.whole()) {
-        looking = false;
         if (look.alone()) {
+          looking = false;
           rest = restAfter(now - look.begunAt());
         }
         nextWholeAt = now + rest;
@@ -133,7 +139,7 @@ final class Front {
     if (look.whole()) {
       lock.lock();
       try {
-        looking = false;
+        looking &= !look.alone();
         fromFront = true;
       } finally {
         lock.unlock();

@@ -1,6 +1,8 @@
 package org.pgonce.internal;
 
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.LongSupplier;
 import org.pgonce.internal.settle.Left;
 
@@ -13,12 +15,16 @@ final class Prospects {
   // is two claims in vain then, in a session that is not warm.
   private static final long LONG_NANOS = Duration.ofMillis(5).toNanos();
 
+  // A claim that takes longer may never be answered, as its connection is lost, and nobody was
+  // told.
+  private static final long LOST_NANOS = Duration.ofSeconds(1).toNanos();
+
   private final Tally tally;
   private final boolean goesByKey;
   private final LongSupplier nanoTime;
   // Those among the workers that have not finished a claim yet: what they do not find,
   // wokenMeanwhile remembers.
-  private int looking;
+  private final Set<Look> looking = new HashSet<>();
   private boolean wokenMeanwhile;
   // Whether new rows may lie behind those that were claimed, and nobody has looked for them.
   private boolean behind;
@@ -69,8 +75,10 @@ final class Prospects {
     return wokenMeanwhile || behind || due;
   }
 
+  /** But for those who have been at it for so long that nothing is left to them. */
   boolean isNobodyLooking() {
-    return looking == 0;
+    var now = nanoTime.getAsLong();
+    return looking.stream().allMatch(look -> now - look.since >= LOST_NANOS);
   }
 
   /** A worker comes to look. */
@@ -81,7 +89,7 @@ final class Prospects {
   /** One worker, and what it has looked for. */
   final class Look {
 
-    private boolean looks = true;
+    private long since;
     private boolean askedForDue;
     // Whether this worker knows of new rows, or has come to look whether there are.
     private boolean more = behind;
@@ -90,15 +98,17 @@ final class Prospects {
     private long emptyDueBefore;
 
     private Look() {
-      looking++;
+      starts();
+    }
+
+    private void starts() {
+      since = nanoTime.getAsLong();
+      looking.add(this);
     }
 
     /** A claim begins; returns whether it is to be for a scheduled row. */
     boolean begins() {
-      if (!looks) {
-        looks = true;
-        looking++;
-      }
+      starts();
       tally.begins();
       endsBefore = tally.ends();
       dueFirst = due && !dueFirst;
@@ -180,10 +190,7 @@ final class Prospects {
 
     /** The worker does not look any more. */
     void stops() {
-      if (looks) {
-        looks = false;
-        looking--;
-      }
+      looking.remove(this);
     }
   }
 }

@@ -47,7 +47,7 @@ final class Wakefulness {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition ended = lock.newCondition();
   private State state = State.ASLEEP;
-  // Whether somebody else's word is to be looked after.
+  // Whether somebody else's word is to be looked after; who owes looks does anyway.
   private boolean watches;
   private Worth wanted = Worth.NOT;
   private boolean stopped;
@@ -119,7 +119,8 @@ final class Wakefulness {
   void heardAwake() {
     lock.lock();
     try {
-      if (state == State.ASLEEP && !watches) {
+      // Who is to be awake, or is, reads it anyway.
+      if (state == State.OWING || (state == State.ASLEEP && !watches)) {
         watches = true;
         oneAtATime.within(WATCH);
       }

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Wakefulness.State;
 import org.pgonce.internal.claim.WordStatements;
 import org.pgonce.internal.claim.WordStatements.Owed;
+import org.pgonce.internal.claim.WordStatements.Word;
 
 /**
  * What {@link Wakefulness} does with the channel's word, step by step, and what it owes. Each step
@@ -57,10 +58,11 @@ final class WakefulnessSteps {
    * @param asks whether only if writers wait
    */
   @Nullable Duration open(boolean asks) throws SQLException {
-    if (asks && !word.doWritersWait()) {
+    var doWait = asks ? word.doWritersWait() : Boolean.TRUE;
+    if (Boolean.FALSE.equals(doWait)) {
       return of.spared();
     }
-    var announced = word.announceAwake();
+    var announced = doWait == null ? null : word.announceAwake();
     if (announced == null || announced == WordStatements.TAKEN) {
       return of.refused(announced == null ? REFUSED : Wakefulness.WATCH);
     }
@@ -117,6 +119,7 @@ final class WakefulnessSteps {
     return owe(word.fallAsleep(owed.mine(), calls), calls);
   }
 
+  /** In place of what it owed before: whoever has not ended since is among these. */
   private Duration owe(Owed now, boolean calls) {
     owed = now;
     owedSince = System.nanoTime();
@@ -135,6 +138,7 @@ final class WakefulnessSteps {
     var calls =
         alwaysCalls || subscriptions.stream().anyMatch(one -> one.isHeldUp() || one.needsHelp());
     var now = word.linger(owed, left, calls);
+    var isOwn = now.owed().mine() != owed.mine(); // or it would not have been set anew
     owed = now.owed();
     if (now.left() == 0) {
       // All were called, this one among them.
@@ -146,7 +150,14 @@ final class WakefulnessSteps {
       left = now.left();
       look();
     }
-    return restAfter(System.nanoTime() - owedSince);
+    var rest = restAfter(System.nanoTime() - owedSince);
+    if (isOwn) {
+      return rest;
+    }
+    // Who relies on another's word is not on this one's list, which may be there for hours.
+    return isTaken(word.read())
+        ? SHORTEST_WAIT
+        : rest.compareTo(Wakefulness.WATCH) < 0 ? rest : Wakefulness.WATCH;
   }
 
   private static Duration restAfter(long nanos) {
@@ -154,17 +165,24 @@ final class WakefulnessSteps {
         Math.max(SHORTEST_WAIT.toNanos(), Math.min(LONGEST_WAIT.toNanos(), nanos / PATIENCE)));
   }
 
-  /** It is asleep: takes another's word if its time is over, and what is owed with it. */
+  /** It is asleep: looks after another's word. */
   @Nullable Duration watch() throws SQLException {
     var seen = word.read();
-    if (seen.isOver()) {
-      // All are called with the first look at who is left, and not by each that tries to take it.
-      var taken = word.fallAsleep(seen.value(), false);
-      if (taken.mine() != seen.value()) { // and not by another one
-        return owe(taken, true);
-      }
+    return isTaken(seen) ? SHORTEST_WAIT : of.watched(seen.value() != 0);
+  }
+
+  /** Takes another's word if its time is over, and what is owed with it. */
+  private boolean isTaken(Word seen) throws SQLException {
+    if (!seen.isOver()) {
+      return false;
     }
-    return of.watched(seen.value() != 0);
+    // All are called with the first look at who is left, and not by each that tries to take it.
+    var taken = word.fallAsleep(seen.value(), false);
+    if (taken.mine() == seen.value()) { // by another one
+      return false;
+    }
+    owe(taken, true);
+    return true;
   }
 
   /** What it owes is the others' from now on. */

@@ -133,6 +133,17 @@ class FrontTest {
     assertThat(whole().after()).isZero();
   }
 
+  /** It is behind a commit in the same message, which may hang. */
+  @Test
+  void h71_oneAmongOthersThatDoesNotEndKeepsNobodyFromTheWhole() {
+    var hangs = front.beginAmongOthers();
+    assertThat(hangs).isNotNull().extracting(Front.Look::whole).isEqualTo(true);
+    var next = front.begin();
+    front.ended(next, 8);
+    assertThat(next.whole() || front.left() != null).as("it is looked at, or will be").isTrue();
+    assertThat(whole().after()).isZero();
+  }
+
   private static void awaitLong(Front.Look look) {
     Awaitility.await()
         .atMost(SOON)

@@ -30,6 +30,23 @@ class ProspectsTest {
     assertThat(look.isMoreLeft()).isTrue();
   }
 
+  /** Its connection may be lost without a sign. */
+  @Test
+  void h47_toOneWhoLooksForLongNothingIsLeft() {
+    var hangs = prospects.look();
+    hangs.begins();
+    now.addAndGet(Duration.ofMillis(999).toNanos());
+    assertThat(prospects.isNobodyLooking()).isFalse();
+    now.addAndGet(Duration.ofMillis(1).toNanos());
+    assertThat(prospects.isNobodyLooking()).isTrue();
+
+    var other = prospects.look();
+    assertThat(prospects.isNobodyLooking()).isFalse();
+    other.stops();
+    hangs.begins();
+    assertThat(prospects.isNobodyLooking()).as("its next claim").isFalse();
+  }
+
   @Test
   void h45_behindARowThatWasFoundThereMayBeAnother() {
     var look = prospects.look();

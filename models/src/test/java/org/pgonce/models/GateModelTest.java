@@ -226,7 +226,7 @@ class GateModelTest {
 
   @Test
   void whereTheWordIsOwnedARowIsStuckWhenAFormerOwnerSetsIt() throws Exception {
-    stuck(owned(1, 2).faults("die").without("compared"), "OWatch", "WRead", "ODone", "WCommit");
+    stuck(owned(1, 2).faults("die").without("compared"), "OWatch", "WRead", "WCommit");
   }
 
   @Test
@@ -237,6 +237,11 @@ class GateModelTest {
   @Test
   void whereTheWordIsOwnedARowIsStuckWhenWhoReconnectsDoesNotReadIt() throws Exception {
     stuck(owned(1, 2).faults("die", "deaf").without("word read"), "ORelisten", "WCommit");
+  }
+
+  @Test
+  void whereTheWordIsOwnedARowIsStuckWhenWhoOwesLooksForAnotherDoesNotWatch() throws Exception {
+    stuck(owned(2, 2).faults("stop").without("owing watch"), "WRead", "OStop", "WCommit");
   }
 
   @Test
@@ -264,6 +269,11 @@ class GateModelTest {
     @Test
     void twoWritersAndDeathWhereTheWordIsOwned() throws Exception {
       holds(owned(2, 2).faults("die"));
+    }
+
+    @Test
+    void twoWritersAndOneWhoStopsWhereTheWordIsOwned() throws Exception {
+      holds(owned(2, 2).faults("stop"));
     }
 
     @Test

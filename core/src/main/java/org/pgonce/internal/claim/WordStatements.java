@@ -15,7 +15,7 @@ public final class WordStatements {
   /** What {@link #announceAwake} returns where somebody else is awake. */
   public static final long TAKEN = 0;
 
-  private static final String WAIT = "SELECT pgonce.do_writers_wait()";
+  private static final String WAIT = "SELECT pgonce.do_writers_wait(?, ?::text::integer[])";
   private static final String ANNOUNCE = "SELECT pgonce.announce_awake(?, ?::text::integer[])";
   private static final String STAY = "SELECT pgonce.stay_awake(?, ?::text::integer[], ?, ?)";
   private static final String FALL =
@@ -56,12 +56,20 @@ public final class WordStatements {
    */
   public record Word(long value, boolean isOver) {}
 
-  /** Whether somebody on the whole server waits until it may commit with a NOTIFY. */
-  public static boolean doWritersWait(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(WAIT);
-        var row = statement.executeQuery()) {
-      row.next();
-      return row.getBoolean(1);
+  /**
+   * Whether somebody on the whole server waits until it may commit with a NOTIFY; null if this
+   * process may not be awake.
+   */
+  public static @Nullable Boolean doWritersWait(
+      Connection transaction, String channel, List<Integer> listened) throws SQLException {
+    try (var statement = transaction.prepareStatement(WAIT)) {
+      statement.setString(1, channel);
+      statement.setString(2, array(listened));
+      try (var row = statement.executeQuery()) {
+        row.next();
+        var wait = row.getBoolean(1);
+        return row.wasNull() ? null : wait;
+      }
     }
   }
 
