@@ -34,17 +34,28 @@ GRANT EXECUTE ON FUNCTION pgonce.as_json(anyelement) TO pgonce_owner;
 SET ROLE pgonce_owner;
 REVOKE CREATE ON SCHEMA pgonce FROM pgonce_sandbox;
 
--- The columns of a table's primary key, in their order, without those that its index only includes. Empty: it has none. In PL/pgSQL, which keeps
--- the plan: a function in SQL makes one for each call before PostgreSQL 18.
+-- What a column is called now, as the rows have it. pg_attribute would tell a transaction at REPEATABLE READ what it was called when its snapshot was
+-- taken; this function of PostgreSQL's asks the cache of the catalog, which knows of all that was committed before the table was locked.
+CREATE OR REPLACE FUNCTION pgonce.name_now(relation oid, attnum integer) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN (pg_identify_object_as_address('pg_class'::regclass, relation, attnum)).object_names[3];
+END
+$$;
+
+-- The columns of a table's primary key, in their order, without those that its index only includes. Empty: it has none, or not the one any more that
+-- the transaction's snapshot shows, and another one cannot be seen. By the constraint, which stays when REINDEX CONCURRENTLY gives it another index; whether
+-- it is there still is asked of the cache too, and in no condition, which would ask it of others. In PL/pgSQL, which keeps the plan: a function in SQL makes
+-- one for each call before PostgreSQL 18.
 CREATE OR REPLACE FUNCTION pgonce.primary_key(relation oid) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  RETURN (
-    SELECT coalesce(array_agg(a.attname::text ORDER BY k.place), '{}')
-      FROM pg_index i CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (attnum, place)
-      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-     WHERE i.indrelid = relation AND i.indisprimary AND k.place <= i.indnkeyatts);
+  RETURN coalesce((
+    SELECT CASE WHEN (pg_identify_object_as_address('pg_constraint'::regclass, c.oid, 0)).object_names IS NOT NULL
+                THEN ARRAY(SELECT pgonce.name_now(relation, k.attnum) FROM unnest(c.conkey) AS k (attnum)) END
+      FROM pg_constraint c WHERE c.conrelid = relation AND c.contype = 'p'), '{}');
 END
 $$;
 
@@ -139,11 +150,16 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.row_only(payload json, columns text[]) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  key constant json := pgonce.row_part(payload, columns, true);
 BEGIN
   IF columns = '{}' THEN
-    RAISE EXCEPTION 'the table has no primary key any more, and nothing else is to be stored' USING ERRCODE = 'PO006';
+    RAISE EXCEPTION 'the table has no primary key any more, or another one than the transaction can see, and nothing else is to be stored' USING ERRCODE = 'PO006';
+  ELSIF key IS NULL THEN
+    RAISE EXCEPTION 'the row has not all columns of its primary key (%), and nothing else is to be stored', array_to_string(columns, ', ')
+      USING ERRCODE = 'undefined_column';
   END IF;
-  RETURN pgonce.row_part(payload, columns, true);
+  RETURN key;
 END
 $$;
 

@@ -235,6 +235,27 @@ class HostileTypeTest {
         .isEqualTo("{\"id\":1} column grade: an error of SQLSTATE P0001");
   }
 
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h04_norDoesThatOfTheKeyOfARowThatIsBuried(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute("create table mark (grade lair.grade primary key)");
+    var marks = TriggerChannel.changesOf("mark", JsonNode.class).afterInsert().form(form);
+    PgOnce.using(database.dataSource()).install(marks.build());
+    asAttacker(
+        """
+        create function lair.fails(lair.grade) returns json language plpgsql as 'begin raise exception ''no''; end';
+        create cast (lair.grade as json) with function lair.fails(lair.grade);
+        """);
+    database.execute("insert into mark values ('a'), ('b')");
+    assertThat(
+            database.queryString(
+                "select string_agg(payload || ' ' || error, ' ' order by id) from pgonce.dead_letter"))
+        .isEqualToIgnoringWhitespace(
+            "{\"op\":\"INSERT\",\"new\":{\"row\":null}} column grade: an error of SQLSTATE P0001"
+                .repeat(2));
+  }
+
   /** Nor by a cast that the use of an expression adds; none of them is run to find that out. */
   @Test
   void h36_aCastThatAnotherOwnsIsRefusedInADefinition(TestDatabase database) throws Exception {

@@ -7,9 +7,12 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -122,6 +125,70 @@ class SchemaChangeTest {
   private static long captured(TestDatabase database) throws SQLException {
     return database.queryLong(
         "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0) + (select count(*) from pgonce.dead_letter)");
+  }
+
+  private static Stream<Arguments> keysThatChange() {
+    var unknown = "{\"row\":null}";
+    var changes =
+        Map.of(
+            "alter table thing rename column id to ident",
+            "{\"ident\":1}",
+            // Another column has its name by then.
+            "alter table thing rename column id to was; alter table thing add column id int default 7",
+            "{\"was\":1}",
+            "alter table thing drop column id; alter table thing add column ident int generated always as identity primary key",
+            unknown,
+            "alter table thing drop constraint thing_pkey; alter table thing add primary key (x)",
+            unknown);
+    return Stream.of(TriggerForm.values())
+        .flatMap(
+            form ->
+                changes.entrySet().stream()
+                    .map(change -> Arguments.of(form, change.getKey(), change.getValue())));
+  }
+
+  /** It sees the catalog as it was, and its row as it is. */
+  @ParameterizedTest
+  @MethodSource("keysThatChange")
+  void h10_aPrimaryKeyThatChangesAfterTheWritersSnapshotIsToldAsItIsOrIsADeadLetter(
+      TriggerForm form, String change, String key, TestDatabase database) throws Exception {
+    database.execute("create table thing (id int primary key default 1, x int)");
+    PgOnce.using(database.dataSource())
+        .install(
+            added(form).named("buried").when("1 / new.x > 0").build(),
+            channel().primaryKeyOnly().form(form).named("change").build(),
+            added(form).named("row").primaryKeyOnly().build());
+    try (var writer = database.dataSource().getConnection();
+        var statement = writer.createStatement()) {
+      statement.execute("begin isolation level repeatable read");
+      statement.execute("select count(*) from pg_attribute");
+      database.execute(change);
+      statement.execute("insert into thing (x) values (0)");
+      statement.execute("commit");
+    }
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(s.of_channel || ' ' || n.found || ' ' || n.payload, ' ' order by s.of_channel)
+                  from (select subscription_id, payload, 'told' as found from pgonce.notification
+                        union all select subscription_id, payload, 'dead' from pgonce.dead_letter) n
+                  join pgonce.subscription s on s.id = n.subscription_id
+                """))
+        .isEqualToIgnoringWhitespace(
+            """
+            buried dead %1$s
+            change %2$s {"op":"INSERT","new":%1$s}
+            row %2$s %1$s
+            """
+                .formatted(key, key.contains("row") ? "dead" : "told"));
+    assertThat(
+            database.queryString(
+                "select error from pgonce.dead_letter l join pgonce.subscription s on s.id = l.subscription_id where s.of_channel = 'buried'"))
+        .isEqualTo("condition: an error of SQLSTATE 22012");
+  }
+
+  private static TriggerChannelBuilder<Object> added(TriggerForm form) {
+    return TriggerChannel.on("thing", Object.class).afterInsert().form(form);
   }
 
   @ParameterizedTest

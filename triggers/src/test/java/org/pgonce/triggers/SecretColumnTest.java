@@ -75,4 +75,27 @@ class SecretColumnTest {
     database.execute("insert into person values (2, 'hush', 'a')");
     assertThat(database.queryString(LETTERS)).contains("{\"row\":null}").doesNotContain("hush");
   }
+
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h35_norOneThatWasRenamedAfterTheWritersSnapshot(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute("create table person (id int, email text, primary key (id, email))");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("person", Object.class)
+                .afterInsert()
+                .withoutColumns("email")
+                .form(form)
+                .build());
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("begin isolation level repeatable read");
+      statement.execute("select count(*) from pg_attribute");
+      database.execute("alter table person rename column email to mail");
+      statement.execute("insert into person values (1, 'hush')");
+      statement.execute("commit");
+    }
+    assertThat(database.queryString(LETTERS)).isEqualTo("{\"row\":null}");
+  }
 }

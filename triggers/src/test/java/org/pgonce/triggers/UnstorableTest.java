@@ -162,7 +162,7 @@ class UnstorableTest {
     database.execute("insert into doc values (2, 'x')");
     assertThat(database.queryString(LETTERS))
         .isEqualTo(
-            "NOT_STORABLE {\"row\":null} the table has no primary key any more, and nothing else is to be stored");
+            "NOT_STORABLE {\"row\":null} the table has no primary key any more, or another one than the transaction can see, and nothing else is to be stored");
     try (var connection = database.dataSource().getConnection()) {
       assertThat(Triggers.check(connection, added))
           .singleElement()

@@ -65,13 +65,14 @@ final class CaptureTrial {
           END;
       """;
 
+  // A column that is not there was dropped after the writer's snapshot: it is not to blame.
   private static final String IN_TROUBLE =
       """
         IF trouble IS NOT NULL THEN
-      %5$s    FOR part IN SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = TG_RELID AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LOOP
+      %5$s    FOR part IN SELECT pgonce.name_now(a.attrelid, a.attnum) FROM pg_attribute a WHERE a.attrelid = TG_RELID AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LOOP
             BEGIN
               EXECUTE format('SELECT count(pgonce.as_json(t.%%I)) FROM %1$s AS t', part)%2$s;
-            EXCEPTION WHEN OTHERS THEN
+            EXCEPTION WHEN undefined_column THEN NULL; WHEN OTHERS THEN
               trouble := 'column ' || part || ': ' || %3$s;
             END;
           END LOOP;
@@ -103,11 +104,16 @@ final class CaptureTrial {
           RETURN NULL;
       """;
 
+  // No write may fail of it: where the key cannot be told either, the row is buried without.
   private static final String BURY =
       """
-          EXECUTE format('SELECT array_agg(%2$s) FROM %3$s AS t CROSS JOIN LATERAL (SELECT %%s) AS k',
-            coalesce((SELECT string_agg(format('t.%%I', k.name), ', ') FROM unnest(pgonce.primary_key(TG_RELID)) AS k (name)%6$s), 'NULL AS row'))
-            INTO buried%4$s;
+          BEGIN
+            EXECUTE format('SELECT array_agg(%2$s) FROM %3$s AS t CROSS JOIN LATERAL (SELECT %%s) AS k',
+              coalesce((SELECT string_agg(format('t.%%I', k.name), ', ') FROM unnest(pgonce.primary_key(TG_RELID)) AS k (name)%6$s), 'NULL AS row'))
+              INTO buried%4$s;
+          EXCEPTION WHEN OTHERS THEN
+            EXECUTE 'SELECT array_agg(%2$s) FROM %3$s AS t CROSS JOIN (SELECT NULL AS row) AS k' INTO buried%4$s;
+          END;
           PERFORM pgonce.bury_captured(%1$s, 'NOT_STORABLE', trouble, buried, NULL, NULL, writer_context, writer_depth%5$s);
           RETURN NULL;
       """;
@@ -275,7 +281,7 @@ final class CaptureTrial {
       case ALL, PRIMARY_KEY -> "";
       case ONLY -> " WHERE k.name = ANY (ARRAY[%s])".formatted(columns);
       case WITHOUT ->
-          " WHERE k.name <> ALL (ARRAY[%1$s]) AND NOT EXISTS (SELECT unnest(ARRAY[%1$s]) EXCEPT SELECT a.attname FROM pg_attribute a WHERE a.attrelid = TG_RELID AND NOT a.attisdropped)"
+          " WHERE k.name <> ALL (ARRAY[%1$s]) AND NOT EXISTS (SELECT unnest(ARRAY[%1$s]) EXCEPT SELECT pgonce.name_now(a.attrelid, a.attnum) FROM pg_attribute a WHERE a.attrelid = TG_RELID AND NOT a.attisdropped)"
               .formatted(columns);
     };
   }
