@@ -1,11 +1,13 @@
 package org.pgonce.triggers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
@@ -76,6 +78,91 @@ class WholeTableTest {
     var left = new TreeMap<String, String>();
     read(database, "select null, null, null, w.tag, row_to_json(w) from whole w", left);
     assertThat(rows).isEqualTo(left);
+  }
+
+  private static final String SWALLOWS =
+      """
+      create function swallow() returns trigger language plpgsql as $$
+      begin
+        if new.tag = 5 then
+          return null;
+        end if;
+        return new;
+      end $$;
+      create trigger swallow before insert on whole_rest_0 for each row execute function swallow();
+      create trigger swallow before insert on whole_rest_1 for each row execute function swallow();
+      """;
+  private static final String TOLD =
+      "select count(*) from pgonce.notification where subscription_id > 0";
+
+  private static TriggerChannelBuilder<?> moved() {
+    return TriggerChannel.changesOf("whole", Object.class)
+        .afterUpdate()
+        .form(TriggerForm.STATEMENT);
+  }
+
+  /** PostgreSQL deletes it where it was, and shows that, before the other half is swallowed. */
+  @Test
+  void h06_aMoveThatATriggerSwallowsShiftsNoOtherRow(TestDatabase database) throws Exception {
+    database.execute(PARTITIONED + ";" + SWALLOWS);
+    PgOnce.using(database.dataSource())
+        .install(
+            moved().named("changes").build(),
+            moved().deliveryKey("tag").named("keyed").build(),
+            moved().when("new.tag > 0").named("some").build(),
+            TriggerChannel.on("whole", Object.class)
+                .afterUpdate()
+                .onlyIfChanged("part")
+                .form(TriggerForm.STATEMENT)
+                .named("rows")
+                .build());
+    database.execute(
+        "insert into whole (k, part, tag) select g, 0, g from generate_series(5, 9) g");
+    database.execute("update whole set part = 1 where tag in (5, 6, 7)");
+    assertThat(database.queryLong(TOLD)).isZero();
+    for (var channel : new String[] {"changes", "keyed", "some"}) {
+      assertThat(letters(database, channel))
+          .isEqualToIgnoringWhitespace(
+              "{'op':'UPDATE','old':{'k':5,'part':0}} {'op':'UPDATE','old':{'k':6,'part':0}} {'op':'UPDATE','old':{'k':7,'part':0}}");
+    }
+    assertThat(letters(database, "rows"))
+        .isEqualToIgnoringWhitespace("{'k':5,'part':0} {'k':6,'part':0} {'k':7,'part':0}");
+    assertThat(
+            database.queryString("select string_agg(distinct error, '|') from pgonce.dead_letter"))
+        .contains("3 rows before the update and 2 after it")
+        .doesNotContain("|");
+
+    database.execute("update whole set part = 1 where tag in (8, 9)");
+    assertThat(database.queryLong(TOLD)).as("four channels, two rows").isEqualTo(8);
+    assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isEqualTo(12);
+  }
+
+  /** Where nothing is left to be seen after the update. */
+  @Test
+  void h06_norIsALoneRowSwallowedWithoutATrace(TestDatabase database) throws Exception {
+    database.execute(PARTITIONED + ";" + SWALLOWS);
+    PgOnce.using(database.dataSource()).install(moved().named("changes").build());
+    database.execute("insert into whole (k, part, tag) values (5, 0, 5)");
+    database.execute("update whole set part = 1");
+    assertThat(database.queryLong("select count(*) from whole")).isZero();
+    assertThat(letters(database, "changes"))
+        .isEqualToIgnoringWhitespace("{'op':'UPDATE','old':{'k':5,'part':0}}");
+
+    PgOnce.using(database.dataSource())
+        .install(moved().unstorable(Unstorable.FAIL_WRITE).named("strict").build());
+    database.execute("insert into whole (k, part, tag) values (5, 0, 5)");
+    assertThatThrownBy(() -> database.execute("update whole set part = 1"))
+        .hasMessageContaining("channel strict cannot take a row of table public.whole")
+        .hasMessageContaining("1 rows before the update and 0 after it");
+    assertThat(database.queryLong("select count(*) from whole")).isOne();
+  }
+
+  private static String letters(TestDatabase database, String channel) throws SQLException {
+    return String.valueOf(
+            database.queryString(
+                "select string_agg(l.payload::text, ' ' order by l.id) from pgonce.dead_letter l join pgonce.subscription s on s.id = l.subscription_id where s.of_channel = '%s'"
+                    .formatted(channel)))
+        .replace('"', '\'');
   }
 
   private static String statement(Random random) {

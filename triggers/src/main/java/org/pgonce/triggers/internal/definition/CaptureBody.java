@@ -190,10 +190,10 @@ final class CaptureBody {
     }
     var rows = new CapturedRows(trigger, true);
     var name = Quoted.literal(CaptureFunction.name(trigger.bareFunctionName()));
-    var sure = SURELY.formatted(name, rows.areSmallerThan(CaptureTrial.SURELY_STORABLE));
+    var sure = SURELY.formatted(name, rows.areSurelyStorable());
     // Where nobody wants them no row is buried; but a write may have to fail of it.
     var nothing =
-        NO_ROWS.formatted(rows.rows())
+        NO_ROWS.formatted(trigger.readsOldTable() ? "old_rows" : "new_rows")
             + (stored.unstorable() == Unstorable.FAIL_WRITE ? "" : NOBODY.formatted(channel));
     return SURE.formatted(storeAll(rows.query(), sure), nothing);
   }

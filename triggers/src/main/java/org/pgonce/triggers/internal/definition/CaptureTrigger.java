@@ -135,4 +135,15 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form) {
             || capture.watch().comparesRows()
             || !capture.expressions().isEmpty());
   }
+
+  /**
+   * Whether an update may show fewer rows after it than before: where one moves to another
+   * partition, and a trigger there swallows it. By itself the library takes a trigger per row for a
+   * table that has partitions.
+   */
+  boolean mayLoseHalves() {
+    return pairs()
+        && form == TriggerForm.STATEMENT
+        && capture.watch().form() == TriggerForm.STATEMENT;
+  }
 }
