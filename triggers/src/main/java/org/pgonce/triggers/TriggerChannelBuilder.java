@@ -73,7 +73,8 @@ public final class TriggerChannelBuilder<T> {
   /**
    * One notification per updated row, whichever statement updated it: ON CONFLICT DO UPDATE, MERGE
    * and the cascades of foreign keys too. A row that moves from one partition to another was
-   * deleted and inserted, as PostgreSQL sees it with a trigger per row.
+   * deleted and inserted, as PostgreSQL sees it with a trigger per row. Where a trigger per
+   * statement was asked for, see {@link TriggerForm#STATEMENT}.
    */
   public TriggerChannelBuilder<T> afterUpdate() {
     events.add(Event.UPDATE);

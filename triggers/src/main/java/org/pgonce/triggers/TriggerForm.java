@@ -10,6 +10,12 @@ public enum TriggerForm {
   /**
    * Once per statement, with all of its rows in a transition table: many rows cost one call and one
    * wake-up.
+   *
+   * <p>Asked for on a partitioned table, it sees what statements do by the table's own name, and a
+   * row that an UPDATE moves to another partition as updated. One that a MERGE moves, PostgreSQL
+   * (15 to 18) does not show as that: it makes no notification, or, where the same MERGE inserts or
+   * deletes other rows, is told as inserted or deleted, whether or not that is all that became of
+   * it. The plan warns of it.
    */
   STATEMENT,
   /**

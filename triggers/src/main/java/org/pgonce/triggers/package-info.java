@@ -67,7 +67,8 @@
  * <ul>
  *   <li>what is done to a table that inherits from the watched one: it has a channel of its own;
  *   <li>what is done to a partition by its own name, where {@link
- *       org.pgonce.triggers.TriggerForm#STATEMENT} was asked for;
+ *       org.pgonce.triggers.TriggerForm#STATEMENT} was asked for, and there a row that a MERGE
+ *       moves to another partition;
  *   <li>what is written to a table that was a partition, and is detached;
  *   <li>rows that arrive by logical replication, or while {@code session_replication_role} is
  *       {@code replica}, or the trigger is disabled;

@@ -2,11 +2,13 @@ package org.pgonce.triggers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -163,6 +165,42 @@ class WholeTableTest {
                 "select string_agg(l.payload::text, ' ' order by l.id) from pgonce.dead_letter l join pgonce.subscription s on s.id = l.subscription_id where s.of_channel = '%s'"
                     .formatted(channel)))
         .replace('"', '\'');
+  }
+
+  /** As PostgreSQL (15 to 18) has it: transition tables know of no such row, a warning does. */
+  @Test
+  void h09_aRowThatAMergeMovesIsToldPerRowOnlyAndWarnedOf(TestDatabase database) throws Exception {
+    assumeThat(database.queryLong("select current_setting('server_version_num')::int"))
+        .describedAs("MERGE came with PostgreSQL 15")
+        .isGreaterThanOrEqualTo(150_000);
+    database.execute(PARTITIONED);
+    var all =
+        TriggerChannel.changesOf("whole", Object.class).afterInsert().afterUpdate().afterDelete();
+    var perRow = all.named("per_row").build();
+    var perStatement = all.form(TriggerForm.STATEMENT).named("per_statement").build();
+    database.execute("insert into whole (k, part, tag) values (1, 0, 1)");
+    PgOnce.using(database.dataSource()).install(perRow, perStatement);
+    database.execute(
+        "merge into whole w using (values (1)) s (k) on w.k = s.k when matched then update set part = w.part + 1");
+    assertThat(told(database)).isEqualTo("per_row DELETE, per_row INSERT");
+    // With what a MERGE inserts beside it comes one half of such a row.
+    database.execute("delete from pgonce.notification where subscription_id > 0");
+    database.execute(
+        "merge into whole w using (values (1), (2)) s (k) on w.k = s.k when matched then update set part = 0 when not matched then insert values (s.k, 0, s.k)");
+    assertThat(told(database))
+        .isEqualTo(
+            "per_row DELETE, per_row INSERT, per_row INSERT, per_statement INSERT, per_statement INSERT");
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, perStatement).warnings())
+          .anyMatch(line -> line.contains("a MERGE moves to another partition"));
+      assertThat(Triggers.plan(connection, perRow).warnings())
+          .noneMatch(line -> line.contains("MERGE"));
+    }
+  }
+
+  private static @Nullable String told(TestDatabase database) throws SQLException {
+    return database.queryString(
+        "select string_agg(s.of_channel || ' ' || (n.payload ->> 'op'), ', ' order by s.of_channel, n.id) from pgonce.notification n join pgonce.subscription s on s.id = n.subscription_id");
   }
 
   private static String statement(Random random) {

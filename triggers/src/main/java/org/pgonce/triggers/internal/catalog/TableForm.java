@@ -74,7 +74,7 @@ public record TableForm(
     if (isPartitioned()) {
       warnings.add(
           perStatement
-              ? "table %s is partitioned: what is done to a partition by its own name makes no notification"
+              ? "table %s is partitioned: what is done to a partition by its own name makes no notification; nor does a row that a MERGE moves to another partition, or it is told as inserted or deleted where that MERGE inserts or deletes others"
                   .formatted(name)
               : "table %s is partitioned: a row that an UPDATE moves to another partition is deleted there and inserted here, and not updated"
                   .formatted(name));
