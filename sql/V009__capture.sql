@@ -94,11 +94,12 @@ $$;
 -- constant, and never when it runs it. It makes the plan of a query that reads new_rows or old_rows anew when the table was altered. As a plan outlives
 -- its transaction, the answer must not come from a snapshot that is older than the table: the one of whose statement has led to this one may be, so
 -- who is asked is volatile, and takes one of his own; where the transaction has one for all its statements, it is null, which is "not known".
+-- "read uncommitted" is "read committed" by another name.
 CREATE OR REPLACE FUNCTION pgonce.has_own_types(capturing text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  RETURN CASE WHEN current_setting('transaction_isolation') = 'read committed' THEN pgonce.has_own_types_now(capturing) END;
+  RETURN CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN pgonce.has_own_types_now(capturing) END;
 END
 $$;
 

@@ -9,6 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -36,6 +38,9 @@ class PlainTypesTest {
   private static final String SANDBOX = "pgonce_sandbox";
   private static final String LOOK_UPS =
       "select coalesce(sum(seq_scan + idx_scan), 0) from pg_stat_xact_user_tables where relid = 'pgonce.subscription'::regclass";
+
+  private static final String AS_JSON =
+      "select coalesce(sum(calls), 0) from pg_stat_xact_user_functions where funcname = 'as_json'";
 
   @BeforeEach
   void setUp(TestDatabase database) throws Exception {
@@ -148,25 +153,41 @@ class PlainTypesTest {
   }
 
   /** Each look at rows that could not be stored, or that nobody wants, looks them up once more. */
-  @Test
-  void subscriptionsAreLookedUpOnceForEachWrite(TestDatabase database) throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"read committed", "read uncommitted"})
+  void subscriptionsAreLookedUpOnceForEachWrite(String level, TestDatabase database)
+      throws Exception {
     install(database, plain().afterInsert());
-    assertThat(lookUps(database, "insert into plain values (0, 'none')")).isEqualTo(1);
-    assertThat(lookUps(database, "insert into plain select g, 'x' from generate_series(1, 9) g"))
+    assertThat(counted(database, level, "insert into plain values (0, 'none')", LOOK_UPS))
         .isEqualTo(1);
-    assertThat(lookUps(database, "insert into plain select 1, 'x' where false")).isZero();
+    var many = "insert into plain select g, 'x' from generate_series(1, 9) g";
+    assertThat(counted(database, level, many, LOOK_UPS)).isEqualTo(1);
+    var none = "insert into plain select 1, 'x' where false";
+    assertThat(counted(database, level, none, LOOK_UPS)).isZero();
     assertThat(
             database.queryLong(
                 "select count(*) from pgonce.notification where subscription_id > 0"))
         .isEqualTo(10);
   }
 
-  private static long lookUps(TestDatabase database, String sql) throws Exception {
+  /** Twice where it is tried first. */
+  @ParameterizedTest
+  @ValueSource(strings = {"read committed", "read uncommitted"})
+  void aRowOfAnOwnTypeBecomesJsonOnce(String level, TestDatabase database) throws Exception {
+    database.execute(ADD + "; drop cast (grade as json)");
+    install(database, plain().afterInsert());
+    database.execute(
+        "alter database \"%s\" set track_functions = 'all'".formatted(database.name()));
+    assertThat(counted(database, level, "insert into plain values (1, 'one')", AS_JSON)).isOne();
+  }
+
+  private static long counted(TestDatabase database, String level, String sql, String count)
+      throws Exception {
     try (var connection = database.dataSource().getConnection();
         var statement = connection.createStatement()) {
-      statement.execute("begin");
+      statement.execute("begin isolation level " + level);
       statement.execute(sql);
-      try (var row = statement.executeQuery(LOOK_UPS)) {
+      try (var row = statement.executeQuery(count)) {
         row.next();
         var counted = row.getLong(1);
         statement.execute("commit");

@@ -26,7 +26,7 @@ final class CaptureTrial {
         SELECT %1$s, %2$s INTO largest, own_types;
         may_fail := largest > %3$d AND (largest > %4$d OR pgonce.may_expand(TG_RELID));
         IF own_types AND may_fail IS NOT TRUE THEN
-          may_fail := current_setting('transaction_isolation') <> 'read committed' OR EXISTS (SELECT FROM pg_cast WHERE casttarget = 'json'::regtype AND castsource >= 16384);
+          may_fail := current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') OR EXISTS (SELECT FROM pg_cast WHERE casttarget = 'json'::regtype AND castsource >= 16384);
         END IF;
       """;
 
