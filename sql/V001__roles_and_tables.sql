@@ -82,9 +82,10 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
 -- Each subscription of a channel has its own row of a notification, so that they do not wait for one another.
 CREATE TABLE IF NOT EXISTS pgonce.subscription (
   id           integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  channel_id   integer NOT NULL,
-  -- The channel's, which never changes: triggers look here only, once for each row that is written.
-  of_channel   text    NOT NULL,
+  channel_id   integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
+  -- The channel's name while its notifications are stored, null while it is a BROADCAST: triggers look here only, once for each row that is written,
+  -- and who has waited in a trigger's function for a change of the mode stores nothing that nobody would look at.
+  of_channel   text,
   name         text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   -- It gets what was written in a context that holds all of this; null: everything.
   filter       jsonb   CHECK (jsonb_typeof(filter) = 'object'),

@@ -50,9 +50,10 @@ BEGIN
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, backend, silence)
   VALUES (listener, instance, subscriptions, hears_by, backend, silence_ms * interval '1 millisecond');
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
-     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id AND c.mode <> 'BROADCAST' -- what is sent there is a payload
+     FROM pgonce.subscription s
     CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener) l
-    WHERE s.id = ANY (subscriptions) AND l.others > 0
+    WHERE s.id = ANY (subscriptions) AND s.of_channel IS NOT NULL -- what is sent to a BROADCAST is a payload
+      AND l.others > 0
       AND (l.others = 1 OR pgonce.first_of(s.id) = listener); -- who was alone calls nobody for help
   PERFORM pgonce.somebody_listens(subscriptions);
 END
@@ -65,8 +66,7 @@ AS $$
 BEGIN
   PERFORM pgonce.bound_idle(30000);
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
-     FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions)
-     JOIN pgonce.channel c ON c.id = s.channel_id AND c.mode <> 'BROADCAST'
+     FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) AND s.of_channel IS NOT NULL
     WHERE l.id = listener AND pgonce.first_of(s.id) = listener;
   UPDATE pgonce.listener l SET hears_by = 'polling' WHERE l.id = listener AND l.hears_by <> 'polling';
 END
@@ -128,8 +128,8 @@ BEGIN
            i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
            pg_sequence_last_value(pgonce.word_of(k.of_channel)) NOT IN (0, 9223372036854775806, 9223372036854775807) IS TRUE,
            (SELECT count(*)::integer FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions)), pgonce.first_of(s.id) IS NOT DISTINCT FROM l.id
-      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id
-      LEFT JOIN LATERAL pgonce.installed(k.of_channel, k.name) i ON true
+      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
+      LEFT JOIN LATERAL pgonce.installed(c.name, k.name) i ON true
      WHERE l.id = listener;
 END
 $$;

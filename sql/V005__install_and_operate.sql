@@ -90,7 +90,7 @@ BEGIN
          (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups);
   changed := is_new OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
-  SELECT channel.id, channel.name, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
+  SELECT channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
   GET DIAGNOSTICS subscribed = ROW_COUNT;
   IF is_new AND mode <> 'BROADCAST' AND pgonce.word_of(channel_name) IS NULL THEN
@@ -110,7 +110,8 @@ END
 $$;
 
 -- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored. Listeners that were
--- made for the old mode learn it as install_channel says. Until then they may claim under EXACTLY_ONCE, and lease nothing any more.
+-- made for the old mode learn it as install_channel says. Until then they may claim under EXACTLY_ONCE, and lease nothing any more. Triggers whose
+-- functions were made for a mode that stores find nobody to store for as soon as it is BROADCAST.
 CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -167,6 +168,8 @@ BEGIN
     UPDATE pgonce.channel c SET mode = new_mode,
            held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
      WHERE c.name = channel_name;
+    UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
+      FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name;
     PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
     PERFORM pgonce.wake_up(channel_name, 'definition');
   END IF;

@@ -239,7 +239,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));
+  addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.of_channel = channel_name AND (s.filter IS NULL OR writer_context @> s.filter));
   SELECT array_agg(nextval('pgonce.notification_id')) INTO ids FROM unnest(payloads);
   IF EXISTS (SELECT FROM unnest(keys) AS g (key) WHERE g.key IS NOT NULL) THEN
     SELECT array_agg(CASE WHEN g.key IS NULL OR t.id = g.id THEN g.id END ORDER BY g.n) INTO ids

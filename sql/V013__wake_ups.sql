@@ -82,7 +82,7 @@ AS $$
 DECLARE
   channel_name text;
 BEGIN
-  FOR channel_name IN SELECT DISTINCT s.of_channel FROM pgonce.subscription s WHERE s.id = ANY (listened) ORDER BY 1 LOOP
+  FOR channel_name IN SELECT DISTINCT s.of_channel FROM pgonce.subscription s WHERE s.id = ANY (listened) AND s.of_channel IS NOT NULL ORDER BY 1 LOOP
     PERFORM pgonce.hold_word(channel_name);
     CONTINUE WHEN pgonce.is_unfit(channel_name) IS NOT TRUE;
     IF pgonce.word_of(channel_name) IS NULL THEN
@@ -102,7 +102,7 @@ DECLARE
   channel_name text;
   held bigint;
 BEGIN
-  FOR channel_name IN SELECT DISTINCT s.of_channel FROM pgonce.subscription s WHERE s.id = ANY (listened) ORDER BY 1 LOOP
+  FOR channel_name IN SELECT DISTINCT s.of_channel FROM pgonce.subscription s WHERE s.id = ANY (listened) AND s.of_channel IS NOT NULL ORDER BY 1 LOOP
     held := pgonce.hold_word(channel_name);
     IF held IS NOT NULL AND EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.wake_ups = 'WHILE_ASLEEP')
        AND NOT EXISTS (SELECT FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) WHERE s.of_channel = channel_name) THEN

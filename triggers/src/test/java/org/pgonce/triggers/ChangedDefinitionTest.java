@@ -2,13 +2,21 @@ package org.pgonce.triggers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -209,6 +217,65 @@ class ChangedDefinitionTest {
             database.queryString(
                 "select payload -> 'new' ->> 'id' from pgonce.notification where subscription_id > 0"))
         .isEqualTo("1");
+  }
+
+  /** Nothing that BROADCAST would never deliver: a writer is in the old function meanwhile. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void whoWritesWhileAChannelBecomesABroadcastLeavesNothingBehind(
+      TriggerForm form, TestDatabase database) throws Exception {
+    for (var builder :
+        List.of(
+            thing().afterInsert(),
+            thing().afterInsert().deliveryKey("id").named("keyed"),
+            thing().afterInsert().when("1 / new.id > 0").named("buried"))) {
+      PgOnce.using(database.dataSource()).install(builder.form(form).build());
+    }
+    try (var admin = database.dataSource().getConnection();
+        var migration = admin.createStatement()) {
+      admin.setAutoCommit(false);
+      for (var name : List.of("thing", "keyed", "buried")) {
+        migration.execute("select pgonce.change_mode('%s', 'BROADCAST')".formatted(name));
+      }
+      var writers =
+          Stream.of(0, 1)
+              .map(id -> inBackground("insert into thing values (" + id + ")", database))
+              .toList();
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> database.queryLong(WAITING) == writers.size());
+      // The others have their functions still.
+      Triggers.apply(admin, thing().afterInsert().form(form).mode(Mode.BROADCAST).build());
+      admin.commit();
+      for (var writer : writers) {
+        writer.get(20, TimeUnit.SECONDS);
+      }
+    }
+    database.execute("insert into thing values (2)");
+    assertThat(database.queryLong("select count(*) from thing")).isEqualTo(3);
+    assertThat(database.queryLong(HELD)).isZero();
+
+    database.execute("select pgonce.change_mode('thing', 'AT_LEAST_ONCE')");
+    PgOnce.using(database.dataSource())
+        .install(thing().afterInsert().form(form).mode(Mode.AT_LEAST_ONCE).build());
+    database.execute("insert into thing values (3)");
+    assertThat(database.queryLong(HELD)).isOne();
+  }
+
+  private static final String WAITING =
+      "select count(*) from pg_locks where locktype = 'relation' and relation = 'pgonce.notification'::regclass and not granted";
+  private static final String HELD =
+      "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0) + (select count(*) from pgonce.dead_letter)";
+
+  private static CompletableFuture<Void> inBackground(String sql, TestDatabase database) {
+    return CompletableFuture.runAsync(
+        () -> {
+          try {
+            database.execute(sql);
+          } catch (SQLException e) {
+            throw new IllegalStateException(e);
+          }
+        });
   }
 
   private static void assertInstalled(
