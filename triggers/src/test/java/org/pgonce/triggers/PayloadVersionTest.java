@@ -236,10 +236,13 @@ class PayloadVersionTest {
       database.execute("insert into price values (1, '9.90 EUR')");
       await().atMost(SOON).until(() -> handled.size() == 1);
       assertThat(handled).containsExactly("Price2[id=1, amount=9.90, currency=EUR]");
-      try (var connection = database.dataSource().getConnection()) {
-        database.execute("update pgonce.channel set feed = 'trigger on price'");
+      // Seen from outside it is published all the while: the listener would stop otherwise.
+      try (var connection = database.dataSource().getConnection();
+          var feed = connection.createStatement()) {
         connection.setAutoCommit(false);
+        feed.execute("update pgonce.channel set feed = 'trigger on price'");
         Triggers.apply(connection, versioned);
+        feed.execute("update pgonce.channel set feed = 'published'");
         connection.commit();
       }
       database.execute(
