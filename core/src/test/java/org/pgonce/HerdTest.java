@@ -219,7 +219,10 @@ class HerdTest {
     var channel = Channel.of("herd.asleep", Order.class, Mode.EXACTLY_ONCE);
     PgOnce.using(stage.dataSource).install(channel);
     listeners(channel, MANY, (order, tx) -> handled.release());
-    stage.awaitSoon(() -> database.queryLong("select count(*) from pgonce.listener") == MANY);
+    // What tells them who is the first is the scan after the one that puts them on the list.
+    var scanned =
+        "select count(*) from pgonce.listener where seen_at > started_at + interval '1 millisecond'";
+    stage.awaitSoon(() -> database.queryLong(scanned) == MANY);
     storeAndAwait(channel, MANY); // by now each knows that it is not the first
     try (var hearing = database.dataSource().getConnection();
         var statement = hearing.createStatement();
