@@ -288,6 +288,19 @@ class WakeUpsTest {
     }
   }
 
+  /** He keeps the word, till the server ends a session that does nothing in its transaction. */
+  @Test
+  void h49_fromOneWhoIsFrozenInTheMiddleOfAStepTheWordIsTaken() throws Exception {
+    try (var pgonce = listener();
+        var frozen = stage.database.unpooled().getConnection();
+        var step = frozen.createStatement()) {
+      stage.awaitSoon(() -> word() == NOBODY_IS);
+      assertThat(new WordOfAnother(stage.database).isAwake()).isTrue();
+      step.execute("begin; select pgonce.hold_word('orders')");
+      stage.awaitSoon(() -> word() <= NOBODY_IS);
+    }
+  }
+
   @Test
   void h85_whoStopsLeavesWhatHeOwesToTheOthers() throws Exception {
     try (var other = listener();

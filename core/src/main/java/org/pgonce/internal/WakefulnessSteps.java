@@ -58,11 +58,15 @@ final class WakefulnessSteps {
    * @param asks whether only if writers wait
    */
   @Nullable Duration open(boolean asks) throws SQLException {
-    var doWait = asks ? word.doWritersWait() : Boolean.TRUE;
-    if (Boolean.FALSE.equals(doWait)) {
-      return of.spared();
+    if (asks) {
+      var doWait = word.doWritersWait();
+      if (doWait == null) {
+        return of.refused(REFUSED);
+      } else if (!doWait) {
+        return of.spared();
+      }
     }
-    var announced = doWait == null ? null : word.announceAwake();
+    var announced = word.announceAwake();
     if (announced == null || announced == WordStatements.TAKEN) {
       return of.refused(announced == null ? REFUSED : Wakefulness.WATCH);
     }

@@ -32,7 +32,7 @@ class ProspectsTest {
 
   /** Its connection may be lost without a sign. */
   @Test
-  void h47_toOneWhoLooksForLongNothingIsLeft() {
+  void h49_toOneWhoLooksForLongNothingIsLeft() {
     var hangs = prospects.look();
     hangs.begins();
     now.addAndGet(Duration.ofMillis(999).toNanos());

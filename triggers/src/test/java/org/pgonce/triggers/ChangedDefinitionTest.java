@@ -262,6 +262,23 @@ class ChangedDefinitionTest {
     assertThat(database.queryLong(HELD)).isOne();
   }
 
+  /** It waits where the person on call sees it, and is handled when the channel stores again. */
+  @Test
+  void whoHasAnOlderSnapshotStillStoresForABroadcast(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(thing().afterInsert().build());
+    try (var connection = database.dataSource().getConnection();
+        var writer = connection.createStatement()) {
+      writer.execute("begin isolation level repeatable read");
+      writer.execute("select count(*) from thing");
+      database.execute("select pgonce.change_mode('thing', 'BROADCAST')");
+      writer.execute("insert into thing values (1)");
+      writer.execute("commit");
+    }
+    assertThat(database.queryLong("select backlog from pgonce.channel_status")).isOne();
+    database.execute("select pgonce.change_mode('thing', 'EXACTLY_ONCE')");
+    assertThat(database.queryLong("select backlog from pgonce.channel_status")).isOne();
+  }
+
   private static final String WAITING =
       "select count(*) from pg_locks where locktype = 'relation' and relation = 'pgonce.notification'::regclass and not granted";
   private static final String HELD =
