@@ -116,6 +116,7 @@ BEGIN
     PERFORM pgonce.somebody_listens(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
   END IF;
   PERFORM pgonce.keep_ballast();
+  PERFORM pgonce.clear_leftovers();
   PERFORM pgonce.forget_keys();
   -- Sub-selects with a limit: EXISTS could become a hash of all that is stored.
   RETURN QUERY

@@ -160,6 +160,62 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
+-- Deletes what was stored for a subscription that was gone already, as its drop would have: a writer at REPEATABLE READ whose snapshot is older still
+-- stores for it. Who sees such a row sees all that its writer saw, so a subscription that he does not see was dropped; its number is not given again.
+-- Looks where no subscription is, between the numbers of those that are there, so that what they hold, living or dead, costs nothing. At most so many
+-- of each table; what somebody is at is left for the next time. Returns how many rows it has deleted. A listener's scan calls it.
+CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET lock_timeout = '50ms' SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  leftovers integer[];
+  deleted bigint;
+  ids bigint[];
+  keys text[];
+BEGIN
+  SELECT array_agg(DISTINCT l.id) INTO leftovers FROM (
+    SELECT s.id, lead(s.id, 1, 2147483647) OVER (ORDER BY s.id) FROM (SELECT 0 UNION ALL SELECT u.id FROM pgonce.subscription u) s (id)) gap (above, below)
+    CROSS JOIN LATERAL (
+      (SELECT n.subscription_id FROM pgonce.notification n WHERE n.subscription_id > gap.above AND n.subscription_id < gap.below LIMIT 1)
+      UNION ALL (SELECT d.subscription_id FROM pgonce.scheduled d WHERE d.subscription_id > gap.above AND d.subscription_id < gap.below LIMIT 1)
+      UNION ALL (SELECT x.subscription_id FROM pgonce.dead_letter x WHERE x.subscription_id > gap.above AND x.subscription_id < gap.below LIMIT 1)) l (id)
+   WHERE gap.below > gap.above + 1;
+  IF leftovers IS NOT NULL THEN
+    WITH present AS (
+      DELETE FROM pgonce.notification n USING (
+        SELECT f.subscription_id, f.id FROM pgonce.notification f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
+       WHERE n.subscription_id = f.subscription_id AND n.id = f.id RETURNING n.id, n.delivery_key
+    ), later AS (
+      DELETE FROM pgonce.scheduled d USING (
+        SELECT f.subscription_id, f.id FROM pgonce.scheduled f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
+       WHERE d.subscription_id = f.subscription_id AND d.id = f.id RETURNING d.id, d.delivery_key
+    ), dead AS (
+      DELETE FROM pgonce.dead_letter x USING (
+        SELECT f.subscription_id, f.id FROM pgonce.dead_letter f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
+       WHERE x.subscription_id = f.subscription_id AND x.id = f.id RETURNING x.id, x.delivery_key
+    )
+    SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
+      INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
+    IF keys IS NOT NULL THEN
+      PERFORM pgonce.keys_done(c.id, ids, keys) FROM pgonce.channel c;
+    END IF;
+  END IF;
+  -- The keys of a channel go with it.
+  DELETE FROM pgonce.delivery_key k USING (
+    SELECT l.channel_id, l.key FROM (
+      SELECT c.id, lead(c.id, 1, 2147483647) OVER (ORDER BY c.id) FROM (SELECT 0 UNION ALL SELECT u.id FROM pgonce.channel u) c (id)) gap (above, below)
+      CROSS JOIN LATERAL (
+        SELECT o.channel_id, o.key FROM pgonce.delivery_key o WHERE o.channel_id > gap.above AND o.channel_id < gap.below LIMIT amount FOR UPDATE SKIP LOCKED) l
+     WHERE gap.below > gap.above + 1) l
+   WHERE k.channel_id = l.channel_id AND k.key = l.key;
+  RETURN coalesce(deleted, 0);
+EXCEPTION WHEN lock_not_available THEN -- a key of theirs
+  RETURN 0;
+END
+$$;
+
 -- An error if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included: for what is about
 -- to drop it, in the same transaction. Null for the channel: all of them. No other stores anything from then on until the transaction ends.
 CREATE OR REPLACE FUNCTION pgonce.refuse_loss(channel_name text, subscription_name text DEFAULT NULL, at_most bigint DEFAULT 0) RETURNS void
@@ -189,7 +245,7 @@ $$;
 
 REVOKE ALL ON FUNCTION
   pgonce.refuse_loss(text, text, bigint), pgonce.hold_writers(text), pgonce.in_a_handlers_hands(text), pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]),
-  pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text)
+  pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text), pgonce.clear_leftovers(integer)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
   pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),

@@ -187,7 +187,8 @@ public final class Operations {
    * handlers that are at work on some of it, while everybody else goes on; then some 16 s for
    * transactions that have published or settled something in any channel, in tries that make others
    * wait for 1.75 s at most, and gives up. A listener that runs gets nothing more of it and says
-   * so.
+   * so. What a transaction at REPEATABLE READ or above whose snapshot is older still stores for it
+   * goes with the next scan of any listener in the database.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is

@@ -11,6 +11,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -31,6 +33,16 @@ class DropTest {
   // As a claim does, and as long as a handler may take.
   private static final String HANDLING =
       "select id from pgonce.notification where subscription_id > 0 for update";
+
+  private static final String SNAPSHOT =
+      "set transaction isolation level %s; select count(*) from pg_class";
+  private static final String CLEAR = "select pgonce.clear_leftovers()";
+  private static final String STORED =
+      """
+      select (select count(*) from pgonce.notification where subscription_id > 0) || ' notification, '
+          || (select count(*) from pgonce.scheduled where subscription_id > 0) || ' scheduled, '
+          || (select count(*) from pgonce.dead_letter) || ' dead'
+      """;
 
   @Test
   void h84_aHandlerThatIsAtWorkIsWaitedForWhileOthersPublish(TestDatabase database)
@@ -118,6 +130,59 @@ class DropTest {
     }
   }
 
+  /** Else its keys would never be free: they wait for each subscription that has them. */
+  @ParameterizedTest
+  @ValueSource(strings = {"repeatable read", "serializable"})
+  void h84_whatOneWithAnOlderSnapshotStoresForADroppedSubscriptionIsClearedAway(
+      String level, TestDatabase database) throws Exception {
+    var two =
+        Channel.of(
+            "doomed",
+            String.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
+    var pgonce = PgOnce.using(database.dataSource()).install(two, OTHER);
+    try (var publisher = begin(database, SNAPSHOT.formatted(level))) {
+      pgonce.operations().drop(two, "mail", "not used");
+      execute(publisher, "select pgonce.publish('doomed', '1', delivery_key => 'now')");
+      execute(
+          publisher, "select pgonce.publish('doomed', '2', now() + '1 h', delivery_key => 'on')");
+      execute(publisher, "set local pgonce.depth = '1000'");
+      execute(publisher, "select pgonce.publish('doomed', '3', delivery_key => 'deep')");
+      publisher.commit();
+    }
+    assertThat(database.queryString(STORED)).isEqualTo("2 notification, 2 scheduled, 2 dead");
+    try (var user =
+        begin(database, "select from pgonce.delivery_key where key = 'on' for update")) {
+      assertThat(database.queryLong(CLEAR)).as("left for the next time").isZero();
+      user.rollback();
+    }
+    assertThat(database.queryLong(CLEAR)).isEqualTo(3);
+    assertThat(database.queryLong(CLEAR)).isZero();
+    assertThat(database.queryString(STORED)).isEqualTo("1 notification, 1 scheduled, 1 dead");
+    assertThat(
+            database.queryString("select string_agg(waiting::text, '') from pgonce.delivery_key"))
+        .isEqualTo("111");
+  }
+
+  @Test
+  void h84_norDoesWhatItPublishesToADroppedChannelStay(TestDatabase database) throws Exception {
+    var pgonce = PgOnce.using(database.pooled(4)).install(DOOMED, OTHER);
+    try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
+      pgonce.operations().drop(DOOMED, "not used");
+      execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
+      publisher.commit();
+    }
+    assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isOne();
+    // Its scans do it.
+    pgonce.listen(OTHER, (text, tx) -> {}).start();
+    await()
+        .atMost(BOUND)
+        .until(() -> database.queryLong("select count(*) from pgonce.delivery_key") == 0);
+    assertThat(database.queryString(STORED)).isEqualTo("0 notification, 0 scheduled, 0 dead");
+    pgonce.close();
+  }
+
   @Test
   void h83_whoInstallsAChannelThatIsBeingDroppedInstallsItAnew(TestDatabase database)
       throws Exception {
@@ -176,9 +241,13 @@ class DropTest {
   private static Connection begin(TestDatabase database, String sql) throws SQLException {
     var connection = database.dataSource().getConnection();
     connection.setAutoCommit(false);
+    execute(connection, sql);
+    return connection;
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
     try (var statement = connection.createStatement()) {
       statement.execute(sql);
     }
-    return connection;
   }
 }

@@ -30,6 +30,8 @@ class KeyTest {
 
   record Mail(long id, String campaign, String toWhom) {}
 
+  record Ping(long id) {}
+
   private static final ChannelOptions ORDERED =
       ChannelOptions.DEFAULT
           .withOrder(KeyOrder.DEAD_LETTER_BLOCKS)
@@ -221,7 +223,6 @@ class KeyTest {
   @Test
   void h14_aHandlerThatInsertsIntoTheWatchedTableIsCut(TestDatabase database) throws Exception {
     database.execute("create table ping (id bigint not null)");
-    record Ping(long id) {}
     for (var keyed : new boolean[] {false, true}) {
       var builder =
           TriggerChannel.on("ping", Ping.class)
@@ -273,6 +274,33 @@ class KeyTest {
       writer.commit();
     }
     assertThat(stored(database)).isEqualTo(2);
+  }
+
+  /** By a writer whose snapshot is older: else the key would never be free again. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h84_theKeyOfWhatIsStoredForADroppedSubscriptionIsFree(
+      TriggerForm form, TestDatabase database) throws Exception {
+    database.execute("create table ping (id bigint not null)");
+    var options = ChannelOptions.DEFAULT.withSubscriptions("mail", "audit");
+    var builder = TriggerChannel.on("ping", Ping.class).afterInsert().form(form);
+    PgOnce.using(database.dataSource()).install(builder.options(options).deliveryKey("id").build());
+    try (var writer = database.dataSource().getConnection()) {
+      writer.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      writer.setAutoCommit(false);
+      try (var statement = writer.createStatement()) {
+        statement.execute("select count(*) from ping");
+        database.execute("select pgonce.drop_subscription('ping_inserted', 'mail')");
+        statement.execute("insert into ping values (1)");
+      }
+      writer.commit();
+    }
+    assertThat(stored(database)).isEqualTo(2);
+    database.execute("select pgonce.cancel('ping_inserted', null, array['1'])");
+    database.execute("select pgonce.clear_leftovers()");
+    database.execute("select pgonce.forget_keys()");
+    database.execute("insert into ping values (1)");
+    assertThat(stored(database)).isOne();
   }
 
   @ParameterizedTest
