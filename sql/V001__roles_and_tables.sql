@@ -224,6 +224,13 @@ CREATE TABLE IF NOT EXISTS pgonce.operation (
 );
 CREATE INDEX IF NOT EXISTS operation_at ON pgonce.operation (at);
 
+-- Subscriptions that are gone, and channels (null for the subscription), for which an older transaction may still store: see pgonce.clear_leftovers.
+CREATE TABLE IF NOT EXISTS pgonce.dropped (
+  channel_id      integer     NOT NULL,
+  subscription_id integer,
+  at              timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
 INSERT INTO pgonce.schema_version (version) VALUES (1) ON CONFLICT DO NOTHING;
 
 RESET ROLE;

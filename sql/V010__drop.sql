@@ -71,6 +71,7 @@ BEGIN
     PERFORM pgonce.hold_writers(purpose);
     PERFORM set_config('lock_timeout', '250ms', true);
     DELETE FROM pgonce.subscription s WHERE s.id = doomed;
+    INSERT INTO pgonce.dropped (channel_id, subscription_id) VALUES (channel, doomed);
     emptied := pgonce.empty_subscriptions(channel, ARRAY[doomed]);
     PERFORM set_config('lock_timeout', set_before, true);
   EXCEPTION WHEN lock_not_available THEN
@@ -141,6 +142,7 @@ BEGIN
       FROM pgonce.channel c WHERE c.name = channel_names[n];
     CONTINUE WHEN NOT FOUND;
     DELETE FROM pgonce.channel c WHERE c.id = channel;
+    INSERT INTO pgonce.dropped (channel_id, subscription_id) SELECT channel, d.id FROM unnest(doomed || NULL::integer) AS d (id);
     PERFORM pgonce.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce.empty_subscriptions(channel, doomed));
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
     EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'awake_' || channel_names[n]);
@@ -160,10 +162,9 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
--- Deletes what was stored for a subscription that was gone already, as its drop would have: a writer at REPEATABLE READ whose snapshot is older still
--- stores for it. Who sees such a row sees all that its writer saw, so a subscription that he does not see was dropped; its number is not given again.
--- Looks where no subscription is, between the numbers of those that are there, so that what they hold, living or dead, costs nothing. At most so many
--- of each table; what somebody is at is left for the next time. Returns how many rows it has deleted. A listener's scan calls it.
+-- Deletes what was stored for a subscription that was gone already, as its drop would have: by a writer at REPEATABLE READ whose snapshot is older. Only
+-- for those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days: no transaction should be older.
+-- At most so many of each table; what somebody is at is left for the next time. Returns how many rows it has deleted. A listener's scan calls it.
 CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -171,18 +172,22 @@ SET lock_timeout = '50ms' SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   leftovers integer[];
-  deleted bigint;
+  deleted bigint := 0;
   ids bigint[];
   keys text[];
 BEGIN
-  SELECT array_agg(DISTINCT l.id) INTO leftovers FROM (
-    SELECT s.id, lead(s.id, 1, 2147483647) OVER (ORDER BY s.id) FROM (SELECT 0 UNION ALL SELECT u.id FROM pgonce.subscription u) s (id)) gap (above, below)
-    CROSS JOIN LATERAL (
-      (SELECT n.subscription_id FROM pgonce.notification n WHERE n.subscription_id > gap.above AND n.subscription_id < gap.below LIMIT 1)
-      UNION ALL (SELECT d.subscription_id FROM pgonce.scheduled d WHERE d.subscription_id > gap.above AND d.subscription_id < gap.below LIMIT 1)
-      UNION ALL (SELECT x.subscription_id FROM pgonce.dead_letter x WHERE x.subscription_id > gap.above AND x.subscription_id < gap.below LIMIT 1)) l (id)
-   WHERE gap.below > gap.above + 1;
-  IF leftovers IS NOT NULL THEN
+  IF NOT EXISTS (SELECT FROM pgonce.dropped) THEN
+    RETURN 0;
+  END IF;
+  DELETE FROM pgonce.dropped d WHERE d.at < clock_timestamp() - interval '720 hours';
+  -- Sub-selects with a limit, as in pgonce.scan.
+  leftovers := ARRAY(
+    SELECT d.subscription_id FROM pgonce.dropped d
+     WHERE d.subscription_id > 0 AND (SELECT s.id FROM pgonce.subscription s WHERE s.id = d.subscription_id) IS NULL
+       AND num_nonnulls((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = d.subscription_id LIMIT 1),
+                        (SELECT l.id FROM pgonce.scheduled l WHERE l.subscription_id = d.subscription_id LIMIT 1),
+                        (SELECT x.id FROM pgonce.dead_letter x WHERE x.subscription_id = d.subscription_id LIMIT 1)) > 0);
+  IF cardinality(leftovers) > 0 THEN
     WITH present AS (
       DELETE FROM pgonce.notification n USING (
         SELECT f.subscription_id, f.id FROM pgonce.notification f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
@@ -204,13 +209,11 @@ BEGIN
   END IF;
   -- The keys of a channel go with it.
   DELETE FROM pgonce.delivery_key k USING (
-    SELECT l.channel_id, l.key FROM (
-      SELECT c.id, lead(c.id, 1, 2147483647) OVER (ORDER BY c.id) FROM (SELECT 0 UNION ALL SELECT u.id FROM pgonce.channel u) c (id)) gap (above, below)
-      CROSS JOIN LATERAL (
-        SELECT o.channel_id, o.key FROM pgonce.delivery_key o WHERE o.channel_id > gap.above AND o.channel_id < gap.below LIMIT amount FOR UPDATE SKIP LOCKED) l
-     WHERE gap.below > gap.above + 1) l
+    SELECT o.channel_id, o.key FROM pgonce.dropped d CROSS JOIN LATERAL (
+      SELECT f.channel_id, f.key FROM pgonce.delivery_key f WHERE f.channel_id = d.channel_id LIMIT amount FOR UPDATE SKIP LOCKED) o
+     WHERE d.subscription_id IS NULL AND (SELECT c.id FROM pgonce.channel c WHERE c.id = d.channel_id) IS NULL) l
    WHERE k.channel_id = l.channel_id AND k.key = l.key;
-  RETURN coalesce(deleted, 0);
+  RETURN deleted;
 EXCEPTION WHEN lock_not_available THEN -- a key of theirs
   RETURN 0;
 END

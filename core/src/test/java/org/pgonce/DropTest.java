@@ -165,6 +165,30 @@ class DropTest {
         .isEqualTo("111");
   }
 
+  /** As while a dump is restored: its tables come one after the other. */
+  @Test
+  void h84_whatBelongsToASubscriptionThatIsNotThereYetStays(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED, OTHER).operations().drop(OTHER, "not used");
+    database.execute("select pgonce.publish('doomed', '1', delivery_key => 'k')");
+    database.execute("delete from pgonce.subscription");
+    assertThat(database.queryLong(CLEAR)).isZero();
+    assertThat(database.queryString(STORED)).startsWith("1 notification");
+    assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isOne();
+  }
+
+  @Test
+  void h84_whatWasDroppedIsKnownForThirtyDays(TestDatabase database) throws Exception {
+    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED);
+    pgonce.operations().drop(DOOMED, "not used");
+    database.execute("update pgonce.dropped set at = now() - interval '29 days 23 hours'");
+    database.execute(CLEAR);
+    assertThat(database.queryLong("select count(*) from pgonce.dropped")).isEqualTo(2);
+    database.execute("update pgonce.dropped set at = now() - interval '30 days 1 hour'");
+    database.execute(CLEAR);
+    assertThat(database.queryLong("select count(*) from pgonce.dropped")).isZero();
+  }
+
   @Test
   void h84_norDoesWhatItPublishesToADroppedChannelStay(TestDatabase database) throws Exception {
     var pgonce = PgOnce.using(database.pooled(4)).install(DOOMED, OTHER);
