@@ -154,12 +154,14 @@ class WakeUpsCampaignTest {
         BOUND,
         () -> {
           course.requireWriters();
+          startAgain(stage.database);
           // Those who are left may be too few, and the machine too slow, for anybody to awake
           // again.
           return course.open() > WRITERS / 3
               || (course.open() > 0 && stage.database.queryLong(ASLEEP) == 1);
         });
     course.rest(true);
+    requireListeners(stage);
     awaitAllHandled(stage);
     stage.awaitWithin(BOUND, () -> stage.database.queryLong(SCANNED_LATELY) == 0);
     kept += course.open();
@@ -168,6 +170,29 @@ class WakeUpsCampaignTest {
     stage.awaitWithin(BOUND, () -> course.open() == 0);
     awaitAllHandled(stage);
     course.rest(false);
+  }
+
+  /**
+   * Whoever found no server when it began has ended, as it must; others do not end by themselves.
+   */
+  private void startAgain(TestDatabase database) {
+    for (var n = 0; n < LISTENERS; n++) {
+      var one = listeners.get(n);
+      if (!one.isAlive()) {
+        assertThat(one.lines()).as("had begun, and ended by itself").doesNotContain("started");
+        listeners.set(n, listener(database));
+      }
+    }
+  }
+
+  /** Before nobody looks after them: each one listens. */
+  private void requireListeners(Stage stage) {
+    stage.awaitWithin(
+        BOUND,
+        () -> {
+          startAgain(stage.database);
+          return listeners.stream().allMatch(one -> one.lines().contains("started"));
+        });
   }
 
   /** Writers wait for listeners then: with a long backlog nobody needs a wake-up. */
