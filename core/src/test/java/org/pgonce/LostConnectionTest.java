@@ -94,6 +94,24 @@ class LostConnectionTest {
     assertThat(stage.effects()).isEqualTo(3);
   }
 
+  /** What lies behind those that were claimed, only a look at the whole finds. */
+  @Test
+  void h71_whatIsCommittedLateComesThoughTheLookAtTheWholeIsNotAnswered() throws Exception {
+    pool.getHikariConfigMXBean().setMaximumPoolSize(4);
+    try (var writer = stage.dataSource.getConnection()) {
+      writer.setAutoCommit(false);
+      Publisher.standard().publish(writer, ORDERS, new Stage.Order(1, "late"));
+      listening(QUICK.withConcurrency(4), Stage::effect);
+      var claim = proxy.holdAnswerTo("FOR UPDATE SKIP LOCKED");
+      stage.publish(1);
+      claim.awaitSprung(SOON);
+      writer.commit();
+    }
+    await().atMost(Duration.ofSeconds(20)).until(() -> stage.effects() == 1);
+    proxy.endAll();
+    stage.awaitNothingWaits();
+  }
+
   /** Before its time is over, and though this one holds its row. */
   @Test
   void h49_whatComesWhileAClaimIsNotAnsweredAnotherWorkerHandles() throws Exception {

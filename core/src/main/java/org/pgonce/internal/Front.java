@@ -28,6 +28,9 @@ final class Front {
   /** And no more than that, however long a look takes. */
   static final Duration MOST = Duration.ofMillis(500);
 
+  // One that takes longer, and four times as long as the last one took, may never be answered.
+  private static final long LOST_NANOS = Duration.ofSeconds(1).toNanos();
+
   private static final int SHARE = 20;
 
   /** A look, by what was known when it began. */
@@ -37,13 +40,14 @@ final class Front {
   private long after;
   // Which whole look has set it. What was begun before that one's end says nothing of it.
   private int generation;
-  // Whether one is under way. One among others is not counted: those may hang, and it with them.
-  private boolean looking;
+  // The one that is under way. One among others is not counted: those may hang, and it with them.
+  private @Nullable Look looking;
   // Whether a claim has not looked at the whole since one did.
   private boolean fromFront;
   private long nextWholeAt = System.nanoTime();
   // After the last one at the whole, as far as its time is known.
   private long rest = LEAST.toNanos();
+  private long lostAfter = LOST_NANOS;
 
   /** A claim begins; it is to look behind {@link Look#after}, 0 for the whole. */
   Look begin() {
@@ -58,13 +62,14 @@ final class Front {
   private Look begin(boolean alone) {
     var now = System.nanoTime();
     var whole = isWholeDue(now);
+    var look = new Look(whole ? 0 : after, whole, generation, now, alone);
     if (whole && alone) {
-      looking = true;
+      looking = look;
     } else if (whole) {
       nextWholeAt = now + rest;
     }
     fromFront = !whole;
-    return new Look(whole ? 0 : after, whole, generation, now, alone);
+    return look;
   }
 
   /**
@@ -81,7 +86,11 @@ final class Front {
   }
 
   private boolean isWholeDue(long now) {
-    return !looking && now - nextWholeAt >= 0;
+    return !isLooking(now) && now - nextWholeAt >= 0;
+  }
+
+  private boolean isLooking(long now) {
+    return looking != null && now - looking.begunAt() < lostAfter;
   }
 
   /** The claim of new rows whose id is higher. */
@@ -118,9 +127,10 @@ final class Front {
     try {
       var now = System.nanoTime();
       if (look.whole()) {
-        if (look.alone()) {
-          looking = false;
+        if (look.equals(looking)) {
+          looking = null;
           rest = restAfter(now - look.begunAt());
+          lostAfter = Math.max(LOST_NANOS, 4 * (now - look.begunAt()));
         }
         nextWholeAt = now + rest;
       }
@@ -139,7 +149,7 @@ final class Front {
     if (look.whole()) {
       lock.lock();
       try {
-        looking &= !look.alone();
+        looking = look.equals(looking) ? null : looking;
         fromFront = true;
       } finally {
         lock.unlock();
@@ -154,9 +164,8 @@ final class Front {
   @Nullable Duration left() {
     lock.lock();
     try {
-      return fromFront && !looking
-          ? Duration.ofNanos(Math.max(0, nextWholeAt - System.nanoTime()))
-          : null;
+      var now = System.nanoTime();
+      return fromFront && !isLooking(now) ? Duration.ofNanos(Math.max(0, nextWholeAt - now)) : null;
     } finally {
       lock.unlock();
     }

@@ -70,6 +70,41 @@ class FrontTest {
     assertThat(front.begin().whole()).as("that one has seen nothing").isTrue();
   }
 
+  /** Its connection may be lost without a sign. */
+  @Test
+  void h49_oneThatTakesForLongIsNotWaitedFor() {
+    front.ended(whole(), 7);
+    var lost = whole();
+    front.ended(front.begin(), 0);
+    assertThat(front.left()).isNull();
+    var begun = System.nanoTime();
+    Awaitility.await().atMost(SOON).until(() -> front.left() != null);
+    assertThat(System.nanoTime() - begun).isGreaterThan(Duration.ofMillis(800).toNanos());
+    var other = whole();
+    front.failed(lost);
+    assertThat(front.begin().whole()).as("the other still looks").isFalse();
+    front.ended(other, 5);
+    front.ended(lost, 3);
+    assertThat(after()).as("what it says late is of no account").isEqualTo(5);
+  }
+
+  /** As those do that walk over much. */
+  @Test
+  void h49_whereAllTakeLongEachIsWaitedForFourTimesAsLong() {
+    var slow = whole();
+    awaitNanos(Duration.ofMillis(500), slow);
+    front.ended(slow, 7);
+    var next = whole();
+    awaitNanos(Duration.ofMillis(1_500), next);
+    assertThat(front.begin().whole()).isFalse();
+  }
+
+  private static void awaitNanos(Duration length, Front.Look look) {
+    Awaitility.await()
+        .atMost(SOON)
+        .until(() -> System.nanoTime() - look.begunAt() > length.toNanos());
+  }
+
   @Test
   void h71_theWholeSaysWhereTheFrontIs() {
     front.ended(whole(), 1_000);
