@@ -34,6 +34,9 @@ class LostConnectionTest {
 
   private static final int WARM_UP = 3;
 
+  private static final String CLAIMED =
+      "select count(*) from pgonce.notification where subscription_id > 0 and xmax <> '0'";
+
   private Stage stage;
   private FaultProxy proxy;
   private HikariDataSource pool;
@@ -97,17 +100,21 @@ class LostConnectionTest {
   /** What lies behind those that were claimed, only a look at the whole finds. */
   @Test
   void h71_whatIsCommittedLateComesThoughTheLookAtTheWholeIsNotAnswered() throws Exception {
-    pool.getHikariConfigMXBean().setMaximumPoolSize(4);
     try (var writer = stage.dataSource.getConnection()) {
       writer.setAutoCommit(false);
-      Publisher.standard().publish(writer, ORDERS, new Stage.Order(1, "late"));
+      Publisher.standard().publish(writer, ORDERS, new Stage.Order(99, "late"));
       listening(QUICK.withConcurrency(4), Stage::effect);
       var claim = proxy.holdAnswerTo("FOR UPDATE SKIP LOCKED");
       stage.publish(1);
       claim.awaitSprung(SOON);
+      // Else the claim itself might find what is late.
+      stage.awaitSoon(() -> stage.database.queryLong(CLAIMED) == 1);
+      pool.getHikariConfigMXBean().setMaximumPoolSize(4);
       writer.commit();
     }
-    await().atMost(Duration.ofSeconds(20)).until(() -> stage.effects() == 1);
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> stage.database.queryLong("select count(*) from effect where id = 99") == 1);
     proxy.endAll();
     stage.awaitNothingWaits();
   }
