@@ -293,6 +293,10 @@ DECLARE
 BEGIN
   SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  IF NOT FOUND THEN -- dropped, and this was stored by a transaction with an older snapshot, see pgonce.clear_leftovers
+    SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
+      FROM pgonce.dropped d JOIN pgonce.channel c ON c.id = d.channel_id WHERE d.subscription_id = subscription LIMIT 1;
+  END IF;
   IF forgetful THEN
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting <= 1;
     IF FOUND THEN

@@ -91,7 +91,8 @@ BEGIN
   changed := is_new OR FOUND;
   INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
   SELECT channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
-  ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter WHERE subscription.filter IS DISTINCT FROM excluded.filter;
+  ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter, of_channel = excluded.of_channel
+   WHERE (subscription.filter, subscription.of_channel) IS DISTINCT FROM (excluded.filter, excluded.of_channel);
   GET DIAGNOSTICS subscribed = ROW_COUNT;
   IF is_new AND mode <> 'BROADCAST' AND pgonce.word_of(channel_name) IS NULL THEN
     PERFORM pgonce.make_word(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
@@ -120,6 +121,9 @@ DECLARE
   waiting bigint;
 BEGIN
   IF new_mode = 'BROADCAST' THEN
+    -- What is written at the end is locked before anybody has to wait: who pauses, or drops a subscription, may take long.
+    PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+    PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
     PERFORM pgonce.hold_writers('change the mode of channel "' || channel_name || '"');
     SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
       JOIN (SELECT n.subscription_id FROM pgonce.notification n
@@ -169,7 +173,7 @@ BEGIN
            held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
      WHERE c.name = channel_name;
     UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
-      FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name;
+      FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
     PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
     PERFORM pgonce.wake_up(channel_name, 'definition');
   END IF;

@@ -204,7 +204,7 @@ BEGIN
     SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
       INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
     IF keys IS NOT NULL THEN
-      PERFORM pgonce.keys_done(c.id, ids, keys) FROM pgonce.channel c;
+      PERFORM pgonce.keys_done(c.id, ids, keys) FROM (SELECT DISTINCT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = ANY (leftovers)) c (id);
     END IF;
   END IF;
   -- The keys of a channel go with it.

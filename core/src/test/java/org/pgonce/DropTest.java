@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -165,6 +166,33 @@ class DropTest {
         .isEqualTo("111");
   }
 
+  /** By a listener that has not heard of the drop yet. */
+  @Test
+  void h84_theKeyIsFreeThoughSomebodyHandlesWhatIsLeftOver(TestDatabase database) throws Exception {
+    var two =
+        Channel.of(
+            "doomed",
+            String.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
+    var pgonce =
+        PgOnce.builder(database.pooled(4)).pollInterval(Duration.ofHours(1)).build().install(two);
+    var handled = new AtomicInteger();
+    pgonce
+        .listen(two, "mail", ListenOptions.DEFAULT, (text, tx) -> handled.incrementAndGet())
+        .start();
+    try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
+      PgOnce.using(database.dataSource()).operations().drop(two, "mail", "not used");
+      execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
+      publisher.commit();
+    }
+    await().atMost(BOUND).until(() -> handled.get() == 1);
+    await()
+        .atMost(BOUND)
+        .until(() -> database.queryLong("select waiting from pgonce.delivery_key") == 1);
+    pgonce.close();
+  }
+
   /** As while a dump is restored: its tables come one after the other. */
   @Test
   void h84_whatBelongsToASubscriptionThatIsNotThereYetStays(TestDatabase database)
@@ -207,6 +235,20 @@ class DropTest {
     pgonce.close();
   }
 
+  /** Only who changes the mode waits for it, and finds it then. */
+  @Test
+  void h84_aPauseThatIsNotCommittedKeepsNobodyFromStoring(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    try (var operator = begin(database, "select pgonce.pause('doomed', 'why')")) {
+      var change = CompletableFuture.runAsync(() -> changeMode(database), A_THREAD_EACH);
+      awaitWaiting(database, 1);
+      assertThat(longestOfPublishing(database)).isLessThan(SLACK);
+      assertThat(change).isNotDone();
+      operator.commit();
+      assertThatThrownBy(() -> change.get(30, TimeUnit.SECONDS)).hasMessageContaining("is paused");
+    }
+  }
+
   @Test
   void h83_whoInstallsAChannelThatIsBeingDroppedInstallsItAnew(TestDatabase database)
       throws Exception {
@@ -237,6 +279,14 @@ class DropTest {
       if (!install.isDone()) {
         return install;
       }
+    }
+  }
+
+  private static void changeMode(TestDatabase database) {
+    try {
+      database.execute("select pgonce.change_mode('doomed', 'BROADCAST')");
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
     }
   }
 
