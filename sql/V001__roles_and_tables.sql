@@ -228,7 +228,9 @@ CREATE INDEX IF NOT EXISTS operation_at ON pgonce.operation (at);
 CREATE TABLE IF NOT EXISTS pgonce.dropped (
   channel_id      integer     NOT NULL,
   subscription_id integer,
-  at              timestamptz NOT NULL DEFAULT clock_timestamp()
+  at              timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- When to look for that again.
+  look_at         timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
 INSERT INTO pgonce.schema_version (version) VALUES (1) ON CONFLICT DO NOTHING;

@@ -71,8 +71,9 @@ BEGIN
             install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups)
     ON CONFLICT (name) DO NOTHING;
     is_new := FOUND;
-    -- Nobody drops it before this transaction ends; who has just dropped it leaves nothing to be found.
-    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR KEY SHARE;
+    -- Nobody drops it, or changes its mode, before this transaction ends; who has just dropped it leaves nothing to be found. Two installations come one
+    -- after the other, as they would at its subscriptions.
+    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
   END LOOP;
   IF channel.feed <> install_channel.feed THEN
@@ -120,10 +121,13 @@ DECLARE
   old_mode text;
   waiting bigint;
 BEGIN
+  -- Whatever may have to be waited for comes first, before anybody has to wait for this: who pauses, or drops a subscription, may take long.
+  PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+  PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
+  -- Nobody is leasing anything from then on; who comes meanwhile does without.
+  PERFORM pg_advisory_xact_lock(pgonce.mode_lock(), o.id) FROM (
+    SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
   IF new_mode = 'BROADCAST' THEN
-    -- What is written at the end is locked before anybody has to wait: who pauses, or drops a subscription, may take long.
-    PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
-    PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
     PERFORM pgonce.hold_writers('change the mode of channel "' || channel_name || '"');
     SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
       JOIN (SELECT n.subscription_id FROM pgonce.notification n
@@ -140,9 +144,6 @@ BEGIN
         USING ERRCODE = 'PO003';
     END IF;
   END IF;
-  -- Nobody is leasing anything while this looks; who comes meanwhile does without.
-  PERFORM pg_advisory_xact_lock(pgonce.mode_lock(), o.id) FROM (
-    SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
   -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT t.subscription_id, t.id, t.attempts, t.created_at, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed',
@@ -162,7 +163,7 @@ BEGIN
            WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
              FOR UPDATE OF d SKIP LOCKED) w
    CROSS JOIN LATERAL pgonce.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
-  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
   END IF;

@@ -164,26 +164,29 @@ AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
 -- Deletes what was stored for a subscription that was gone already, as its drop would have: by a writer at REPEATABLE READ whose snapshot is older. Only
 -- for those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days: no transaction should be older.
--- At most so many of each table; what somebody is at is left for the next time. Returns how many rows it has deleted. A listener's scan calls it.
-CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 10000) RETURNS bigint
+-- At most so many of each table; what somebody is at is left for the next time. Each drop is looked at again after a tenth of the time since it: such a
+-- look walks over the index entries of what the drop has deleted, as long as any snapshot has that. Returns how many rows it has deleted. A listener's
+-- scan calls it.
+CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET lock_timeout = '50ms' SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
+  now constant timestamptz := clock_timestamp();
   leftovers integer[];
   deleted bigint := 0;
   ids bigint[];
   keys text[];
 BEGIN
-  IF NOT EXISTS (SELECT FROM pgonce.dropped) THEN
+  DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
+  IF NOT EXISTS (SELECT FROM pgonce.dropped d WHERE d.look_at <= now) THEN
     RETURN 0;
   END IF;
-  DELETE FROM pgonce.dropped d WHERE d.at < clock_timestamp() - interval '720 hours';
   -- Sub-selects with a limit, as in pgonce.scan.
   leftovers := ARRAY(
     SELECT d.subscription_id FROM pgonce.dropped d
-     WHERE d.subscription_id > 0 AND (SELECT s.id FROM pgonce.subscription s WHERE s.id = d.subscription_id) IS NULL
+     WHERE d.look_at <= now AND d.subscription_id > 0 AND (SELECT s.id FROM pgonce.subscription s WHERE s.id = d.subscription_id) IS NULL
        AND num_nonnulls((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = d.subscription_id LIMIT 1),
                         (SELECT l.id FROM pgonce.scheduled l WHERE l.subscription_id = d.subscription_id LIMIT 1),
                         (SELECT x.id FROM pgonce.dead_letter x WHERE x.subscription_id = d.subscription_id LIMIT 1)) > 0);
@@ -211,10 +214,13 @@ BEGIN
   DELETE FROM pgonce.delivery_key k USING (
     SELECT o.channel_id, o.key FROM pgonce.dropped d CROSS JOIN LATERAL (
       SELECT f.channel_id, f.key FROM pgonce.delivery_key f WHERE f.channel_id = d.channel_id LIMIT amount FOR UPDATE SKIP LOCKED) o
-     WHERE d.subscription_id IS NULL AND (SELECT c.id FROM pgonce.channel c WHERE c.id = d.channel_id) IS NULL) l
+     WHERE d.look_at <= now AND d.subscription_id IS NULL AND (SELECT c.id FROM pgonce.channel c WHERE c.id = d.channel_id) IS NULL) l
    WHERE k.channel_id = l.channel_id AND k.key = l.key;
+  -- Where there was something, there may be more.
+  UPDATE pgonce.dropped d SET look_at = now + greatest((now - d.at) / 10, interval '1 second')
+   WHERE d.look_at <= now AND (d.subscription_id = ANY (leftovers)) IS NOT TRUE;
   RETURN deleted;
-EXCEPTION WHEN lock_not_available THEN -- a key of theirs
+EXCEPTION WHEN lock_not_available THEN -- a key of theirs, or another scan looks
   RETURN 0;
 END
 $$;

@@ -188,7 +188,8 @@ public final class Operations {
    * transactions that have published or settled something in any channel, in tries that make others
    * wait for 1.75 s at most, and gives up. A listener that runs gets nothing more of it and says
    * so. What a transaction at REPEATABLE READ or above whose snapshot is older still stores for it
-   * goes with the next scan of any listener in the database.
+   * the scans of any listener in the database delete, unless one that has not heard of the drop
+   * handles it before.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is

@@ -23,6 +23,12 @@ class DropTest {
 
   private static final Channel<String> DOOMED = Channel.of("doomed", String.class);
   private static final Channel<String> OTHER = Channel.of("other", String.class);
+  private static final Channel<String> TWO =
+      Channel.of(
+          "doomed",
+          String.class,
+          Mode.EXACTLY_ONCE,
+          ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
   // From JDK 25 on what is given none shares a pool that has one thread on two cores.
   private static final Executor A_THREAD_EACH = task -> new Thread(task).start();
 
@@ -69,17 +75,11 @@ class DropTest {
 
   @Test
   void h84_aSubscriptionIsDroppedInTheSameWay(TestDatabase database) throws Exception {
-    var two =
-        Channel.of(
-            "doomed",
-            String.class,
-            Mode.EXACTLY_ONCE,
-            ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
-    var pgonce = PgOnce.using(database.dataSource()).install(two, OTHER);
+    var pgonce = PgOnce.using(database.dataSource()).install(TWO, OTHER);
     database.execute("select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
     try (var handler = begin(database, HANDLING)) {
       var drop =
-          CompletableFuture.supplyAsync(() -> pgonce.operations().drop(two, "mail", "not used"));
+          CompletableFuture.supplyAsync(() -> pgonce.operations().drop(TWO, "mail", "not used"));
       awaitWaiting(database, 1);
 
       assertThat(longestOfPublishing(database)).isLessThan(SLACK);
@@ -136,15 +136,9 @@ class DropTest {
   @ValueSource(strings = {"repeatable read", "serializable"})
   void h84_whatOneWithAnOlderSnapshotStoresForADroppedSubscriptionIsClearedAway(
       String level, TestDatabase database) throws Exception {
-    var two =
-        Channel.of(
-            "doomed",
-            String.class,
-            Mode.EXACTLY_ONCE,
-            ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
-    var pgonce = PgOnce.using(database.dataSource()).install(two, OTHER);
+    var pgonce = PgOnce.using(database.dataSource()).install(TWO, OTHER);
     try (var publisher = begin(database, SNAPSHOT.formatted(level))) {
-      pgonce.operations().drop(two, "mail", "not used");
+      pgonce.operations().drop(TWO, "mail", "not used");
       execute(publisher, "select pgonce.publish('doomed', '1', delivery_key => 'now')");
       execute(
           publisher, "select pgonce.publish('doomed', '2', now() + '1 h', delivery_key => 'on')");
@@ -169,20 +163,14 @@ class DropTest {
   /** By a listener that has not heard of the drop yet. */
   @Test
   void h84_theKeyIsFreeThoughSomebodyHandlesWhatIsLeftOver(TestDatabase database) throws Exception {
-    var two =
-        Channel.of(
-            "doomed",
-            String.class,
-            Mode.EXACTLY_ONCE,
-            ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
     var pgonce =
-        PgOnce.builder(database.pooled(4)).pollInterval(Duration.ofHours(1)).build().install(two);
+        PgOnce.builder(database.pooled(4)).pollInterval(Duration.ofHours(1)).build().install(TWO);
     var handled = new AtomicInteger();
     pgonce
-        .listen(two, "mail", ListenOptions.DEFAULT, (text, tx) -> handled.incrementAndGet())
+        .listen(TWO, "mail", ListenOptions.DEFAULT, (text, tx) -> handled.incrementAndGet())
         .start();
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
-      PgOnce.using(database.dataSource()).operations().drop(two, "mail", "not used");
+      PgOnce.using(database.dataSource()).operations().drop(TWO, "mail", "not used");
       execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
       publisher.commit();
     }
@@ -217,8 +205,21 @@ class DropTest {
     assertThat(database.queryLong("select count(*) from pgonce.dropped")).isZero();
   }
 
+  /** Each look walks over what the drop has deleted, while a snapshot has that. */
   @Test
-  void h84_norDoesWhatItPublishesToADroppedChannelStay(TestDatabase database) throws Exception {
+  void h84_theLongerAgoADropIsTheSeldomerItIsLookedFor(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED).operations().drop(DOOMED, "not used");
+    database.execute("update pgonce.dropped set at = now() - interval '10 hours'");
+    database.execute(CLEAR);
+    assertThat(
+            database.queryLong(
+                "select extract(epoch from min(look_at) - now()) / 60 from pgonce.dropped"))
+        .isBetween(58L, 60L);
+  }
+
+  @Test
+  void h84_theKeysOfWhatIsPublishedToADroppedChannelAreClearedAway(TestDatabase database)
+      throws Exception {
     var pgonce = PgOnce.using(database.pooled(4)).install(DOOMED, OTHER);
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
       pgonce.operations().drop(DOOMED, "not used");
@@ -294,6 +295,7 @@ class DropTest {
     var longest = 0L;
     try (var connection = database.dataSource().getConnection();
         var statement = connection.createStatement()) {
+      statement.execute("set statement_timeout = '20s'"); // else it would fail by never ending
       for (var i = 0; i < 20; i++) {
         var begun = System.nanoTime();
         statement.execute("select pgonce.publish('other', '\"one\"')");

@@ -279,6 +279,42 @@ class ChangedDefinitionTest {
     assertThat(database.queryLong("select backlog from pgonce.channel_status")).isOne();
   }
 
+  @Test
+  void anInstallationWaitsForAChangeOfModeAndIsRefusedThen(TestDatabase database) throws Exception {
+    var channel = thing().afterInsert().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    try (var connection = database.dataSource().getConnection();
+        var operator = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      operator.execute("select pgonce.change_mode('thing', 'AT_LEAST_ONCE')");
+      var install =
+          CompletableFuture.runAsync(
+              () -> PgOnce.using(database.dataSource()).install(channel),
+              task -> new Thread(task).start());
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(
+              () ->
+                  database.queryLong(
+                          "select count(*) from pg_locks where locktype = 'transactionid' and not granted")
+                      == 1);
+      connection.commit();
+      assertThatThrownBy(() -> install.get(30, TimeUnit.SECONDS))
+          .hasMessageContaining("is installed with mode AT_LEAST_ONCE, not EXACTLY_ONCE");
+    }
+  }
+
+  @Test
+  void anInstallationMendsWhatOneBesideAChangeOfModeHasLeft(TestDatabase database)
+      throws Exception {
+    var channel = thing().afterInsert().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("update pgonce.subscription set of_channel = null where id > 0");
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("insert into thing values (1)");
+    assertThat(database.queryLong("select backlog from pgonce.channel_status")).isOne();
+  }
+
   private static final String WAITING =
       "select count(*) from pg_locks where locktype = 'relation' and relation = 'pgonce.notification'::regclass and not granted";
   private static final String HELD =
