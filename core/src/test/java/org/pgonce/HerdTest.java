@@ -88,36 +88,10 @@ class HerdTest {
     return listeners.stream().mapToLong(pgonce -> pgonce.status().channels().get(0).claims()).sum();
   }
 
-  private static String firstOf(Channel<Order> channel) {
-    return "(select pgonce.first_of(s.id) from pgonce.subscription s where s.of_channel = '%s')"
-        .formatted(channel.name());
-  }
-
   private long first() throws SQLException {
     return database.queryLong(
-        "select substr(instance, 10)::bigint from pgonce.listener where id = " + firstOf(HERD));
-  }
-
-  /** One that is on the list and hears nothing: its machine was lost, or it is frozen. */
-  private void aLostOneIsTheFirst(Channel<Order> channel) throws SQLException {
-    database.execute(
-        """
-        do $$
-        declare
-          lost uuid;
-        begin
-          loop
-            lost := gen_random_uuid();
-            insert into pgonce.listener (id, instance, subscriptions, hears_by, silence)
-            select lost, 'lost', array_agg(s.id), 'pgjdbc', interval '1 hour' from pgonce.subscription s where s.of_channel = '%s';
-            exit when %s = lost;
-            delete from pgonce.listener where id = lost;
-          end loop;
-          perform pgonce.wake_up('%s', 'listeners');
-        end
-        $$
-        """
-            .formatted(channel.name(), firstOf(channel), channel.name()));
+        "select substr(instance, 10)::bigint from pgonce.listener where id = "
+            + Stage.firstOf(HERD));
   }
 
   @ParameterizedTest
@@ -140,7 +114,7 @@ class HerdTest {
   @Test
   void h49_whereTheFirstIsLostTheOthersAnswer() throws Exception {
     listeners(HERD, MANY, (order, tx) -> handled.release());
-    aLostOneIsTheFirst(HERD);
+    stage.aLostOneIsTheFirst(HERD);
     stage.awaitSoon(
         () ->
             database.queryLong(
@@ -149,7 +123,7 @@ class HerdTest {
     storeAndAwait(HERD, 100);
     assertThat(
             database.queryString(
-                "select instance from pgonce.listener where id = " + firstOf(HERD)))
+                "select instance from pgonce.listener where id = " + Stage.firstOf(HERD)))
         .isEqualTo("lost");
   }
 
@@ -187,7 +161,7 @@ class HerdTest {
   private long firstProcess() throws SQLException {
     return database.queryLong(
         "select substr(instance, 5)::bigint from pgonce.listener where id = "
-            + firstOf(Stage.ORDERS));
+            + Stage.firstOf(Stage.ORDERS));
   }
 
   @Test
@@ -195,7 +169,7 @@ class HerdTest {
     listeners(HERD, 2, (order, tx) -> handled.release());
     stage.awaitSoon(() -> database.queryLong("select count(*) from pgonce.listener") == 2);
     assertThat(toldFirst()).isEqualTo("listener " + first());
-    aLostOneIsTheFirst(HERD);
+    stage.aLostOneIsTheFirst(HERD);
     assertThat(toldFirst()).isEqualTo("lost");
   }
 

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
@@ -21,6 +23,10 @@ class SlowDiskTest {
 
   private static final String AWAKE =
       "select wakefulness from pgonce.channel_status where channel = 'orders'";
+
+  // To the one that is not lost.
+  private static final String FIRST_IS_KNOWN =
+      "select max(seen_at) > (select o.seen_at from pgonce.listener o where o.instance = 'lost') from pgonce.listener";
 
   private static final String ASK =
       "select pgonce.do_writers_wait('orders', array_agg(s.id)) from pgonce.subscription s";
@@ -49,14 +55,24 @@ class SlowDiskTest {
     }
   }
 
-  @Test
-  void h49_writersWhoWaitForOneAnotherForTheDiskWakeNobody() throws Exception {
+  /** Also where the first of the listeners is lost, or frozen. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h49_writersWhoWaitForOneAnotherForTheDiskWakeNobody(boolean firstIsLost) throws Exception {
     try (var server = TestServer.start(SLOW);
         var database = server.createDatabase();
         var stage = new Stage(database);
-        var pgonce = PgOnce.builder(stage.dataSource).stopTimeout(Duration.ofSeconds(2)).build()) {
+        var pgonce =
+            PgOnce.builder(stage.dataSource)
+                .stopTimeout(Duration.ofSeconds(2))
+                .pollInterval(Duration.ofHours(1))
+                .build()) {
       pgonce.listen(Stage.ORDERS, ListenOptions.DEFAULT.withConcurrency(4), (order, tx) -> {});
       pgonce.start();
+      if (firstIsLost) {
+        stage.aLostOneIsTheFirst(Stage.ORDERS);
+        stage.awaitSoon(() -> database.queryString(FIRST_IS_KNOWN).equals("t"));
+      }
       try (var writers = new SingleWriters(stage.dataSource, 12)) {
         stage.awaitSoon(() -> "AWAKE".equals(database.queryString(AWAKE)));
         // It is worth it, and goes on: it does not fall asleep at once.

@@ -82,6 +82,34 @@ final class Stage implements AutoCloseable {
         "select pgonce.somebody_listens((select array_agg(s.id) from pgonce.subscription s))");
   }
 
+  /** Who of those on the list it is: an expression. */
+  static String firstOf(Channel<?> channel) {
+    return "(select pgonce.first_of(s.id) from pgonce.subscription s where s.of_channel = '%s')"
+        .formatted(channel.name());
+  }
+
+  /** One that is on the list and hears nothing: its machine was lost, or it is frozen. */
+  void aLostOneIsTheFirst(Channel<?> channel) throws SQLException {
+    database.execute(
+        """
+        do $$
+        declare
+          lost uuid;
+        begin
+          loop
+            lost := gen_random_uuid();
+            insert into pgonce.listener (id, instance, subscriptions, hears_by, silence)
+            select lost, 'lost', array_agg(s.id), 'pgjdbc', interval '1 hour' from pgonce.subscription s where s.of_channel = '%s';
+            exit when %s = lost;
+            delete from pgonce.listener where id = lost;
+          end loop;
+          perform pgonce.wake_up('%s', 'listeners');
+        end
+        $$
+        """
+            .formatted(channel.name(), firstOf(channel), channel.name()));
+  }
+
   PgOnce pgonce() {
     return pgonce(PgOnce.builder(dataSource));
   }

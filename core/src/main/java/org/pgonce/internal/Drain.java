@@ -177,6 +177,11 @@ final class Drain<T> implements Scanned, Wakeful {
     return standby.isFirst();
   }
 
+  @Override
+  public boolean answersAtOnce() {
+    return locked(standby::answersAtOnce);
+  }
+
   /** A worker finds nothing left to do. Called with the lock held. */
   private void whenIdle() {
     lookAtTheWhole();

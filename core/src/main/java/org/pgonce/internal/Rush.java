@@ -7,8 +7,8 @@ import java.util.concurrent.ThreadLocalRandom;
  * Whether so many wake-ups come in that it is worth it to be awake. One of all is enough: it is the
  * first, see {@link Standby}. Others are if it goes on for longer than he needs, as he may be lost,
  * and each of them after another time. Fewer may be all that come as writers wait for one another,
- * each for the disk in turn: the first asks the server then. Guarded by the lock of {@link
- * Wakefulness}.
+ * each for the disk in turn: the first asks the server then, or who stands in for it. Guarded by
+ * the lock of {@link Wakefulness}.
  */
 final class Rush {
 
@@ -39,8 +39,9 @@ final class Rush {
    *
    * @param now by System.nanoTime()
    * @param isFirst whether it is this process that is to be awake
+   * @param answersAtOnce whether it is the first, or stands in for it
    */
-  Worth heard(long now, boolean isFirst) {
+  Worth heard(long now, boolean isFirst, boolean answersAtOnce) {
     var time = now - windowSince;
     if (time > WITHIN.toNanos()) {
       if (heard < ENOUGH || time > 2 * WITHIN.toNanos()) {
@@ -54,7 +55,7 @@ final class Rush {
     if (heard >= ENOUGH && (isFirst || now - rushSince >= patience)) {
       return Worth.SURELY;
     }
-    return heard >= SOME && isFirst ? Worth.IF_WRITERS_WAIT : Worth.NOT;
+    return heard >= SOME && answersAtOnce ? Worth.IF_WRITERS_WAIT : Worth.NOT;
   }
 
   /** Those until now are seen to. */

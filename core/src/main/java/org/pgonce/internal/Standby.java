@@ -137,7 +137,8 @@ final class Standby {
     return listeners <= 1;
   }
 
-  private boolean answersAtOnce() {
+  /** Whether it is the first, or stands in for it. Called with the lock held. */
+  boolean answersAtOnce() {
     return first || (credit >= ENOUGH && !isOld());
   }
 

@@ -18,6 +18,9 @@ interface Wakeful {
   /** Whether this process answers its wake-ups first, see {@link Standby}. */
   boolean isFirst();
 
+  /** Whether it does, or stands in for who should. */
+  boolean answersAtOnce();
+
   /** Whether nothing of it may be claimed for now. */
   boolean isHeldUp();
 }

@@ -89,10 +89,13 @@ final class Wakefulness {
 
   /** A wake-up came. Returns at once. */
   void heard() {
+    // Of any subscription. These have locks of their own, and this one's is never held by who asks.
+    var isFirst = subscriptions.stream().anyMatch(Wakeful::isFirst);
+    var answersAtOnce = isFirst || subscriptions.stream().anyMatch(Wakeful::answersAtOnce);
     lock.lock();
     try {
       var now = System.nanoTime();
-      var worth = rush.heard(now, isFirst());
+      var worth = rush.heard(now, isFirst, answersAtOnce);
       if (worth.compareTo(wanted) > 0 && now - earliest(worth) >= 0 && isNotAwake()) {
         wanted = worth;
         oneAtATime.within(Duration.ZERO);
@@ -104,11 +107,6 @@ final class Wakefulness {
 
   private long earliest(Worth worth) {
     return worth == Worth.SURELY || askNotBefore - notBefore < 0 ? notBefore : askNotBefore;
-  }
-
-  /** Of any subscription. */
-  private boolean isFirst() {
-    return subscriptions.stream().anyMatch(Wakeful::isFirst);
   }
 
   private boolean isNotAwake() {

@@ -280,28 +280,34 @@ class ChangedDefinitionTest {
   }
 
   @Test
-  void anInstallationWaitsForAChangeOfModeAndIsRefusedThen(TestDatabase database) throws Exception {
+  void anInstallationBesideAChangeOfModeIsRefused(TestDatabase database) throws Exception {
     var channel = thing().afterInsert().build();
     PgOnce.using(database.dataSource()).install(channel);
     try (var connection = database.dataSource().getConnection();
         var operator = connection.createStatement()) {
-      connection.setAutoCommit(false);
-      operator.execute("select pgonce.change_mode('thing', 'AT_LEAST_ONCE')");
+      operator.execute("begin; select pgonce.pause('thing', 'why')");
+      var change = inBackground("select pgonce.change_mode('thing', 'AT_LEAST_ONCE')", database);
+      awaitBlocked(1, database);
       var install =
           CompletableFuture.runAsync(
               () -> PgOnce.using(database.dataSource()).install(channel),
               task -> new Thread(task).start());
-      await()
-          .atMost(Duration.ofSeconds(30))
-          .until(
-              () ->
-                  database.queryLong(
-                          "select count(*) from pg_locks where locktype = 'transactionid' and not granted")
-                      == 1);
-      connection.commit();
+      awaitBlocked(2, database);
+      operator.execute("rollback");
+      change.get(30, TimeUnit.SECONDS);
       assertThatThrownBy(() -> install.get(30, TimeUnit.SECONDS))
           .hasMessageContaining("is installed with mode AT_LEAST_ONCE, not EXACTLY_ONCE");
     }
+  }
+
+  private static void awaitBlocked(int sessions, TestDatabase database) {
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () ->
+                database.queryLong(
+                        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                    == sessions);
   }
 
   @Test
