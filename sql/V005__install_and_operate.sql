@@ -90,6 +90,8 @@ BEGIN
      AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key, c.wake_ups) IS DISTINCT FROM
          (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups);
   changed := is_new OR FOUND;
+  -- In one order, as pause does.
+  PERFORM FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name IN (SELECT jsonb_object_keys(subscriptions)) ORDER BY s.id FOR NO KEY UPDATE;
   INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
   SELECT channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter, of_channel = excluded.of_channel

@@ -2,6 +2,7 @@ package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -9,9 +10,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.store.Schema;
@@ -77,6 +80,34 @@ class InstallTest {
     }
     assertThat(database.queryLong("select count(*) from pgonce.channel")).isEqualTo(2);
     assertThat(database.queryLong("select count(*) from pgonce.subscription")).isEqualTo(2);
+  }
+
+  /** In whatever order they were added. Else each would wait for what the other one has. */
+  @Test
+  void h83_anInstallationWaitsForAPauseWithoutAnyOfItsSubscriptions(TestDatabase database)
+      throws Exception {
+    var one = ChannelOptions.DEFAULT.withSubscriptions("audit");
+    var both = ChannelOptions.DEFAULT.withSubscriptions("audit", "mail");
+    PgOnce.using(database.unpooled())
+        .install(Channel.of("orders", String.class, Mode.EXACTLY_ONCE, one));
+    var channel = Channel.of("orders", String.class, Mode.EXACTLY_ONCE, both);
+    PgOnce.using(database.unpooled()).install(channel);
+    try (var connection = database.unpooled().getConnection();
+        var operator = connection.createStatement()) {
+      operator.execute("begin; select pgonce.pause('orders', 'why', 'audit')");
+      var install =
+          CompletableFuture.runAsync(() -> PgOnce.using(database.unpooled()).install(channel));
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(
+              () ->
+                  database.queryLong(
+                          "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                      == 1);
+      operator.execute("select pgonce.pause('orders', 'why'); commit");
+      install.get(30, TimeUnit.SECONDS);
+    }
+    assertThat(database.queryLong("select count(paused_at) from pgonce.subscription")).isEqualTo(2);
   }
 
   @Test
