@@ -89,7 +89,8 @@ final class Wakefulness {
 
   /** A wake-up came. Returns at once. */
   void heard() {
-    // Of any subscription. These have locks of their own, and this one's is never held by who asks.
+    // Of any subscription. Before the lock: a subscription that asks for help takes it with its own
+    // held.
     var isFirst = subscriptions.stream().anyMatch(Wakeful::isFirst);
     var answersAtOnce = isFirst || subscriptions.stream().anyMatch(Wakeful::answersAtOnce);
     lock.lock();
