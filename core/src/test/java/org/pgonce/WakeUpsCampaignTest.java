@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.RandomWriter.Course;
 import org.pgonce.testkit.JvmProcess;
@@ -24,6 +25,7 @@ import org.pgonce.testkit.TestServer;
  * Nobody polls, writers wake nobody while somebody is awake, listeners die and freeze, the server
  * crashes: each that is committed is handled, once.
  */
+@Tag("all")
 @PgTest(PgOnceInstalled.class)
 class WakeUpsCampaignTest {
 

@@ -11,11 +11,13 @@ import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** What TLC says of {@code Gate.tla}: with all its rules, and with one of them switched off. */
+@Tag("all")
 class GateModelTest {
 
   private String name = "";
