@@ -226,6 +226,8 @@ CREATE INDEX IF NOT EXISTS operation_at ON pgonce.operation (at);
 
 -- Subscriptions that are gone, and channels (null for the subscription), for which an older transaction may still store: see pgonce.clear_leftovers.
 CREATE TABLE IF NOT EXISTS pgonce.dropped (
+  -- For a publication FOR ALL TABLES: under one, PostgreSQL refuses to update or delete rows of a table without a primary key.
+  id              bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   channel_id      integer     NOT NULL,
   subscription_id integer,
   at              timestamptz NOT NULL DEFAULT clock_timestamp(),
