@@ -54,9 +54,11 @@ CREATE TABLE IF NOT EXISTS pgonce.installation (
 );
 INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
 
+-- COLLATE "C", here and below: what must be unique is compared to the byte. In the database's own collation, a new version of the operating
+-- system's may sort otherwise, and an index from before would no longer find what it holds.
 CREATE TABLE IF NOT EXISTS pgonce.channel (
   id           integer     GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name         text        NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
+  name         text COLLATE "C" NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   mode         text        NOT NULL CHECK (mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST')),
   feed         text        NOT NULL,
   -- How long a delivery key is remembered after its notification is done.
@@ -85,8 +87,8 @@ CREATE TABLE IF NOT EXISTS pgonce.subscription (
   channel_id   integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
   -- The channel's name while its notifications are stored, null while it is a BROADCAST: triggers look here only, once for each row that is written,
   -- and who has waited in a trigger's function for a change of the mode stores nothing that nobody would look at.
-  of_channel   text,
-  name         text    NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
+  of_channel   text COLLATE "C",
+  name         text COLLATE "C" NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   -- It gets what was written in a context that holds all of this; null: everything.
   filter       jsonb   CHECK (jsonb_typeof(filter) = 'object'),
   -- While it is paused, what is stored for it waits. Null: it is not.
@@ -117,7 +119,7 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
   payload         json        NOT NULL,
   -- The publisher's own key, a row of pgonce.delivery_key.
-  delivery_key    text,
+  delivery_key    text COLLATE "C",
   -- Where the channel keeps an order, or has a limit per key: the publisher's, or chr(1) and the id, a key of its own, where he gave none.
   order_key       text COLLATE "C",
   -- What the writer's session or transaction said of itself.
@@ -143,7 +145,7 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   created_at      timestamptz NOT NULL,
   last_error      text,
   payload         json        NOT NULL,
-  delivery_key    text,
+  delivery_key    text COLLATE "C",
   order_key       text COLLATE "C",
   context         jsonb,
   stamp           integer,
@@ -167,7 +169,7 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   reason          text        NOT NULL CHECK (reason IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED', 'OUTCOME_UNKNOWN', 'TOO_DEEP', 'NOT_STORABLE')),
   error           text        NOT NULL,
   payload         json        NOT NULL,
-  delivery_key    text,
+  delivery_key    text COLLATE "C",
   order_key       text COLLATE "C",
   context         jsonb,
   stamp           integer,
@@ -178,7 +180,7 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
 -- long after that as the channel remembers them.
 CREATE TABLE IF NOT EXISTS pgonce.delivery_key (
   channel_id  integer NOT NULL,
-  key         text    NOT NULL CHECK (length(key) BETWEEN 1 AND 500),
+  key         text COLLATE "C" NOT NULL CHECK (length(key) BETWEEN 1 AND 500),
   id          bigint  NOT NULL,
   -- Of the payload: the same key with another one is an error where the publisher asks.
   fingerprint bytea   NOT NULL,
@@ -193,7 +195,7 @@ CREATE INDEX IF NOT EXISTS delivery_key_done ON pgonce.delivery_key (channel_id,
 -- One row per running listener process, touched at the slow interval of its scan and never by a notification.
 CREATE TABLE IF NOT EXISTS pgonce.listener (
   id            uuid        PRIMARY KEY,
-  instance      text        NOT NULL,
+  instance      text COLLATE "C" NOT NULL,
   subscriptions integer[]   NOT NULL,
   hears_by      text        NOT NULL,
   -- The server's process of its LISTEN session; null if it has none, or nobody said.

@@ -260,7 +260,7 @@ $$;
 -- The partitions that a watched table was seen to have, by name. One that is detached loses its copies of the triggers without a trace in the catalog.
 CREATE TABLE IF NOT EXISTS pgonce.known_partition (
   channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
-  name       text    NOT NULL,
+  name       text COLLATE "C" NOT NULL,
   PRIMARY KEY (channel_id, name)
 );
 

@@ -229,6 +229,29 @@ class InstallTest {
         .isNull();
   }
 
+  /** A new version of the operating system's collations must not break what keeps keys unique. */
+  @Test
+  void sql_eachTextInAUniqueIndexIsComparedToTheByte(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(CHANNEL);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(i.indexrelid::regclass || ' ' || k.n, ', ') from pg_index i
+                  join pg_class c on c.oid = i.indexrelid
+                 cross join generate_series(0, i.indnatts - 1) as k (n)
+                 where c.relnamespace = 'pgonce'::regnamespace and i.indisunique
+                   and i.indcollation[k.n] not in (0, '"C"'::regcollation)
+                """))
+        .isNull();
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(distinct a.attcollation::regcollation::text, ', ') from pg_attribute a join pg_class c on c.oid = a.attrelid
+                 where c.relnamespace = 'pgonce'::regnamespace and c.relkind = 'r' and a.attname in ('delivery_key', 'order_key')
+                """))
+        .isEqualTo("\"C\"");
+  }
+
   /** It pins nothing, so that it costs nothing; it names all in full, and has no rights to lend. */
   @Test
   void sql_aWakeUpIsPutInThePlaceOfItsCall(TestDatabase database) throws Exception {
