@@ -8,6 +8,11 @@
 --   pgonce_admin      may pause, resume, cancel, redrive, discard, drop and look into payloads
 --   pgonce_sandbox    may do nothing, and is for nobody: as it runs what others may have had a hand in, see pgonce.as_json
 
+-- Until the end of this file names lead to pg_catalog, and what is pgonce's is named in full: in a schema of the session's own search_path another role
+-- could have put a function, operator or type that PostgreSQL takes for the better match. The session's path is remembered, and set again at the end.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 DO $$
 DECLARE
   name text;
@@ -22,6 +27,12 @@ BEGIN
       END;
     END IF;
   END LOOP;
+  -- Whoever may create schemas could have made this one before, with things in it that would be taken for pgonce's.
+  IF EXISTS (SELECT FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
+              WHERE n.nspname = 'pgonce' AND o.rolname <> 'pgonce_owner' AND NOT o.rolsuper) THEN
+    RAISE EXCEPTION 'pgonce: schema pgonce of database "%" belongs to role "%", and nothing is installed into the schema of another role: look at what is in it, then drop it or give it to pgonce_owner',
+      current_database(), (SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'pgonce') USING ERRCODE = 'insufficient_privilege';
+  END IF;
   -- From PostgreSQL 16 on, who creates a role may grant it but is not yet allowed to act as it.
   IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN
     EXECUTE format('GRANT pgonce_owner TO %I', current_user);
@@ -240,3 +251,4 @@ CREATE TABLE IF NOT EXISTS pgonce.dropped (
 INSERT INTO pgonce.schema_version (version) VALUES (1) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

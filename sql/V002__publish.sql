@@ -1,6 +1,10 @@
 -- Station 1, store: a notification and its wake-up, in the writer's own transaction.
 -- Each function is owned by pgonce_owner, runs with its rights and pins what the caller's session could bend (search_path).
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
@@ -487,3 +491,4 @@ AS $$ SELECT pgonce.change_context(key, value, false) $$;
 INSERT INTO pgonce.schema_version (version) VALUES (2) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

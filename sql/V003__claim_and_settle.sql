@@ -2,6 +2,10 @@
 -- The claim itself, and the deletion of what is handled, are statements of the library on the tables (ClaimStatement, SettleStatements): a
 -- function around them costs more than they do.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- Fails a deletion that did not find what was claimed, on the server, where a commit may stand behind it. Called by the statement itself, so that it
@@ -388,3 +392,4 @@ $$;
 INSERT INTO pgonce.schema_version (version) VALUES (3) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

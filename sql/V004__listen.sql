@@ -1,5 +1,9 @@
 -- What a listener asks beside claims: who it is, whether there is work, and when the next row is due.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- Whether the session by which a listener hears is there: without it, the process has died, or hears nothing. A number that is given out again may
@@ -195,3 +199,4 @@ $$;
 INSERT INTO pgonce.schema_version (version) VALUES (4) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,5 +1,9 @@
 -- Installing channels, and what the person on call does and sees.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- Who does it, for people: what the session or transaction says of itself (SET pgonce.operator = 'Anna'), or its login role.
@@ -447,3 +451,4 @@ SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reas
 INSERT INTO pgonce.schema_version (version) VALUES (5) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

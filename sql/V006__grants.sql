@@ -1,6 +1,10 @@
 -- Who may do what. PUBLIC may do nothing: PostgreSQL gives it EXECUTE on every new function, and a definer function that anyone can call,
 -- or attach to a table of his own, would forge notifications.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 REVOKE ALL ON SCHEMA pgonce FROM PUBLIC;
@@ -55,3 +59,4 @@ GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgo
 INSERT INTO pgonce.schema_version (version) VALUES (6) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -12,6 +12,10 @@
 -- could lock, and try it for such rows only that would be taken. The sub-selects that compare with the first row of a key stay sub-selects: a NOT
 -- EXISTS could become a join that reads all there is.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 CREATE INDEX IF NOT EXISTS notification_order ON pgonce.notification (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
@@ -185,3 +189,4 @@ TO pgonce_listener;
 INSERT INTO pgonce.schema_version (version) VALUES (7) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -3,6 +3,10 @@
 --
 -- One more role: pgonce_guard may use guards. Who has it can read the stored response of any key that it knows.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = 'pgonce_guard') THEN
@@ -408,3 +412,4 @@ GRANT SELECT ON pgonce.schema_version TO pgonce_guard;
 INSERT INTO pgonce.schema_version (version) VALUES (8) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,5 +1,9 @@
 -- What the functions behind triggers share. They call these with the rights of pgonce_owner, and nobody else may.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- A value as JSON, for types that are not PostgreSQL's own: who owns one may give it a cast to json, whose function then runs here, now or from one
@@ -13,7 +17,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 COST 1 -- so that a plan in which it turns out not to be called seems no better: each statement would be planned anew
 AS $$
 DECLARE
-  written json;
+  written pg_catalog.json; -- it pins no path
   is_written boolean := false;
 BEGIN
   BEGIN
@@ -321,3 +325,4 @@ GRANT EXECUTE ON FUNCTION pgonce.know_partitions(text, oid), pgonce.forget_parti
 INSERT INTO pgonce.schema_version (version) VALUES (9) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,5 +1,9 @@
 -- Dropping channels and subscriptions while others write, publish and handle.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- Keeps everyone from storing until the caller's transaction ends, for what must not pass over a row that is about to be committed. Who comes
@@ -264,3 +268,4 @@ TO pgonce_admin;
 INSERT INTO pgonce.schema_version (version) VALUES (10) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

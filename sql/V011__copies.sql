@@ -10,6 +10,10 @@
 -- All three stay as they are through pg_upgrade, on a promoted standby, and in whatever else is the same server byte by byte: a base backup, a
 -- restore to a point in time, a snapshot of its disk. Such a copy is not known as one.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- Has the database be the one where pgonce was installed.
@@ -87,3 +91,4 @@ GRANT EXECUTE ON FUNCTION pgonce.adopt(text) TO pgonce_admin;
 INSERT INTO pgonce.schema_version (version) VALUES (11) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

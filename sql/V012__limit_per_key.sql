@@ -13,6 +13,10 @@
 -- The oldest rows are looked at first, and behind them the looking goes on from key to key, by the indexes, from where the caller was last: a key that
 -- is full costs a look, however many wait in it.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- The keys that have rows which are due, and those rows: scheduled_order would lead over all that are due later. For statements that say order_key > ''
@@ -303,3 +307,4 @@ TO pgonce_listener;
 INSERT INTO pgonce.schema_version (version) VALUES (12) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -12,6 +12,10 @@
 -- If he says nothing for too long, because he died or hangs, one of them takes it, and with it what he owes. What he calls is a
 -- transaction of its own each time: the word is no part of it, a NOTIFY is.
 
+-- See V001.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
 SET ROLE pgonce_owner;
 
 -- With the id of a channel: the advisory lock of who changes its word. "pgop" in ASCII.
@@ -264,3 +268,4 @@ TO pgonce_listener;
 INSERT INTO pgonce.schema_version (version) VALUES (13) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,5 +1,6 @@
 package org.pgonce.internal;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +28,7 @@ import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.wakeup.Deafness;
 import org.pgonce.internal.wakeup.Hearing;
@@ -147,32 +149,33 @@ public final class Listener {
     try {
       return context
           .transactions()
-          .run(
-              connection -> {
-                var problems = new ArrayList<>(Rights.problems(connection));
-                var subscriptions = new HashMap<String, Installed>();
-                if (problems.isEmpty()) {
-                  problems.addAll(Installation.problems(connection));
-                  for (var one : subscribed) {
-                    var installed = Installed.lookUp(connection, one.channel(), one.subscription());
-                    subscriptions.put(one.label(), installed);
-                    var channelProblems = installed.problems(one.channel(), one.subscription());
-                    problems.addAll(
-                        channelProblems.isEmpty()
-                            ? one.channel().feed().problems(connection, one.channel())
-                            : channelProblems);
-                  }
-                }
-                if (!problems.isEmpty()) {
-                  throw new PgOnceException(
-                      "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
-                }
-                return subscriptions;
-              });
+          .run(connection -> PinnedPath.during(connection, () -> check(connection)));
     } catch (SQLException e) {
       throw new PgOnceException(
           "pgonce cannot start to listen, the database cannot be asked: " + Failures.inWords(e), e);
     }
+  }
+
+  private Map<String, Installed> check(Connection connection) throws SQLException {
+    var problems = new ArrayList<>(Rights.problems(connection));
+    var subscriptions = new HashMap<String, Installed>();
+    if (problems.isEmpty()) {
+      problems.addAll(Installation.problems(connection));
+      for (var one : subscribed) {
+        var installed = Installed.lookUp(connection, one.channel(), one.subscription());
+        subscriptions.put(one.label(), installed);
+        var channelProblems = installed.problems(one.channel(), one.subscription());
+        problems.addAll(
+            channelProblems.isEmpty()
+                ? one.channel().feed().problems(connection, one.channel())
+                : channelProblems);
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new PgOnceException(
+          "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
+    }
+    return subscriptions;
   }
 
   private <T> void add(Subscribed<T> defined, Map<String, Installed> all) {

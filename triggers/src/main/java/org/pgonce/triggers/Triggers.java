@@ -16,6 +16,7 @@ import org.pgonce.internal.operate.OwnTransactions;
 import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
@@ -51,10 +52,16 @@ public final class Triggers {
   public static Plan plan(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
     DifferentNames.require(channels);
-    var plans = new ArrayList<Plan>();
-    for (var channel : channels) {
-      plans.add(new Planner(connection, channel, feed(channel)).plan());
-    }
+    var plans =
+        PinnedPath.during(
+            connection,
+            () -> {
+              var each = new ArrayList<Plan>();
+              for (var channel : channels) {
+                each.add(new Planner(connection, channel, feed(channel)).plan());
+              }
+              return each;
+            });
     return new Plan(
         plans.stream().flatMap(plan -> plan.changes().stream()).toList(),
         plans.stream().flatMap(plan -> plan.obstacles().stream()).toList(),
@@ -82,10 +89,14 @@ public final class Triggers {
       throws SQLException {
     requireTransaction(transaction, "apply");
     var ordered = inOneOrder(channels);
-    for (var channel : ordered) {
-      Installation.define(transaction, channel);
-    }
-    Installer.installAll(transaction, captures(ordered));
+    PinnedPath.change(
+        transaction,
+        () -> {
+          for (var channel : ordered) {
+            Installation.define(transaction, channel);
+          }
+          Installer.installAll(transaction, captures(ordered));
+        });
   }
 
   /**
@@ -95,15 +106,19 @@ public final class Triggers {
    */
   public static List<String> check(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
-    var problems = new ArrayList<String>();
-    for (var channel : channels) {
-      for (var name : channel.options().names()) {
-        problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
-      }
-      problems.addAll(channel.feed().problems(connection, channel));
-      problems.addAll(feed(channel).detachedPartitions(connection));
-    }
-    return problems;
+    return PinnedPath.during(
+        connection,
+        () -> {
+          var problems = new ArrayList<String>();
+          for (var channel : channels) {
+            for (var name : channel.options().names()) {
+              problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
+            }
+            problems.addAll(channel.feed().problems(connection, channel));
+            problems.addAll(feed(channel).detachedPartitions(connection));
+          }
+          return problems;
+        });
   }
 
   /**
@@ -123,11 +138,16 @@ public final class Triggers {
   public static Migration migration(Connection connection, Channel<?>... channels)
       throws SQLException {
     Objects.requireNonNull(connection, "connection");
-    var migration = new Migration("", "");
-    for (var channel : ChannelMigration.inOneOrder(channels)) {
-      migration = migration.then(ChannelMigration.of(connection, channel));
-    }
-    return migration;
+    var ordered = ChannelMigration.inOneOrder(channels);
+    return PinnedPath.during(
+        connection,
+        () -> {
+          var migration = new Migration("", "");
+          for (var channel : ordered) {
+            migration = migration.then(ChannelMigration.of(connection, channel));
+          }
+          return migration;
+        });
   }
 
   /**
@@ -147,7 +167,8 @@ public final class Triggers {
   public static void drop(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "drop");
-    Installer.dropAll(transaction, captures(inOneOrder(channels)));
+    var captures = captures(inOneOrder(channels));
+    PinnedPath.change(transaction, () -> Installer.dropAll(transaction, captures));
   }
 
   /**
@@ -195,7 +216,7 @@ public final class Triggers {
     for (var channel : channels) {
       defined.add(Objects.requireNonNull(channel, "a channel").name());
     }
-    return Orphans.of(connection, defined);
+    return PinnedPath.during(connection, () -> Orphans.of(connection, defined));
   }
 
   /**
@@ -236,7 +257,8 @@ public final class Triggers {
   /** As {@link #printRecord(Connection, String)}, with the name as PostgreSQL stores it. */
   public static String printRecord(Connection connection, TableName table) throws SQLException {
     Objects.requireNonNull(connection, "connection");
-    var comparison = Comparison.with(connection, Objects.requireNonNull(table, "table"));
+    Objects.requireNonNull(table, "table");
+    var comparison = PinnedPath.during(connection, () -> Comparison.with(connection, table));
     if (comparison.obstacle() != null) {
       throw new PgOnceException("pgonce cannot print a record: " + comparison.obstacle());
     }
@@ -262,7 +284,7 @@ public final class Triggers {
     Objects.requireNonNull(connection, "connection");
     Objects.requireNonNull(table, "table");
     RowType.requireRow(Objects.requireNonNull(rowType, "rowType"));
-    return Comparison.with(connection, table).fit(rowType);
+    return PinnedPath.during(connection, () -> Comparison.with(connection, table)).fit(rowType);
   }
 
   /** Two that work on the same channels must not wait for each other. */

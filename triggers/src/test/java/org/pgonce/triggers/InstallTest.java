@@ -246,7 +246,7 @@ class InstallTest {
 
     assertThatThrownBy(() -> PgOnce.using(login.dataSource()).install(ADDED))
         .hasMessageContaining("GRANT pgonce_owner TO " + login.user())
-        .hasMessageContaining("GRANT TRIGGER ON author TO " + login.user());
+        .hasMessageContaining("GRANT TRIGGER ON public.author TO " + login.user());
 
     database.execute(
         "grant pgonce_owner to %1$s; grant trigger on author to %1$s".formatted(login.user()));

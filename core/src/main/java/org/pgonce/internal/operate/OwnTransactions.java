@@ -7,6 +7,7 @@ import javax.sql.DataSource;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.internal.store.Installation;
+import org.pgonce.internal.store.PinnedPath;
 
 /** Short transactions that install or drop, on connections of the data source's. */
 public final class OwnTransactions {
@@ -28,9 +29,12 @@ public final class OwnTransactions {
   /** Runs the work and commits it; rolled back if it throws. Each lock is waited for 10 s. */
   public void run(Work work) throws SQLException {
     transactions.make(
-        transaction -> {
-          Installation.bound(transaction);
-          work.on(transaction);
-        });
+        transaction ->
+            PinnedPath.change(
+                transaction,
+                () -> {
+                  Installation.bound(transaction);
+                  work.on(transaction);
+                }));
   }
 }

@@ -19,8 +19,8 @@ public final class Installation {
                        NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '5 seconds'
                   THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true) END
       """;
-  private static final String ROLE = "SELECT current_setting('role')";
-  private static final String RESTORE_ROLE = "SELECT set_config('role', ?, false)";
+  private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
+  private static final String RESTORE_ROLE = "SELECT pg_catalog.set_config('role', ?, false)";
   private static final String INSTALL_CHANNEL =
       "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?, nullif(?, 0), nullif(?, 0), ?)";
 
@@ -36,18 +36,21 @@ public final class Installation {
    *     committed before a channel waits for its table
    */
   public static boolean run(Connection transaction, List<Channel<?>> channels) throws SQLException {
-    bound(transaction);
+    PinnedPath.change(transaction, () -> bound(transaction));
     var role = role(transaction);
-    var version = Schema.version(transaction);
-    Schema.install(transaction);
+    var before = Schema.install(transaction);
     restoreRole(transaction, role);
-    if (version > 0 && version < Schema.latest() && !channels.isEmpty()) {
+    if (before > 0 && before < Schema.latest() && !channels.isEmpty()) {
       return false;
     }
-    for (var channel : channels) {
-      install(transaction, channel);
-      restoreRole(transaction, role);
-    }
+    PinnedPath.change(
+        transaction,
+        () -> {
+          for (var channel : channels) {
+            install(transaction, channel);
+            restoreRole(transaction, role);
+          }
+        });
     return true;
   }
 

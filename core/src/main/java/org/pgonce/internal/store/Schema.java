@@ -30,7 +30,7 @@ public final class Schema {
           "V013__wake_ups.sql");
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
-  private static final String LOCK = "SELECT pg_advisory_xact_lock(123589553447781)";
+  private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447781)";
   // Not to_regclass: that needs the right to use the schema.
   private static final String EXISTS =
       """
@@ -52,19 +52,29 @@ public final class Schema {
    * Brings the schema to {@link #latest()} within the caller's transaction; does nothing if it is
    * there already. A newer one is left alone. Others that install at the same time wait at the
    * lock, and find it done.
+   *
+   * @return the version that was there before; 0 if there was none
    */
-  public static void install(Connection transaction) throws SQLException {
-    if (version(transaction) >= latest()) {
-      return;
+  static int install(Connection transaction) throws SQLException {
+    var before = PinnedPath.during(transaction, () -> version(transaction));
+    if (before >= latest()) {
+      return before;
     }
-    try (var statement = transaction.createStatement()) {
-      statement.execute(LOCK);
-    }
-    for (var script : VERSIONS.subList(version(transaction), latest())) {
+    var reached = PinnedPath.during(transaction, () -> lockedVersion(transaction));
+    // Each pins the path by itself: for the session, which a pin of this transaction would outlive.
+    for (var script : VERSIONS.subList(Math.min(reached, latest()), latest())) {
       try (var statement = transaction.createStatement()) {
         statement.execute(text(script));
       }
     }
+    return before;
+  }
+
+  private static int lockedVersion(Connection transaction) throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(LOCK);
+    }
+    return version(transaction);
   }
 
   /** The installed version; 0 if there is none. */

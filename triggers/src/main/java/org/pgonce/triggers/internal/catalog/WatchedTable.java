@@ -3,6 +3,7 @@ package org.pgonce.triggers.internal.catalog;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.TableName;
 
 /**
@@ -12,7 +13,8 @@ import org.pgonce.triggers.TableName;
  */
 public record WatchedTable(long oid, TableName name, TableForm form) {
 
-  // By the search path without pg_temp, which PostgreSQL would search first: a temporary table of
+  // By the session's own path without pg_temp, which PostgreSQL would search first: a temporary
+  // table of
   // the same name must not divert the trigger.
   private static final String FIND =
       """
@@ -20,18 +22,20 @@ public record WatchedTable(long oid, TableName name, TableForm form) {
              EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid)
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
        WHERE c.relname = ?
-         AND (n.nspname = ? OR ?::text IS NULL AND n.nspname = ANY (pg_catalog.current_schemas(false)))
-       ORDER BY pg_catalog.array_position(pg_catalog.current_schemas(false), n.nspname) LIMIT 1
-      """;
+         AND (n.nspname = ? OR ?::text IS NULL AND n.nspname = ANY (%1$s))
+       ORDER BY pg_catalog.array_position(%1$s, n.nspname) LIMIT 1
+      """
+          .formatted(PinnedPath.SCHEMAS);
 
   private static final String SEARCHED =
       """
-      SELECT pg_catalog.current_database(), pg_catalog.array_to_string(pg_catalog.current_schemas(false), ', '),
-             (SELECT pg_catalog.string_agg(pg_catalog.format('%I.%I', n.nspname, c.relname), ', ')
+      SELECT pg_catalog.current_database(), pg_catalog.array_to_string(%s, ', '),
+             (SELECT pg_catalog.string_agg(pg_catalog.format('%%I.%%I', n.nspname, c.relname), ', ')
                 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                WHERE pg_catalog.lower(c.relname) = pg_catalog.lower(?) AND c.relkind IN ('r', 'p')
                  AND n.nspname NOT IN ('pg_catalog', 'information_schema'))
-      """;
+      """
+          .formatted(PinnedPath.SCHEMAS);
 
   /** Null if there is none. */
   public static @Nullable WatchedTable find(Connection connection, TableName wanted)

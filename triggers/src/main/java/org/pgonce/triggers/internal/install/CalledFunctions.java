@@ -58,7 +58,6 @@ final class CalledFunctions {
         () -> {
           var problems = new ArrayList<String>();
           try (var statement = connection.createStatement()) {
-            statement.execute(ExpressionFit.SEARCH_PATH);
             statement.execute(VIEW.formatted(sql, Quoted.table(table)));
             try (var row = statement.executeQuery(FOREIGN)) {
               while (row.next()) {

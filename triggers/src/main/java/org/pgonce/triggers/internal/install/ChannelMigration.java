@@ -126,7 +126,7 @@ public final class ChannelMigration {
         "-- Brings back what channel %s was before. What it has stored since then stays, and is read as that definition reads it.\n"
             .formatted(channel.name()));
     if (!steps.isEmpty()) {
-      down.append("SELECT pg_advisory_xact_lock(%d);\n".formatted(Installer.lockKey()));
+      down.append("SELECT pg_catalog.pg_advisory_xact_lock(%d);\n".formatted(Installer.lockKey()));
       down.append(drop(former.added())).append(former.restored());
     }
     if (!row.isAsDefined()) {

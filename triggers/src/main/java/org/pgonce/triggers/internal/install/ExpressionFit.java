@@ -12,12 +12,11 @@ import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/** Whether the SQL of a definition can be computed from the rows of its table. */
+/**
+ * Whether the SQL of a definition can be computed from the rows of its table. Its names lead where
+ * they do in the function, whose path is the one that the connection is pinned to.
+ */
 final class ExpressionFit {
-
-  // The names lead where they do in the function. Undone with the savepoint.
-  static final String SEARCH_PATH =
-      "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
   private static final String DUE_TIME = "due time";
 
@@ -160,7 +159,6 @@ final class ExpressionFit {
         connection,
         () -> {
           try (var statement = connection.createStatement()) {
-            statement.execute(SEARCH_PATH);
             statement.execute("DO " + Quoted.literal(block));
             return Optional.<String>empty();
           } catch (SQLException e) {

@@ -3,6 +3,7 @@ package org.pgonce.triggers.internal.install;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
@@ -11,17 +12,16 @@ import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/** The functions and triggers that a change replaces or drops, as the database tells them. */
+/**
+ * The functions and triggers that a change replaces or drops, as the database tells them: while the
+ * connection's path is pinned, with each name in full.
+ */
 final class FormerTriggers {
 
   private static final String FUNCTION =
       "SELECT pg_catalog.pg_get_functiondef(CAST(CAST(? AS bigint) AS oid))";
   private static final String TRIGGER =
       "SELECT pg_catalog.pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = CAST(CAST(? AS bigint) AS oid) AND t.tgname = ?";
-
-  // Else a name that the session's path leads to would be printed without its schema.
-  private static final String SEARCH_PATH =
-      "SELECT pg_catalog.set_config('search_path', 'pg_catalog', true)";
 
   private final Connection connection;
   private final State state;
@@ -43,17 +43,6 @@ final class FormerTriggers {
 
   /** What makes the others what they were. */
   String restored() throws SQLException {
-    return Undone.during(
-        connection,
-        () -> {
-          try (var statement = connection.createStatement()) {
-            statement.execute(SEARCH_PATH);
-          }
-          return told();
-        });
-  }
-
-  private String told() throws SQLException {
     var functions = new StringBuilder();
     var triggers = new StringBuilder();
     for (var outdated : state.outdated()) {
@@ -78,7 +67,9 @@ final class FormerTriggers {
         triggers.append(definition(trigger));
       }
     }
-    return (functions.isEmpty() ? "" : "SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n")
+    return (functions.isEmpty()
+            ? ""
+            : PinnedPath.script("SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n"))
         + (triggers.isEmpty()
             ? ""
             : "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n"

@@ -21,7 +21,7 @@ public final class TriggerFeed implements ChannelFeed {
   // SET ROLE and not SET LOCAL: the statements may be run one by one.
   private static final String MIGRATION =
       """
-      SELECT pg_advisory_xact_lock(%d);
+      SELECT pg_catalog.pg_advisory_xact_lock(%d);
       %s""";
 
   private final Capture capture;

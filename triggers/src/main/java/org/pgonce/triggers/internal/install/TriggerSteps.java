@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
@@ -75,11 +76,16 @@ final class TriggerSteps {
     return functions().isEmpty() && tableChanges().isEmpty();
   }
 
-  /** All of it as SQL. */
+  /**
+   * All of it as SQL. What creates functions has its path pinned; the rest names what is pgonce's
+   * in full, and finds a table without a schema where the session looks for it.
+   */
   String sql() {
     var functions = functions().stream().map(CaptureFunction::create).collect(Collectors.joining());
     return rights()
-        + (functions.isEmpty() ? "" : "SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n")
+        + (functions.isEmpty()
+            ? ""
+            : PinnedPath.script("SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n"))
         + sql(tableChanges())
         + partitions();
   }
@@ -120,7 +126,7 @@ final class TriggerSteps {
   private String partitions() {
     return table.oid() != 0 && !table.form().kind().equals("p")
         ? ""
-        : "SELECT pgonce.know_partitions(%s, %s::regclass);\n"
+        : "SELECT pgonce.know_partitions(%s, CAST(%s AS pg_catalog.regclass));\n"
             .formatted(
                 Quoted.literal(capture.channel()), Quoted.literal(Quoted.table(table.name())));
   }
