@@ -169,7 +169,15 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   PRIMARY KEY (id, subscription_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 
-CREATE INDEX IF NOT EXISTS scheduled_due ON pgonce.scheduled (subscription_id, due_at, id);
+-- Here and below, no index IF NOT EXISTS and no view OR REPLACE: those take the table's lock, or the view's, before they look whether there is anything
+-- to do, and where a transaction is open all that comes later would wait behind that.
+DO $$
+BEGIN
+  IF to_regclass('pgonce.scheduled_due') IS NULL THEN
+    CREATE INDEX scheduled_due ON pgonce.scheduled (subscription_id, due_at, id);
+  END IF;
+END
+$$;
 
 CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   subscription_id integer     NOT NULL,
@@ -201,7 +209,13 @@ CREATE TABLE IF NOT EXISTS pgonce.delivery_key (
   done_at     timestamptz,
   PRIMARY KEY (channel_id, key)
 );
-CREATE INDEX IF NOT EXISTS delivery_key_done ON pgonce.delivery_key (channel_id, done_at) WHERE done_at IS NOT NULL;
+DO $$
+BEGIN
+  IF to_regclass('pgonce.delivery_key_done') IS NULL THEN
+    CREATE INDEX delivery_key_done ON pgonce.delivery_key (channel_id, done_at) WHERE done_at IS NOT NULL;
+  END IF;
+END
+$$;
 
 -- One row per running listener process, touched at the slow interval of its scan and never by a notification.
 CREATE TABLE IF NOT EXISTS pgonce.listener (
@@ -235,7 +249,13 @@ CREATE TABLE IF NOT EXISTS pgonce.operation (
   concerned    bigint      NOT NULL,
   detail       text
 );
-CREATE INDEX IF NOT EXISTS operation_at ON pgonce.operation (at);
+DO $$
+BEGIN
+  IF to_regclass('pgonce.operation_at') IS NULL THEN
+    CREATE INDEX operation_at ON pgonce.operation (at);
+  END IF;
+END
+$$;
 
 -- Subscriptions that are gone, and channels (null for the subscription), for which an older transaction may still store: see pgonce.clear_leftovers.
 CREATE TABLE IF NOT EXISTS pgonce.dropped (

@@ -128,7 +128,12 @@ DECLARE
   waiting bigint;
 BEGIN
   -- Whatever may have to be waited for comes first, before anybody has to wait for this: who pauses, or drops a subscription, may take long.
-  PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
+  ELSIF old_mode = new_mode THEN
+    RETURN; -- before anybody has to wait for nothing
+  END IF;
   PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
   -- Nobody is leasing anything from then on; who comes meanwhile does without.
   PERFORM pg_advisory_xact_lock(pgonce.mode_lock(), o.id) FROM (
@@ -169,21 +174,15 @@ BEGIN
            WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
              FOR UPDATE OF d SKIP LOCKED) w
    CROSS JOIN LATERAL pgonce.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
-  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
-  END IF;
-  IF old_mode <> new_mode THEN
-    -- What listeners of EXACTLY_ONCE hold, or held and gave back, the rows do not tell but by who locked them: lease looks for that. The hour is for
-    -- those that have not heard of the change yet.
-    UPDATE pgonce.channel c SET mode = new_mode,
-           held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
-     WHERE c.name = channel_name;
-    UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
-      FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
-    PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
-    PERFORM pgonce.wake_up(channel_name, 'definition');
-  END IF;
+  -- What listeners of EXACTLY_ONCE hold, or held and gave back, the rows do not tell but by who locked them: lease looks for that. The hour is for
+  -- those that have not heard of the change yet.
+  UPDATE pgonce.channel c SET mode = new_mode,
+         held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
+   WHERE c.name = channel_name;
+  UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
+    FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
+  PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
+  PERFORM pgonce.wake_up(channel_name, 'definition');
 END
 $$;
 
@@ -405,48 +404,62 @@ BEGIN
 END
 $$;
 
--- Per channel and subscription: what waits, how old it is, what failed, who listens, and whether it is paused.
-CREATE OR REPLACE VIEW pgonce.channel_status AS
-SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
-       ready.backlog, later.scheduled, later.retrying, later.max_attempts,
-       clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
-       dead.dead_letters,
-       (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners,
-       s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.wakefulness(c.name) AS wakefulness
-  FROM pgonce.channel c
-  JOIN pgonce.subscription s ON s.channel_id = c.id
-  CROSS JOIN LATERAL (
-    SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready
-  CROSS JOIN LATERAL (
-    SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.attempts > 0) AS retrying, max(d.attempts) AS max_attempts,
-           min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
-      FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later
-  CROSS JOIN LATERAL (
-    SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead;
+DO $$
+BEGIN
+  -- Per channel and subscription: what waits, how old it is, what failed, who listens, and whether it is paused.
+  IF to_regclass('pgonce.channel_status') IS NULL THEN
+    CREATE VIEW pgonce.channel_status AS
+    SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
+           ready.backlog, later.scheduled, later.retrying, later.max_attempts,
+           clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
+           dead.dead_letters,
+           (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners,
+           s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.wakefulness(c.name) AS wakefulness
+      FROM pgonce.channel c
+      JOIN pgonce.subscription s ON s.channel_id = c.id
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.attempts > 0) AS retrying, max(d.attempts) AS max_attempts,
+               min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
+          FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead;
+  END IF;
 
-CREATE OR REPLACE VIEW pgonce.dead_letter_status AS
-SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
-       (coalesce(l.stamp, 0) >> 16) + 1 AS version
-  FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id;
+  IF to_regclass('pgonce.dead_letter_status') IS NULL THEN
+    CREATE VIEW pgonce.dead_letter_status AS
+    SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
+           (coalesce(l.stamp, 0) >> 16) + 1 AS version
+      FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id;
+  END IF;
 
-CREATE OR REPLACE VIEW pgonce.retry_status AS
-SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at,
-       (coalesce(d.stamp, 0) >> 16) + 1 AS version
-  FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
- WHERE d.attempts > 0;
+  IF to_regclass('pgonce.retry_status') IS NULL THEN
+    CREATE VIEW pgonce.retry_status AS
+    SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at,
+           (coalesce(d.stamp, 0) >> 16) + 1 AS version
+      FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
+     WHERE d.attempts > 0;
+  END IF;
 
-CREATE OR REPLACE VIEW pgonce.listener_status AS
-SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, l.seen_at + l.silence >= clock_timestamp() AS alive,
-       ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-              WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
-       -- Those whose wake-ups it answers at once, while others stand by; none of a broadcast's.
-       ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-              WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.first_of(s.id) = l.id ORDER BY c.name) AS first_for,
-       l.backend
-  FROM pgonce.listener l;
+  IF to_regclass('pgonce.listener_status') IS NULL THEN
+    CREATE VIEW pgonce.listener_status AS
+    SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, l.seen_at + l.silence >= clock_timestamp() AS alive,
+           ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+                  WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
+           -- Those whose wake-ups it answers at once, while others stand by; none of a broadcast's.
+           ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+                  WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.first_of(s.id) = l.id ORDER BY c.name) AS first_for,
+           l.backend
+      FROM pgonce.listener l;
+  END IF;
 
-CREATE OR REPLACE VIEW pgonce.operation_log AS
-SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reason, o.concerned, o.detail FROM pgonce.operation o;
+  IF to_regclass('pgonce.operation_log') IS NULL THEN
+    CREATE VIEW pgonce.operation_log AS
+    SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reason, o.concerned, o.detail FROM pgonce.operation o;
+  END IF;
+END
+$$;
 
 INSERT INTO pgonce.schema_version (version) VALUES (5) ON CONFLICT DO NOTHING;
 

@@ -18,10 +18,22 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
-CREATE INDEX IF NOT EXISTS notification_order ON pgonce.notification (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
-CREATE INDEX IF NOT EXISTS scheduled_order ON pgonce.scheduled (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
-CREATE INDEX IF NOT EXISTS dead_letter_order ON pgonce.dead_letter (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
-CREATE INDEX IF NOT EXISTS scheduled_leased ON pgonce.scheduled (subscription_id, order_key, due_at) WHERE order_key IS NOT NULL AND token IS NOT NULL;
+DO $$
+BEGIN
+  IF to_regclass('pgonce.notification_order') IS NULL THEN
+    CREATE INDEX notification_order ON pgonce.notification (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
+  END IF;
+  IF to_regclass('pgonce.scheduled_order') IS NULL THEN
+    CREATE INDEX scheduled_order ON pgonce.scheduled (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
+  END IF;
+  IF to_regclass('pgonce.dead_letter_order') IS NULL THEN
+    CREATE INDEX dead_letter_order ON pgonce.dead_letter (subscription_id, order_key, id) WHERE order_key IS NOT NULL;
+  END IF;
+  IF to_regclass('pgonce.scheduled_leased') IS NULL THEN
+    CREATE INDEX scheduled_leased ON pgonce.scheduled (subscription_id, order_key, due_at) WHERE order_key IS NOT NULL AND token IS NOT NULL;
+  END IF;
+END
+$$;
 
 -- Locks a key for the caller's transaction; false if another has it. Keys of one hash wait for one another. The number is "pgonce" in ASCII.
 CREATE OR REPLACE FUNCTION pgonce.try_key(subscription integer, order_key text) RETURNS boolean

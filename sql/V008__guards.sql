@@ -53,9 +53,17 @@ CREATE TABLE IF NOT EXISTS pgonce.guard (
   error       text,
   PRIMARY KEY (scope, key, step)
 );
-CREATE INDEX IF NOT EXISTS guard_open ON pgonce.guard (started_at)
- WHERE keep_until IS NULL AND (step = '' OR outcome IN ('STARTED', 'UNKNOWN'));
-CREATE INDEX IF NOT EXISTS guard_done ON pgonce.guard (keep_until) WHERE keep_until IS NOT NULL;
+DO $$
+BEGIN
+  IF to_regclass('pgonce.guard_open') IS NULL THEN
+    CREATE INDEX guard_open ON pgonce.guard (started_at)
+     WHERE keep_until IS NULL AND (step = '' OR outcome IN ('STARTED', 'UNKNOWN'));
+  END IF;
+  IF to_regclass('pgonce.guard_done') IS NULL THEN
+    CREATE INDEX guard_done ON pgonce.guard (keep_until) WHERE keep_until IS NOT NULL;
+  END IF;
+END
+$$;
 
 -- What people have decided, and what was said too late. It is kept when its guard is gone.
 CREATE TABLE IF NOT EXISTS pgonce.guard_history (
@@ -73,7 +81,13 @@ CREATE TABLE IF NOT EXISTS pgonce.guard_history (
   role    text        NOT NULL DEFAULT session_user,
   why     text        NOT NULL
 );
-CREATE INDEX IF NOT EXISTS guard_history_of ON pgonce.guard_history (scope, key, step, id);
+DO $$
+BEGIN
+  IF to_regclass('pgonce.guard_history_of') IS NULL THEN
+    CREATE INDEX guard_history_of ON pgonce.guard_history (scope, key, step, id);
+  END IF;
+END
+$$;
 
 -- As whoever looks at it now must take it. The token is shown to its owner only: with it an outcome could be forged.
 CREATE OR REPLACE FUNCTION pgonce.guard_as_seen(guard pgonce.guard, own_token uuid DEFAULT NULL) RETURNS pgonce.guard
@@ -378,13 +392,19 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT FROM pgonce.settle_guard(guard_scope, guard_key, guard_step, 'FAILED', true, NULL, who, why) $$;
 
 -- What is open, for the person on call: calls that run, calls whose outcome nobody knows, and sequences that are not at their end.
-CREATE OR REPLACE VIEW pgonce.guard_status AS
-SELECT g.scope, g.key, g.step, g.kind,
-       CASE WHEN g.outcome <> 'STARTED' OR g.unknown_at > clock_timestamp() THEN g.outcome
-            WHEN g.kind = 'SEQUENCE' THEN 'FAILED' ELSE 'UNKNOWN' END AS outcome,
-       clock_timestamp() - g.started_at AS age, g.attempt, g.instance, g.role, g.started_at, g.unknown_at, g.error
-  FROM pgonce.guard g
- WHERE g.keep_until IS NULL AND (g.step = '' OR g.outcome IN ('STARTED', 'UNKNOWN'));
+DO $$
+BEGIN
+  IF to_regclass('pgonce.guard_status') IS NULL THEN
+    CREATE VIEW pgonce.guard_status AS
+    SELECT g.scope, g.key, g.step, g.kind,
+           CASE WHEN g.outcome <> 'STARTED' OR g.unknown_at > clock_timestamp() THEN g.outcome
+                WHEN g.kind = 'SEQUENCE' THEN 'FAILED' ELSE 'UNKNOWN' END AS outcome,
+           clock_timestamp() - g.started_at AS age, g.attempt, g.instance, g.role, g.started_at, g.unknown_at, g.error
+      FROM pgonce.guard g
+     WHERE g.keep_until IS NULL AND (g.step = '' OR g.outcome IN ('STARTED', 'UNKNOWN'));
+  END IF;
+END
+$$;
 
 REVOKE ALL ON ALL TABLES IN SCHEMA pgonce FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA pgonce FROM PUBLIC;

@@ -116,7 +116,7 @@ AS $$
 DECLARE
   masked constant boolean := strpos(payload::text, E'\\u') > 0;
   kept json;
-  found integer;
+  found_columns integer;
 BEGIN
   IF masked THEN
     payload := replace(replace(payload::text, E'\\\\', E'\\\\b'), E'\\u', E'\\\\u');
@@ -125,8 +125,8 @@ BEGIN
         FROM unnest(columns) AS c (name));
   END IF;
   SELECT json_object_agg(e.key, e.value) FILTER (WHERE (e.key = ANY (columns)) = named), count(*) FILTER (WHERE e.key = ANY (columns))
-    INTO kept, found FROM json_each(payload) AS e;
-  IF found < cardinality(columns) THEN
+    INTO kept, found_columns FROM json_each(payload) AS e;
+  IF found_columns < cardinality(columns) THEN
     RETURN NULL;
   ELSIF masked THEN
     kept := replace(replace(kept::text, E'\\\\u', E'\\u'), E'\\\\b', E'\\\\');
@@ -261,6 +261,28 @@ BEGIN
 END
 $$;
 
+-- Whether the table has this trigger: by its name; and where more is given, with this function of schema pgonce, in this form and firing like this.
+-- A migration asks before it takes the table's lock. event: tgtype of pg_trigger; fires: tgenabled.
+CREATE OR REPLACE FUNCTION pgonce.has_trigger(
+  relation regclass, trigger_name text, capturing text DEFAULT NULL, event integer DEFAULT NULL, old_table boolean DEFAULT NULL,
+  new_table boolean DEFAULT NULL, deferred boolean DEFAULT NULL, columns text[] DEFAULT NULL, fires text DEFAULT NULL)
+RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT EXISTS (
+    SELECT FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
+     WHERE t.tgrelid = relation AND t.tgname = trigger_name
+       AND (capturing IS NULL
+            OR f.pronamespace = 'pgonce'::regnamespace AND f.proname = capturing AND f.pronargs = 0 AND t.tgtype = event
+               AND (t.tgoldtable IS NOT DISTINCT FROM CASE WHEN old_table THEN 'old_rows' END)
+               AND (t.tgnewtable IS NOT DISTINCT FROM CASE WHEN new_table THEN 'new_rows' END)
+               AND t.tgqual IS NULL AND t.tgdeferrable = deferred AND t.tginitdeferred = deferred
+               AND ARRAY(SELECT c.name FROM unnest(columns) AS c (name) ORDER BY c.name)
+                   = ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = ANY (t.tgattr) ORDER BY a.attname::text))
+       AND (fires IS NULL OR t.tgenabled::text = fires))
+$$;
+REVOKE ALL ON FUNCTION pgonce.has_trigger(regclass, text, text, integer, boolean, boolean, boolean, text[], text) FROM PUBLIC;
+
 -- The partitions that a watched table was seen to have, by name. One that is detached loses its copies of the triggers without a trace in the catalog.
 CREATE TABLE IF NOT EXISTS pgonce.known_partition (
   channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
@@ -270,7 +292,7 @@ CREATE TABLE IF NOT EXISTS pgonce.known_partition (
 
 -- Not pg_partition_tree, which waits for whoever keeps one of them locked.
 CREATE OR REPLACE FUNCTION pgonce.partitions_of(relation oid) RETURNS TABLE (name text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
   WITH RECURSIVE below AS (
     SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = relation
@@ -293,7 +315,7 @@ $$;
 
 -- Tables that were partitions of the channel's table, are there still, and feed it no longer.
 CREATE OR REPLACE FUNCTION pgonce.detached_partitions(channel_name text, relation oid) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
   SELECT k.name FROM pgonce.channel c JOIN pgonce.known_partition k ON k.channel_id = c.id
    WHERE c.name = channel_name AND k.name NOT IN (SELECT p.name FROM pgonce.partitions_of(relation) p)
@@ -304,7 +326,7 @@ $$;
 
 -- They were detached on purpose: nobody is told of them any more. Returns how many there were.
 CREATE OR REPLACE FUNCTION pgonce.forget_partitions(channel_name text) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
   WITH forgotten AS (
     DELETE FROM pgonce.known_partition k USING pgonce.channel c WHERE c.name = channel_name AND k.channel_id = c.id

@@ -237,6 +237,11 @@ AS $$
 DECLARE
   held record;
 BEGIN
+  IF channel_name IS NOT NULL AND NOT EXISTS (
+       SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+        WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name)) THEN
+    RETURN; -- it is gone already: nobody has to wait for that
+  END IF;
   FOR try IN 1 .. 2 LOOP -- first while everybody else goes on
     SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
            string_agg(DISTINCT format('SELECT pgonce.drop_%s;', CASE WHEN subscription_name IS NULL THEN format('channel(%L)', s.channel)

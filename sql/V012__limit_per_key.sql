@@ -21,7 +21,13 @@ SET ROLE pgonce_owner;
 
 -- The keys that have rows which are due, and those rows: scheduled_order would lead over all that are due later. For statements that say order_key > ''
 -- as well: others, which look for leases, would be led over what is due later by it.
-CREATE INDEX IF NOT EXISTS scheduled_key ON pgonce.scheduled (subscription_id, order_key, due_at, id) WHERE order_key > '';
+DO $$
+BEGIN
+  IF to_regclass('pgonce.scheduled_key') IS NULL THEN
+    CREATE INDEX scheduled_key ON pgonce.scheduled (subscription_id, order_key, due_at, id) WHERE order_key > '';
+  END IF;
+END
+$$;
 
 -- Locks a place of a key for the caller's transaction; false if another has it. Keys of one hash share their places.
 CREATE OR REPLACE FUNCTION pgonce.try_place(subscription integer, order_key text, place integer) RETURNS boolean

@@ -79,6 +79,11 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form) {
             name, event, columns(), Quoted.table(table), transitionTables(), form, function);
   }
 
+  /** Whether the table has it, as it is defined. */
+  public TriggerLookup lookup(TableName table) {
+    return TriggerLookup.of(table, bareName(), bareFunctionName(), shape());
+  }
+
   /** To be run by the table's owner. */
   public String drop(TableName table) {
     return "DROP TRIGGER IF EXISTS %s ON %s;\n"

@@ -11,6 +11,7 @@ import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
+import org.pgonce.triggers.internal.definition.TriggerLookup;
 
 /**
  * The functions and triggers that a change replaces or drops, as the database tells them: while the
@@ -48,7 +49,7 @@ final class FormerTriggers {
     for (var outdated : state.outdated()) {
       functions.append(definition(outdated));
       for (var trigger : state.installed().getOrDefault(outdated, List.of())) {
-        triggers.append(definition(trigger));
+        triggers.append(definition(trigger, outdated.name()));
       }
     }
     for (var wanted : state.wanted()) {
@@ -61,10 +62,10 @@ final class FormerTriggers {
       }
       var drift = new TriggerDrift(wanted, state);
       if (drift.isToBeReplaced()) {
-        triggers.append(wanted.drop(table));
+        triggers.append(wanted.lookup(table).ifThere(wanted.drop(table)));
       }
       for (var trigger : drift.gone()) {
-        triggers.append(definition(trigger));
+        triggers.append(definition(trigger, wanted.bareFunctionName()));
       }
     }
     return (functions.isEmpty()
@@ -89,7 +90,7 @@ final class FormerTriggers {
   }
 
   /** With a name that its like, made since, may have. */
-  private String definition(InstalledTrigger trigger) throws SQLException {
+  private String definition(InstalledTrigger trigger, String function) throws SQLException {
     var name = Quoted.identifier(trigger.name());
     var table = Quoted.table(trigger.table());
     try (var statement = connection.prepareStatement(TRIGGER)) {
@@ -97,8 +98,14 @@ final class FormerTriggers {
       statement.setString(2, trigger.name());
       try (var row = statement.executeQuery()) {
         row.next();
-        return "DROP TRIGGER IF EXISTS %s ON %s;\n%s;\n%s"
-            .formatted(name, table, row.getString(1), firing(trigger, name, table));
+        var made =
+            "DROP TRIGGER IF EXISTS %s ON %s;\n%s;\n%s"
+                .formatted(name, table, row.getString(1), firing(trigger, name, table));
+        var shape = trigger.shape();
+        return shape == null
+            ? made
+            : TriggerLookup.of(trigger.table(), trigger.name(), function, shape, trigger.firing())
+                .unlessThere(made);
       }
     }
   }

@@ -10,7 +10,13 @@ public final class SchemaMigration {
       """
       -- Removes pgonce with all its channels. Not while something waits in one: it would be lost.
       SET lock_timeout = '800 ms';
-      SELECT pgonce.refuse_loss(NULL);
+      DO $$
+      BEGIN
+        IF pg_catalog.to_regnamespace('pgonce') IS NOT NULL THEN
+          PERFORM pgonce.refuse_loss(NULL);
+        END IF;
+      END
+      $$;
       """;
 
   private SchemaMigration() {}

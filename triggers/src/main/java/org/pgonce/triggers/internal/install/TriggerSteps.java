@@ -15,6 +15,7 @@ import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
+import org.pgonce.triggers.internal.definition.TriggerLookup;
 
 /**
  * What is to be done so that functions and triggers are as defined: the one source of what is
@@ -138,7 +139,7 @@ final class TriggerSteps {
       create = trigger.drop(table.name()) + create;
     }
     return new TableChange(
-        create,
+        trigger.lookup(table.name()).unlessThere(create),
         "create the trigger of channel " + capture.channel(),
         new TableChange.Target(table.oid(), table.name().toString()),
         false,
@@ -148,7 +149,8 @@ final class TriggerSteps {
 
   private TableChange dropping(InstalledTrigger trigger) {
     return new TableChange(
-        TriggerDrift.drop(trigger) + ";\n",
+        TriggerLookup.of(trigger.table(), trigger.name())
+            .ifThere(TriggerDrift.drop(trigger) + ";\n"),
         "drop a trigger of channel " + capture.channel(),
         TableChange.Target.of(trigger),
         false,
