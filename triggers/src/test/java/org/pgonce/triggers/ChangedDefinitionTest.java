@@ -168,7 +168,7 @@ class ChangedDefinitionTest {
       assertThat(Triggers.check(connection, channel))
           .singleElement()
           .asString()
-          .endsWith("ALTER TABLE leaf ENABLE TRIGGER \"pgonce_whole_inserted\"");
+          .endsWith("ALTER TABLE public.leaf ENABLE TRIGGER \"pgonce_whole_inserted\"");
       database.execute("alter table leaf enable trigger pgonce_whole_inserted");
       assertThat(Triggers.check(connection, channel)).isEmpty();
     }

@@ -65,12 +65,12 @@ class FitTest {
           .hasSize(2)
           .last()
           .isEqualTo(
-              "Trip.home is City, but column home of table public.trip is city: City.name is String, but column name of the composite type is integer: use int or long;"
+              "Trip.home is City, but column home of table public.trip is public.city: City.name is String, but column name of the composite type is integer: use int or long;"
                   + " City.inhabitants is int, but column inhabitants of the composite type is bigint: use long, which holds all of its values");
       assertThat(fit.remarks())
           .containsExactly(
-              "column country of composite type city, text, is read by no component of City",
-              "Mood.SAD is read from no label of enum mood");
+              "column country of composite type public.city, text, is read by no component of City",
+              "Mood.SAD is read from no label of enum public.mood");
     }
   }
 
@@ -89,7 +89,7 @@ class FitTest {
       assertThat(Triggers.fit(connection, "t", Nested.class)).hasToString("no difference\n");
       assertThat(Triggers.fit(connection, "t", Flat.class).misfits())
           .containsExactly(
-              "Flat.many is List<Integer>, but column many of table public.t is numbers[]: for its elements, use a List or an array",
+              "Flat.many is List<Integer>, but column many of table public.t is public.numbers[]: for its elements, use a List or an array",
               "Flat.vectors is List<String>, but column vectors of table public.t is int2vector[]: for its elements, use a List or an array");
     }
   }

@@ -137,8 +137,8 @@ class RecordFitTest {
             "Misfits.text is byte[], but column text of table public.t is text: use String",
             "Misfits.many is List<Integer>, but column many of table public.t is text[]: for its elements, use String",
             "Misfits.wide is int[], but column wide of table public.t is bigint[]: for its elements, use long, which holds all of its values",
-            "Misfits.city is City, but column city of table public.t is city: City.inhabitants is int, but column inhabitants of the composite type is bigint: use long, which holds all of its values",
-            "Misfits.mood is Mood, but column mood of table public.t is mood: Mood has no constant for sad: add one, or annotate a constant with @JsonProperty(\"sad\")",
+            "Misfits.city is City, but column city of table public.t is public.city: City.inhabitants is int, but column inhabitants of the composite type is bigint: use long, which holds all of its values",
+            "Misfits.mood is Mood, but column mood of table public.t is public.mood: Mood has no constant for sad: add one, or annotate a constant with @JsonProperty(\"sad\")",
             "Misfits.fraction is long, but column fraction of table public.t is numeric: use BigDecimal, which keeps it exact",
             "Misfits.words is BigDecimal, but column words of table public.t is text: use String",
             "Misfits.created has no column created in table public.t: add the column, drop the component, or declare it Optional or @Nullable");

@@ -75,7 +75,7 @@ final class FunctionDrift {
   private boolean isChangedByHand(InstalledFunction installed) {
     return !installed.body().equals(wanted.body())
         || !installed.definer()
-        || !installed.settings().equals(settings());
+        || !FunctionSettings.of(installed.settings()).equals(FunctionSettings.of(settings()));
   }
 
   private Set<String> settings() {
