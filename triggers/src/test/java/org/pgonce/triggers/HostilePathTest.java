@@ -141,9 +141,6 @@ class HostilePathTest {
             "create operator public.%s (function = %s, leftarg = %s, rightarg = %s)"
                 .formatted(symbol, name, types[0], types[1]));
       }
-      for (var type : TYPES) {
-        statement.execute("create type public.%s as (trap integer)".formatted(type));
-      }
     }
   }
 
@@ -170,12 +167,12 @@ class HostilePathTest {
     SCRIPT {
       @Override
       void install(PGSimpleDataSource source) throws SQLException {
-        execute(source, PgOnce.migration(ADDED, DELETED));
+        run(source, PgOnce.migration(ADDED, DELETED));
       }
 
       @Override
       void uninstall(PGSimpleDataSource source) throws SQLException {
-        execute(source, Schema.uninstallScript());
+        run(source, Schema.uninstallScript());
       }
     },
     JAVA {
@@ -187,7 +184,7 @@ class HostilePathTest {
       @Override
       void uninstall(PGSimpleDataSource source) throws SQLException {
         Triggers.drop(source, ADDED, DELETED);
-        execute(source, Schema.uninstallScript());
+        run(source, Schema.uninstallScript());
       }
     },
     APPLIED {
@@ -210,40 +207,40 @@ class HostilePathTest {
           assertPath(transaction);
           transaction.commit();
         }
-        execute(source, Schema.uninstallScript());
+        run(source, Schema.uninstallScript());
       }
     },
     PRINTED {
       @Override
       void install(PGSimpleDataSource source) throws SQLException {
-        execute(source, Migration.ofSchema().up());
-        execute(source, Migration.of(ADDED, DELETED).up());
+        run(source, Migration.ofSchema().up());
+        run(source, Migration.of(ADDED, DELETED).up());
       }
 
       @Override
       void uninstall(PGSimpleDataSource source) throws SQLException {
-        execute(source, Migration.of(ADDED, DELETED).down());
-        execute(source, Migration.ofSchema().down());
+        run(source, Migration.of(ADDED, DELETED).down());
+        run(source, Migration.ofSchema().down());
       }
     },
     PRINTED_FOR_THE_DATABASE {
       @Override
       void install(PGSimpleDataSource source) throws SQLException {
-        execute(source, Migration.ofSchema().up());
+        run(source, Migration.ofSchema().up());
         var first =
             TriggerChannel.on("author", JsonNode.class).afterInsert().named("added").build();
         try (var connection = source.getConnection()) {
-          execute(source, Triggers.migration(connection, first, DELETED).up());
+          run(source, Triggers.migration(connection, first, DELETED).up());
           var changed = Triggers.migration(connection, ADDED, DELETED);
-          execute(source, changed.up());
-          execute(source, changed.down());
-          execute(source, Triggers.migration(connection, ADDED, DELETED).up());
+          run(source, changed.up());
+          run(source, changed.down());
+          run(source, Triggers.migration(connection, ADDED, DELETED).up());
         }
       }
 
       @Override
       void uninstall(PGSimpleDataSource source) throws SQLException {
-        execute(source, Migration.ofSchema().down());
+        run(source, Migration.ofSchema().down());
       }
     };
 
@@ -252,7 +249,7 @@ class HostilePathTest {
     abstract void uninstall(PGSimpleDataSource source) throws SQLException;
 
     /** In a session that goes on with its own path. */
-    static void execute(PGSimpleDataSource source, String sql) throws SQLException {
+    static void run(PGSimpleDataSource source, String sql) throws SQLException {
       try (var connection = source.getConnection();
           var statement = connection.createStatement()) {
         statement.execute(sql);
@@ -271,7 +268,21 @@ class HostilePathTest {
 
   @ParameterizedTest
   @EnumSource(Way.class)
-  void h37_nothingOfAnotherRoleIsCalledOrBoundWhereASuperuserInstalls(Way way) throws Exception {
+  void h37_noFunctionOrOperatorOfAnotherRoleIsCalledOrBoundWhereASuperuserInstalls(Way way)
+      throws Exception {
+    installLookAndUninstall(way);
+  }
+
+  @ParameterizedTest
+  @EnumSource(Way.class)
+  void h37_norIsATypeTakenForOneOfPostgreSqls(Way way) throws Exception {
+    for (var type : TYPES) {
+      execute(mallory.dataSource(), "create type public.%s as (trap integer)".formatted(type));
+    }
+    installLookAndUninstall(way);
+  }
+
+  private void installLookAndUninstall(Way way) throws SQLException {
     way.install(superuser());
     assertUntouched("the installation");
     try (var connection = superuser().getConnection()) {
@@ -326,7 +337,11 @@ class HostilePathTest {
   }
 
   private void ask(String sql) throws SQLException {
-    try (var connection = safe().getConnection();
+    execute(safe(), sql);
+  }
+
+  private static void execute(PGSimpleDataSource source, String sql) throws SQLException {
+    try (var connection = source.getConnection();
         var statement = connection.createStatement()) {
       statement.execute(sql);
     }
