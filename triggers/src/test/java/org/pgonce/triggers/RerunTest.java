@@ -227,7 +227,8 @@ class RerunTest {
   private static final String WRITE =
       """
       insert into author values (1000, 'Ann');
-      insert into pgonce.notification (subscription_id, id, payload) select 0, 1000, '1';
+      insert into pgonce.notification (subscription_id, id, payload) values (0, 1000, '1');
+      insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload) values (0, 1000, 'infinity', 0, now(), '1');
       select count(*) from pgonce.channel_status, pgonce.guard_status
       """;
 
