@@ -72,8 +72,8 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   name         text COLLATE "C" NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
   mode         text        NOT NULL CHECK (mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST')),
   feed         text        NOT NULL,
-  -- How long a delivery key is remembered after its notification is done.
-  key_memory   interval    NOT NULL DEFAULT '0' CHECK (key_memory >= interval '0'),
+  -- How long a delivery key is remembered after its notification is done: up to 3,650 days, as in Java.
+  key_memory   interval    NOT NULL DEFAULT '0' CHECK (key_memory BETWEEN interval '0' AND interval '87600 hours'),
   -- Whether notifications of one order key wait for one another, and what a dead letter does to those behind it.
   key_order    text        NOT NULL DEFAULT 'NONE' CHECK (key_order IN ('NONE', 'DEAD_LETTER_BLOCKS', 'DEAD_LETTER_PASSES')),
   -- Published from a handler of a notification that was published from a handler, and so on: so often and no more.
@@ -217,7 +217,7 @@ BEGIN
 END
 $$;
 
--- One row per running listener process, touched at the slow interval of its scan and never by a notification.
+-- One row per running listener process, touched behind each of its scans and never by a notification.
 CREATE TABLE IF NOT EXISTS pgonce.listener (
   id            uuid        PRIMARY KEY,
   instance      text COLLATE "C" NOT NULL,
@@ -228,7 +228,7 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
   started_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
   seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- How long it may stay away before the others take it for gone.
-  silence       interval    NOT NULL,
+  silence       interval    NOT NULL CHECK (silence BETWEEN interval '0' AND interval '24 hours'),
   role          text        NOT NULL DEFAULT session_user
 );
 

@@ -186,7 +186,7 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
 AS $$
 #variable_conflict use_column
 DECLARE
-  memory constant interval := channel.key_memory;
+  memory constant interval := least(channel.key_memory, interval '87600 hours'); -- as in pgonce.forget_keys
   -- Where nobody has the notification.
   done constant timestamptz := CASE WHEN waiting = 0 THEN pgonce.done_later(memory) END;
   wanted bigint;

@@ -22,7 +22,8 @@ $$;
 -- sequential scan and a sort. What PostgreSQL thinks a table holds swings between nothing and millions here, and its statistics lag behind. So
 -- both tables hold a ballast: 512 rows of a subscription that is none, four to a page. With it neither is ever small, and the estimate for one
 -- row by the index stays below that for all pages: either few rows are expected and few pages, or many, and the LIMIT cuts them short.
--- Every listener's scan looks whether the ballast is there (a TRUNCATE or a restore may have removed it). ANALYZE makes all sessions plan anew.
+-- The housekeeping of every listener looks whether the ballast is there (a TRUNCATE or a restore may have removed it). ANALYZE makes all sessions plan
+-- anew.
 CREATE OR REPLACE FUNCTION pgonce.keep_ballast() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
@@ -35,7 +36,7 @@ BEGIN
     RETURN;
   END IF;
   BEGIN
-    -- What ANALYZE needs. Another listener may be at it, or a vacuum: then the next scan will do.
+    -- What ANALYZE needs. Another session may be at it, or a vacuum: then the next time will do.
     LOCK TABLE pgonce.notification, pgonce.scheduled IN SHARE UPDATE EXCLUSIVE MODE NOWAIT;
   EXCEPTION WHEN lock_not_available THEN
     RETURN;
@@ -286,6 +287,12 @@ BEGIN
 END
 $$;
 
+-- The channel of a subscription that was dropped. Its table is small and has no index for this: without a sequential scan, which the caller has switched
+-- off, PostgreSQL until 17 would add 1e10 to the cost of the plan, and compile it (jit_above_cost).
+CREATE OR REPLACE FUNCTION pgonce.channel_of_dropped(subscription integer) RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
+AS $$ SELECT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = subscription LIMIT 1 $$;
+
 -- A subscription is done with a notification that has a delivery key. The last one ends the key, or begins the time that it is remembered; both by
 -- the transaction that deletes the row. Keys are held by no one for longer than that, and their plans go by the primary key.
 CREATE OR REPLACE FUNCTION pgonce.key_done(subscription integer, id bigint, key text) RETURNS void
@@ -298,8 +305,7 @@ BEGIN
   SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   IF NOT FOUND THEN -- dropped, and this was stored by a transaction with an older snapshot, see pgonce.clear_leftovers
-    SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
-      FROM pgonce.dropped d JOIN pgonce.channel c ON c.id = d.channel_id WHERE d.subscription_id = subscription LIMIT 1;
+    SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful FROM pgonce.channel c WHERE c.id = pgonce.channel_of_dropped(subscription);
   END IF;
   IF forgetful THEN
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting <= 1;
@@ -359,32 +365,45 @@ BEGIN
 END
 $$;
 
--- Forgets keys whose time is over, never earlier, and begins the time of those that are done since nobody knows when; at most so many of each
--- channel. Those that somebody is at are left for the next time. Returns how many it has forgotten. A listener's scan calls it.
-CREATE OR REPLACE FUNCTION pgonce.forget_keys(amount integer DEFAULT 10000) RETURNS bigint
+-- What forget_keys does for one channel.
+CREATE OR REPLACE FUNCTION pgonce.forget_keys_of(channel integer, memory interval, amount integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
   forgotten bigint;
 BEGIN
   -- The first bound is for the index; a memory of months is not the same from either end.
-  WITH over AS MATERIALIZED (
-    SELECT o.channel_id, o.key FROM pgonce.channel c CROSS JOIN LATERAL (
-      SELECT k.channel_id, k.key FROM pgonce.delivery_key k
-       WHERE k.channel_id = c.id AND k.done_at <= now - c.key_memory AND k.done_at + c.key_memory <= now
-       ORDER BY k.done_at LIMIT amount FOR UPDATE SKIP LOCKED) o
-  )
-  DELETE FROM pgonce.delivery_key k USING over o WHERE k.channel_id = o.channel_id AND k.key = o.key;
+  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
+    SELECT o.key FROM pgonce.delivery_key o
+     WHERE o.channel_id = channel AND o.done_at <= now - memory AND o.done_at + memory <= now
+     ORDER BY o.done_at LIMIT amount FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS forgotten = ROW_COUNT;
   -- What is seen here is committed: its time begins now, after that.
-  WITH seen AS MATERIALIZED (
-    SELECT d.channel_id, d.key FROM pgonce.channel c CROSS JOIN LATERAL (
-      SELECT k.channel_id, k.key FROM pgonce.delivery_key k
-       WHERE k.channel_id = c.id AND k.done_at = 'infinity' LIMIT amount FOR UPDATE SKIP LOCKED) d
-  )
-  UPDATE pgonce.delivery_key k SET done_at = clock_timestamp() FROM seen s WHERE k.channel_id = s.channel_id AND k.key = s.key;
+  UPDATE pgonce.delivery_key k SET done_at = clock_timestamp() WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
+    SELECT o.key FROM pgonce.delivery_key o WHERE o.channel_id = channel AND o.done_at = 'infinity' LIMIT amount FOR UPDATE SKIP LOCKED));
+  RETURN forgotten;
+END
+$$;
+
+-- Forgets keys whose time is over, never earlier, and begins the time of those that are done since nobody knows when; at most so many of each
+-- channel. Those that somebody is at are left for the next time. Returns how many it has forgotten. It stops after some seconds, and begins with another
+-- channel each time, so that none waits for ever. A memory beyond the bound of pgonce.channel, forced there by hand, counts as the bound: the time from
+-- which on it would remember may be none that PostgreSQL can tell.
+CREATE OR REPLACE FUNCTION pgonce.forget_keys(amount integer DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  enough constant timestamptz := clock_timestamp() + interval '3 seconds';
+  channel integer;
+  memory interval;
+  forgotten bigint := 0;
+BEGIN
+  FOR channel, memory IN SELECT c.id, least(c.key_memory, interval '87600 hours') FROM pgonce.channel c ORDER BY random() LOOP
+    forgotten := forgotten + pgonce.forget_keys_of(channel, memory, amount);
+    EXIT WHEN clock_timestamp() > enough;
+  END LOOP;
   RETURN forgotten;
 END
 $$;

@@ -24,7 +24,7 @@ DECLARE
 BEGIN
   FOR candidate IN
     SELECT l.id, l.backend, l.seen_at FROM pgonce.listener l
-     WHERE first_of.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND l.seen_at + l.silence >= clock_timestamp()
+     WHERE first_of.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence
      ORDER BY hashtextextended(l.id::text, first_of.subscription), l.id
   LOOP
     IF pgonce.has_session(candidate.backend, candidate.seen_at) THEN
@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 
--- A process starts to listen. Those that have been silent for too long are taken off the list here.
+-- A process starts to listen.
 CREATE OR REPLACE FUNCTION pgonce.listener_starts(
   listener uuid, instance text, subscriptions integer[], hears_by text, silence_ms bigint, backend integer DEFAULT NULL)
 RETURNS void
@@ -48,14 +48,12 @@ BEGIN
     RAISE EXCEPTION 'pgonce: %', copied USING ERRCODE = 'PO003';
   END IF;
   PERFORM pgonce.bound_idle(30000);
-  -- A silent one may be frozen in its scan, and hold its row: nobody's start waits for that.
-  DELETE FROM pgonce.listener l
-   WHERE l.id IN (SELECT s.id FROM pgonce.listener s WHERE s.seen_at + s.silence < clock_timestamp() FOR UPDATE SKIP LOCKED);
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, backend, silence)
   VALUES (listener, instance, subscriptions, hears_by, backend, silence_ms * interval '1 millisecond');
   PERFORM pgonce.wake_up(s.of_channel, 'listeners')
      FROM pgonce.subscription s
-    CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND o.id <> listener) l
+    CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o
+                         WHERE s.id = ANY (o.subscriptions) AND o.id <> listener AND clock_timestamp() - o.seen_at <= o.silence) l
     WHERE s.id = ANY (subscriptions) AND s.of_channel IS NOT NULL -- what is sent to a BROADCAST is a payload
       AND l.others > 0
       AND (l.others = 1 OR pgonce.first_of(s.id) = listener); -- who was alone calls nobody for help
@@ -94,48 +92,88 @@ END
 $$;
 
 -- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
--- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed tells it (null: it was dropped). It is also the
--- listener's sign of life. Lengths of time, never points in time: clocks differ. A paused subscription has nothing to do; since when, in
+-- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed tells it (null: it was dropped). It only reads: what else a
+-- listener does now and then (listener_seen, keep_house) cannot keep it from its answer. Lengths of time, never points in time: clocks differ. A paused subscription has nothing to do; since when, in
 -- microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
 -- awake: whether somebody looks for new rows all the while, or did and may owe looks. listeners: how many are on the list, and first: whether this one
 -- is the one who answers wake-ups at once.
-CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid, hears_by text, backend integer DEFAULT NULL)
+-- No settings for its plans: that the tables of notifications are read by their indexes is due to their ballast (pgonce.keep_ballast), and the others, which
+-- are small, may be read as a whole. With enable_seqscan = off a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time.
+CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid)
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
                wake_ups text, epoch text, encoding text, awake boolean, listeners integer, first boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
   usage constant double precision := pg_notification_queue_usage();
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = scan.hears_by, backend = scan.backend WHERE l.id = listener;
-  IF NOT FOUND THEN
+  IF NOT EXISTS (SELECT FROM pgonce.listener l WHERE l.id = listener) THEN
     RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
       USING ERRCODE = 'PO002';
   END IF;
-  IF EXISTS (SELECT FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) WHERE l.id = listener AND pgonce.is_unfit(s.of_channel)) THEN
-    PERFORM pgonce.somebody_listens(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
-  END IF;
-  PERFORM pgonce.keep_ballast();
-  PERFORM pgonce.clear_leftovers();
-  PERFORM pgonce.forget_keys();
   -- Sub-selects with a limit: EXISTS could become a hash of all that is stored.
   RETURN QUERY
     SELECT s.id,
            k.paused_at IS NULL AND (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 1) IS NOT NULL,
            k.paused_at IS NULL AND (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 1) IS NOT NULL,
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
-              FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now ORDER BY d.due_at LIMIT 1),
+              FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now AND d.due_at < 'infinity' ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
            pg_sequence_last_value(pgonce.word_of(k.of_channel)) NOT IN (0, 9223372036854775806, 9223372036854775807) IS TRUE,
-           (SELECT count(*)::integer FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions)), pgonce.first_of(s.id) IS NOT DISTINCT FROM l.id
+           (SELECT count(*)::integer FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND clock_timestamp() - o.seen_at <= o.silence), pgonce.first_of(s.id) IS NOT DISTINCT FROM l.id
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
       LEFT JOIN LATERAL pgonce.installed(c.name, k.name) i ON true
      WHERE l.id = listener;
+END
+$$;
+
+-- The listener's sign of life, behind each scan. True where it hears otherwise than before, by which it may be the first of a subscription, or another
+-- one is by now.
+CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, hears_by text, backend integer DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
+AS $$
+DECLARE
+  changed boolean;
+BEGIN
+  PERFORM pgonce.bound_idle(30000);
+  SELECT (l.hears_by, l.backend) IS DISTINCT FROM (listener_seen.hears_by, listener_seen.backend) INTO changed FROM pgonce.listener l WHERE l.id = listener;
+  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = listener_seen.hears_by, backend = listener_seen.backend WHERE l.id = listener;
+  RETURN coalesce(changed, false);
+END
+$$;
+
+-- What no notification waits for, one task in a transaction of its own, apart from the scan: whatever goes wrong with a task, be it for a locked table, a full
+-- disk or an absurd setting, keeps neither the scan nor another task from its work. One process at a time does a task; others leave it to that one. True if
+-- there may be more of it to do at once.
+CREATE OR REPLACE FUNCTION pgonce.keep_house(task text, listener uuid) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
+AS $$
+BEGIN
+  PERFORM pgonce.bound_idle(30000);
+  IF NOT pg_try_advisory_xact_lock(1885826920, hashtext(task)) THEN -- "pgoh" in ASCII
+    RETURN false;
+  END IF;
+  CASE task
+    WHEN 'padding rows' THEN
+      PERFORM pgonce.keep_ballast();
+    WHEN 'leftovers of drops' THEN
+      RETURN pgonce.clear_leftovers() > 0;
+    WHEN 'delivery keys' THEN
+      RETURN pgonce.forget_keys() >= 10000;
+    WHEN 'list of listeners' THEN -- a silent one may be frozen, and hold its row
+      DELETE FROM pgonce.listener l
+       WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED));
+    WHEN 'words of channels' THEN
+      IF EXISTS (SELECT FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) WHERE l.id = listener AND pgonce.is_unfit(s.of_channel)) THEN
+        PERFORM pgonce.somebody_listens(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
+      END IF;
+  END CASE;
+  RETURN false;
 END
 $$;
 
@@ -170,13 +208,13 @@ END
 $$;
 
 -- What is installed under a name: a listener compares it with the definition in code, when it starts and with each scan. encoding says what text
--- can be stored here.
+-- can be stored here. ROWS 1, which it has: with the default, 1,000, the scan would look expensive enough to be compiled.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
 RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
                wake_ups text, epoch text, encoding text)
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '1000000 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
          c.wake_ups, i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name

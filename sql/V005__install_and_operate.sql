@@ -58,7 +58,20 @@ DECLARE
   is_new boolean;
   changed boolean;
   subscribed bigint;
+  unfit text;
 BEGIN
+  -- The bounds of pgonce.channel, and of Java, in words.
+  SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
+    FROM (VALUES ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
+                 ('max_depth', max_depth::text, max_depth BETWEEN 1 AND 10000, '1 to 10000'),
+                 ('max_rate', max_rate::text, max_rate IS NULL OR max_rate BETWEEN 1 AND 1000000, '1 to 1000000, or null for none'),
+                 ('max_per_key', max_per_key::text, max_per_key IS NULL OR max_per_key BETWEEN 1 AND 100, '1 to 100, or null for none'))
+      AS s (name, given, fits, bounds)
+   WHERE s.fits IS NOT TRUE;
+  IF unfit IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce: channel "%" was not installed, a setting is out of its bounds: %; give one within them', channel_name, unfit
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   IF max_per_key IS NOT NULL AND mode = 'BROADCAST' THEN
     RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key: it is a BROADCAST, which stores nothing; leave max_per_key out, or take another mode',
       channel_name USING ERRCODE = 'invalid_parameter_value';
@@ -413,7 +426,7 @@ BEGIN
            ready.backlog, later.scheduled, later.retrying, later.max_attempts,
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
            dead.dead_letters,
-           (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND l.seen_at + l.silence >= clock_timestamp()) AS listeners,
+           (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
            s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.wakefulness(c.name) AS wakefulness
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
@@ -444,7 +457,7 @@ BEGIN
 
   IF to_regclass('pgonce.listener_status') IS NULL THEN
     CREATE VIEW pgonce.listener_status AS
-    SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, l.seen_at + l.silence >= clock_timestamp() AS alive,
+    SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, clock_timestamp() - l.seen_at <= l.silence AS alive,
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
            -- Those whose wake-ups it answers at once, while others stand by; none of a broadcast's.

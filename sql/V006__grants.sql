@@ -33,7 +33,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid),
   pgonce.listener_hears_no_more(uuid),
-  pgonce.scan(uuid, text, integer), pgonce.installed(text, text),
+  pgonce.scan(uuid), pgonce.listener_seen(uuid, text, integer), pgonce.keep_house(text, uuid), pgonce.installed(text, text),
   -- For a handler that finds that it cannot go on.
   pgonce.pause(text, text, text)
 TO pgonce_listener;

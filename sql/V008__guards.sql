@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS pgonce.guard (
   settled_by  text        CHECK (settled_by IN ('CALL', 'PROBE', 'PERSON')),
   -- How long it is kept after it was settled, as its definition promised. keep_until is null for what is open, and for steps: they go with
   -- their sequence.
-  horizon     interval    NOT NULL CHECK (horizon >= interval '0'),
+  horizon     interval    NOT NULL CHECK (horizon BETWEEN interval '0' AND interval '87600 hours'),
   keep_until  timestamptz,
   -- Not json: a codec whose text PostgreSQL would refuse must not lose the fact that the call was made.
   response    text,

@@ -169,16 +169,17 @@ AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 -- Deletes what was stored for a subscription that was gone already, as its drop would have: by a writer at REPEATABLE READ whose snapshot is older. Only
 -- for those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days: no transaction should be older.
 -- At most so many of each table; what somebody is at is left for the next time. Each drop is looked at again after a tenth of the time since it: such a
--- look walks over the index entries of what the drop has deleted, as long as any snapshot has that. Returns how many rows it has deleted. A listener's
--- scan calls it.
+-- look walks over the index entries of what the drop has deleted, as long as any snapshot has that. Returns how many rows it has deleted. The
+-- housekeeping of a listener calls it.
 CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET lock_timeout = '50ms' SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
   leftovers integer[];
+  leftover integer;
+  channel integer;
+  of_one bigint;
   deleted bigint := 0;
   ids bigint[];
   keys text[];
@@ -187,45 +188,49 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pgonce.dropped d WHERE d.look_at <= now) THEN
     RETURN 0;
   END IF;
-  -- Sub-selects with a limit, as in pgonce.scan.
+  -- Sub-selects with an order and a limit: by the index, however many rows others have.
   leftovers := ARRAY(
     SELECT d.subscription_id FROM pgonce.dropped d
      WHERE d.look_at <= now AND d.subscription_id > 0 AND (SELECT s.id FROM pgonce.subscription s WHERE s.id = d.subscription_id) IS NULL
-       AND num_nonnulls((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = d.subscription_id LIMIT 1),
-                        (SELECT l.id FROM pgonce.scheduled l WHERE l.subscription_id = d.subscription_id LIMIT 1),
-                        (SELECT x.id FROM pgonce.dead_letter x WHERE x.subscription_id = d.subscription_id LIMIT 1)) > 0);
-  IF cardinality(leftovers) > 0 THEN
-    WITH present AS (
-      DELETE FROM pgonce.notification n USING (
-        SELECT f.subscription_id, f.id FROM pgonce.notification f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
-       WHERE n.subscription_id = f.subscription_id AND n.id = f.id RETURNING n.id, n.delivery_key
-    ), later AS (
-      DELETE FROM pgonce.scheduled d USING (
-        SELECT f.subscription_id, f.id FROM pgonce.scheduled f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
-       WHERE d.subscription_id = f.subscription_id AND d.id = f.id RETURNING d.id, d.delivery_key
-    ), dead AS (
-      DELETE FROM pgonce.dead_letter x USING (
-        SELECT f.subscription_id, f.id FROM pgonce.dead_letter f WHERE f.subscription_id = ANY (leftovers) LIMIT amount FOR UPDATE SKIP LOCKED) f
-       WHERE x.subscription_id = f.subscription_id AND x.id = f.id RETURNING x.id, x.delivery_key
-    )
-    SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
-      INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
-    IF keys IS NOT NULL THEN
-      PERFORM pgonce.keys_done(c.id, ids, keys) FROM (SELECT DISTINCT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = ANY (leftovers)) c (id);
-    END IF;
-  END IF;
+       AND num_nonnulls((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = d.subscription_id ORDER BY n.id LIMIT 1),
+                        (SELECT l.id FROM pgonce.scheduled l WHERE l.subscription_id = d.subscription_id ORDER BY l.due_at, l.id LIMIT 1),
+                        (SELECT x.id FROM pgonce.dead_letter x WHERE x.subscription_id = d.subscription_id ORDER BY x.id LIMIT 1)) > 0);
+  FOREACH leftover IN ARRAY leftovers LOOP
+    BEGIN
+      WITH present AS (
+        DELETE FROM pgonce.notification n WHERE n.subscription_id = leftover AND n.id = ANY (ARRAY(
+          SELECT f.id FROM pgonce.notification f WHERE f.subscription_id = leftover ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+        RETURNING n.id, n.delivery_key
+      ), later AS (
+        DELETE FROM pgonce.scheduled d WHERE d.subscription_id = leftover AND d.id = ANY (ARRAY(
+          SELECT f.id FROM pgonce.scheduled f WHERE f.subscription_id = leftover ORDER BY f.due_at, f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+        RETURNING d.id, d.delivery_key
+      ), dead AS (
+        DELETE FROM pgonce.dead_letter x WHERE x.subscription_id = leftover AND x.id = ANY (ARRAY(
+          SELECT f.id FROM pgonce.dead_letter f WHERE f.subscription_id = leftover ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+        RETURNING x.id, x.delivery_key
+      )
+      SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
+        INTO of_one, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
+      IF keys IS NOT NULL THEN
+        PERFORM pgonce.keys_done(pgonce.channel_of_dropped(leftover), ids, keys);
+      END IF;
+      deleted := deleted + of_one;
+    EXCEPTION WHEN lock_not_available THEN NULL; -- somebody is at one of their keys: the next time
+    END;
+  END LOOP;
   -- The keys of a channel go with it.
-  DELETE FROM pgonce.delivery_key k USING (
-    SELECT o.channel_id, o.key FROM pgonce.dropped d CROSS JOIN LATERAL (
-      SELECT f.channel_id, f.key FROM pgonce.delivery_key f WHERE f.channel_id = d.channel_id LIMIT amount FOR UPDATE SKIP LOCKED) o
-     WHERE d.look_at <= now AND d.subscription_id IS NULL AND (SELECT c.id FROM pgonce.channel c WHERE c.id = d.channel_id) IS NULL) l
-   WHERE k.channel_id = l.channel_id AND k.key = l.key;
+  FOR channel IN
+    SELECT d.channel_id FROM pgonce.dropped d
+     WHERE d.look_at <= now AND d.subscription_id IS NULL AND (SELECT c.id FROM pgonce.channel c WHERE c.id = d.channel_id) IS NULL
+  LOOP
+    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
+      SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
+  END LOOP;
   -- Where there was something, there may be more.
   UPDATE pgonce.dropped d SET look_at = now + greatest((now - d.at) / 10, interval '1 second')
    WHERE d.look_at <= now AND (d.subscription_id = ANY (leftovers)) IS NOT TRUE;
   RETURN deleted;
-EXCEPTION WHEN lock_not_available THEN -- a key of theirs, or another scan looks
-  RETURN 0;
 END
 $$;
 

@@ -140,7 +140,10 @@ class CostTest {
     Tap tap =
         (sql, real) -> {
           // The scan of the start may end late; it is no notification's.
-          if (sql.contains("pgonce.listener_starts(") || sql.contains("pgonce.scan(")) {
+          if (sql.contains("pgonce.listener_starts(")
+              || sql.contains("pgonce.scan(")
+              || sql.contains("pgonce.listener_seen(")
+              || sql.contains("'statement_timeout', '10s'")) { // begins a task of the housekeeping
             scanning.add(real);
           }
           // What the driver is asked between transactions to end, it sends nowhere.

@@ -85,7 +85,9 @@ class FrozenTransactionTest {
           frozen,
           "select pgonce.listener_starts(gen_random_uuid(), 'frozen', '{}', 'test', 100)::text");
       frozen.setAutoCommit(false);
-      one(frozen, "select count(*) from (select pgonce.scan(id, 'test') from pgonce.listener) s");
+      one(
+          frozen,
+          "select count(*) from (select pgonce.listener_seen(id, 'test') from pgonce.listener) s");
       stage.awaitSoon(
           () ->
               stage.database.queryLong(
@@ -101,6 +103,8 @@ class FrozenTransactionTest {
   @ParameterizedTest
   @CsvSource({
     "scan,         30s",
+    "sign of life, 30s",
+    "housekeeping, 30s",
     "turns,        2s",
     "registration, 30s",
   })
@@ -112,8 +116,11 @@ class FrozenTransactionTest {
       frozen.setAutoCommit(false);
       var locks =
           switch (what) {
-            case "scan" ->
-                "select count(*) from (select pgonce.scan(id, 'test') from pgonce.listener) s";
+            case "scan" -> "select count(*) from (select pgonce.scan(id) from pgonce.listener) s";
+            case "sign of life" ->
+                "select count(*) from (select pgonce.listener_seen(id, 'test') from pgonce.listener) s";
+            case "housekeeping" ->
+                "select pgonce.keep_house('list of listeners', id) from pgonce.listener";
             case "turns" -> "select pgonce.take_turns(id, 1) from pgonce.subscription";
             default ->
                 "select pgonce.listener_starts(gen_random_uuid(), 'other', '{}', 'test', 60000)::text";

@@ -23,7 +23,8 @@ import org.slf4j.LoggerFactory;
  * What correctness rests on: looks for work that no wake-up announced, and whether the channels are
  * still what they were, for all subscriptions of the process in one statement. It runs right after
  * every (re)LISTEN, when the next row is due, and at a slow interval. One scan at a time; requests
- * meanwhile are folded into the next.
+ * meanwhile are folded into the next. Whatever else is to be done now and then comes behind its
+ * answer, in transactions of its own: the listener's sign of life, and the {@link Housekeeping}.
  */
 final class Scan {
 
@@ -44,6 +45,7 @@ final class Scan {
   private final ListenerIdentity identity;
   private final Supplier<HearingStatus> hearing;
   private final Sessions sessions;
+  private final Housekeeping housekeeping;
   private final QueueWatch queue;
   private volatile List<Scanned> scanned = List.of();
 
@@ -62,6 +64,7 @@ final class Scan {
     this.identity = identity;
     this.hearing = hearing;
     this.sessions = sessions;
+    this.housekeeping = new Housekeeping(context, identity.id(), sessions);
     this.queue = new QueueWatch(context.observer());
     this.scans =
         new OneAtATime(
@@ -92,6 +95,7 @@ final class Scan {
   /** No scan begins from now on. Returns at once. */
   void stop() {
     scans.stop();
+    housekeeping.stop();
   }
 
   /**
@@ -162,8 +166,32 @@ final class Scan {
       var unused =
           context.transactions().run(same -> sessions.within(TIMEOUT, same, this::register));
     }
-    return tell(
-        context.transactions().run(connection -> sessions.within(TIMEOUT, connection, this::scan)));
+    var delay =
+        tell(
+            context
+                .transactions()
+                .run(connection -> sessions.within(TIMEOUT, connection, this::scan)));
+    var hearsOtherwise = giveSignOfLife();
+    housekeeping.scanned();
+    // By how it hears it may be the first of a subscription, or not be it any more.
+    return hearsOtherwise ? Duration.ZERO : delay;
+  }
+
+  /** Behind the answer, and apart from it: a lock on the list keeps no notification waiting. */
+  private boolean giveSignOfLife() {
+    try {
+      return context
+          .transactions()
+          .run(
+              connection ->
+                  sessions.within(
+                      TIMEOUT,
+                      connection,
+                      same -> ScanStatements.seen(same, identity.id(), hearsBy())));
+    } catch (SQLException | RuntimeException e) {
+      housekeeping.failed("sign of life", e);
+      return false;
+    }
   }
 
   private boolean register(Connection connection) throws SQLException {
@@ -175,7 +203,7 @@ final class Scan {
 
   private List<Found> scan(Connection connection) throws SQLException {
     try {
-      return ScanStatements.scan(connection, identity.id(), hearsBy());
+      return ScanStatements.scan(connection, identity.id());
     } catch (SQLException e) {
       registered &= !ScanStatements.NOT_REGISTERED.equals(e.getSQLState());
       throw e;

@@ -75,7 +75,8 @@ public interface Observer {
 
   /**
    * A claim or scan failed for a reason that is not a notification's, for example because the
-   * database is down; it is tried again. Or the server's NOTIFY queue fills, see the log.
+   * database is down; it is tried again. Or housekeeping failed, or the server's NOTIFY queue
+   * fills, see the log.
    */
   default void databaseTrouble(String channel, String reason) {}
 }

@@ -6,9 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.opentest4j.TestAbortedException;
@@ -46,6 +48,15 @@ public final class PackagedServer implements AutoCloseable {
 
   /** Starts the newest that is installed; skips the test where there is none. */
   public static PackagedServer start() throws IOException {
+    return start(Map.of());
+  }
+
+  /**
+   * The same with other settings.
+   *
+   * @param settings server settings by name; they win over the defaults
+   */
+  public static PackagedServer start(Map<String, String> settings) throws IOException {
     var bin =
         newest()
             .orElseThrow(
@@ -57,7 +68,7 @@ public final class PackagedServer implements AutoCloseable {
     var reaper = ServerReaper.watch(directory);
     var server = new PackagedServer(bin, directory, FreePort.find(), reaper);
     try {
-      server.initialise();
+      server.initialise(settings);
       return server;
     } catch (IOException | RuntimeException e) {
       server.close();
@@ -85,7 +96,7 @@ public final class PackagedServer implements AutoCloseable {
     return Integer.parseInt(version.getFileName().toString());
   }
 
-  private void initialise() throws IOException {
+  private void initialise(Map<String, String> settings) throws IOException {
     if (isRoot()) {
       // A server refuses to run as root.
       var users = FileSystems.getDefault().getUserPrincipalLookupService();
@@ -108,8 +119,16 @@ public final class PackagedServer implements AutoCloseable {
     var options =
         "-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=50"
             .formatted(port);
-    var log = directory.resolve("server.log").toString();
-    succeed(asServer("pg_ctl", "start", "-w", "-D", data, "-l", log, "-o", options));
+    Files.write(
+        directory.resolve("data").resolve("postgresql.conf"),
+        settings.entrySet().stream().map(e -> e.getKey() + " = '" + e.getValue() + "'").toList(),
+        StandardOpenOption.APPEND);
+    succeed(asServer("pg_ctl", "start", "-w", "-D", data, "-l", log().toString(), "-o", options));
+  }
+
+  /** What the server has logged so far; gone with the server. */
+  public Path log() {
+    return directory.resolve("server.log");
   }
 
   private static boolean isRoot() {

@@ -15,7 +15,10 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.store.Definition;
 
-/** The statements of a listener's slow scan, and of its entry in the list of listeners. */
+/**
+ * The statements of a listener's slow scan, of its entry in the list of listeners, and of its
+ * housekeeping.
+ */
 public final class ScanStatements {
 
   /** SQLState of a scan by a listener that is not on the list (any more). */
@@ -29,9 +32,15 @@ public final class ScanStatements {
   private static final String SCAN =
       """
       SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.awake, i.listeners, i.first, %s
-        FROM pgonce.scan(?::text::uuid, ?, ?) AS i
+        FROM pgonce.scan(?::text::uuid) AS i
       """
           .formatted(Definition.COLUMNS);
+
+  private static final String SEEN = "SELECT pgonce.listener_seen(?::text::uuid, ?, ?)";
+  // One that takes longer is given up by the server, and says so.
+  private static final String BOUND_THE_TASK =
+      "SELECT pg_catalog.set_config('statement_timeout', '10s', true)";
+  private static final String KEEP_HOUSE = "SELECT pgonce.keep_house(?, ?::text::uuid)";
 
   // Where its columns begin; the mode comes second.
   private static final int DEFINITION = 11;
@@ -112,12 +121,47 @@ public final class ScanStatements {
     }
   }
 
-  public static List<Found> scan(Connection connection, UUID listener, HearsBy hearsBy)
+  /**
+   * Its sign of life.
+   *
+   * @return whether it hears otherwise than it did at the last one
+   */
+  public static boolean seen(Connection connection, UUID listener, HearsBy hearsBy)
       throws SQLException {
+    try (var statement = connection.prepareStatement(SEEN)) {
+      statement.setString(1, listener.toString());
+      hearsBy.bind(statement, 2, 3);
+      return isTrue(statement);
+    }
+  }
+
+  /**
+   * Does one task of {@code pgonce.keep_house}.
+   *
+   * @return whether there may be more of it to do at once
+   */
+  public static boolean keepHouse(Connection connection, String task, UUID listener)
+      throws SQLException {
+    try (var bound = connection.createStatement()) {
+      bound.execute(BOUND_THE_TASK);
+    }
+    try (var statement = connection.prepareStatement(KEEP_HOUSE)) {
+      statement.setString(1, task);
+      statement.setString(2, listener.toString());
+      return isTrue(statement);
+    }
+  }
+
+  private static boolean isTrue(PreparedStatement statement) throws SQLException {
+    try (var row = statement.executeQuery()) {
+      return row.next() && row.getBoolean(1);
+    }
+  }
+
+  public static List<Found> scan(Connection connection, UUID listener) throws SQLException {
     var found = new ArrayList<Found>();
     try (var statement = connection.prepareStatement(SCAN)) {
       statement.setString(1, listener.toString());
-      hearsBy.bind(statement, 2, 3);
       try (var row = statement.executeQuery()) {
         while (row.next()) {
           var dueInMs = row.getLong(3);

@@ -1,0 +1,133 @@
+package org.pgonce.internal;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.ScanStatements;
+import org.pgonce.internal.settle.Failures;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Does what no notification waits for: behind the first scan and each tenth one, on a thread of its
+ * own, each task in a transaction of its own. A task that fails is said, and tried again the next
+ * time; it keeps neither a scan nor another task from its work. The tasks are those of {@code
+ * pgonce.keep_house} in sql/V004__listen.sql.
+ */
+final class Housekeeping {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Housekeeping.class);
+
+  private static final List<String> TASKS =
+      List.of(
+          "padding rows",
+          "words of channels",
+          "list of listeners",
+          "leftovers of drops",
+          "delivery keys");
+
+  private static final int SCANS = 10;
+
+  // The server gives a task up after 10 s; this is for a server that does not answer.
+  private static final Duration LONGEST_TASK = Duration.ofSeconds(30);
+
+  // Of one task in a row. Each does thousands of rows.
+  private static final int MOST_ROUNDS = 100;
+
+  private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(10);
+
+  private final Context context;
+  private final UUID listener;
+  private final Sessions sessions;
+  private final OneAtATime rounds;
+  private final AtomicInteger scans = new AtomicInteger();
+  // By task, when it was said last, by System.nanoTime().
+  private final Map<String, Long> said = new HashMap<>();
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile boolean stopped;
+
+  Housekeeping(Context context, UUID listener, Sessions sessions) {
+    this.context = context;
+    this.listener = listener;
+    this.sessions = sessions;
+    this.rounds =
+        new OneAtATime(
+            context.threads()::runLater, new ReentrantLock(), this::doAll, (done, again) -> null);
+  }
+
+  /** A scan has answered. Returns at once. */
+  void scanned() {
+    if (scans.getAndIncrement() % SCANS == 0) {
+      rounds.within(Duration.ZERO);
+    }
+  }
+
+  /** No task begins from now on. Returns at once. */
+  void stop() {
+    stopped = true;
+    rounds.stop();
+  }
+
+  private @Nullable Duration doAll() {
+    for (var task : TASKS) {
+      try {
+        for (var round = 0; round < MOST_ROUNDS && !stopped && isLeft(task); round++) {
+          LOG.trace("pgonce: there is more of {}", task);
+        }
+      } catch (SQLException | RuntimeException e) {
+        // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
+        failed(task, e);
+      }
+    }
+    return null;
+  }
+
+  /** Does the task; true if there may be more of it. */
+  private boolean isLeft(String task) throws SQLException {
+    return context
+        .transactions()
+        .run(
+            connection ->
+                sessions.within(
+                    LONGEST_TASK,
+                    connection,
+                    same -> ScanStatements.keepHouse(same, task, listener)));
+  }
+
+  /** Says that a task has failed, but not each time. */
+  void failed(String task, Exception failure) {
+    LOG.debug("pgonce: housekeeping failed, {}", task, failure);
+    if (stopped || !isToBeSaid(task)) {
+      return;
+    }
+    var reason = Failures.inWords(failure);
+    LOG.warn(
+        "pgonce: housekeeping failed, {}: {}. Notifications are handled all the same, and it is tried again; this is said once in {} min at the most."
+            + " If it goes on, look who locks tables of schema pgonce (pg_locks), whether the disk is full, and whether the schema is as it was installed",
+        task,
+        reason,
+        BETWEEN_WARNINGS.toMinutes());
+    context.observer().databaseTrouble("", "housekeeping failed, " + task + ": " + reason);
+  }
+
+  private boolean isToBeSaid(String task) {
+    lock.lock();
+    try {
+      var now = System.nanoTime();
+      var last = said.get(task);
+      if (last != null && now - last < BETWEEN_WARNINGS.toNanos()) {
+        return false;
+      }
+      said.put(task, now);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+}
