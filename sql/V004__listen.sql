@@ -214,7 +214,7 @@ RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_mem
                wake_ups text, epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '1000000 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
          c.wake_ups, i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
