@@ -22,10 +22,13 @@ $$;
 -- sequential scan and a sort. What PostgreSQL thinks a table holds swings between nothing and millions here, and its statistics lag behind. So
 -- both tables hold a ballast: 512 rows of a subscription that is none, four to a page. With it neither is ever small, and the estimate for one
 -- row by the index stays below that for all pages: either few rows are expected and few pages, or many, and the LIMIT cuts them short.
+-- Functions over these two need no settings for their plans, but for a look at a thousand rows (pgonce.free_due). Those over delivery_key and dead_letter
+-- do, which may be empty when a plan is made: enable_seqscan = off, and so each of their statements must have an index. Without one, the plan costs 1e10
+-- until PostgreSQL 17, and a server with LLVM compiles it each time (jit_above_cost): FunctionPlanTest and JitTest keep both.
 -- The housekeeping of every listener looks whether the ballast is there (a TRUNCATE or a restore may have removed it). ANALYZE makes all sessions plan
 -- anew.
 CREATE OR REPLACE FUNCTION pgonce.keep_ballast() RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   amount constant integer := 512;
@@ -55,7 +58,7 @@ SELECT pgonce.keep_ballast();
 -- A part of the payload of a claimed row, for drivers that cannot take all of it in one message. first counts characters from 1.
 CREATE OR REPLACE FUNCTION pgonce.payload_part(subscription integer, id bigint, was_scheduled boolean, first integer, characters integer)
 RETURNS text
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN was_scheduled
     THEN (SELECT substr(s.payload::text, first, characters) FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = payload_part.id)
@@ -92,7 +95,7 @@ CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_t
   key_order text, after_key text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0)
 RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   until constant timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
@@ -204,7 +207,7 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer, expected_token uuid)
 RETURNS SETOF pgonce.scheduled
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   IF expected_attempts = 0 THEN
@@ -365,10 +368,10 @@ BEGIN
 END
 $$;
 
--- What forget_keys does for one channel.
+-- What forget_keys does for one channel. jit = off: of millions of keys, the part that is looked for may look expensive.
 CREATE OR REPLACE FUNCTION pgonce.forget_keys_of(channel integer, memory interval, amount integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();

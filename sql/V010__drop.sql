@@ -166,6 +166,47 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
+-- What clear_leftovers does for one subscription, and for the keys of one channel: by an index, though a plan may be made while a table is empty.
+-- Null where that has to wait.
+CREATE OR REPLACE FUNCTION pgonce.clear_subscription(channel integer, gone integer, amount integer) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+  deleted bigint;
+  ids bigint[];
+  keys text[];
+BEGIN
+  WITH present AS (
+    DELETE FROM pgonce.notification n WHERE n.subscription_id = gone AND n.id = ANY (ARRAY(
+      SELECT f.id FROM pgonce.notification f WHERE f.subscription_id = gone ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+    RETURNING n.id, n.delivery_key
+  ), later AS (
+    DELETE FROM pgonce.scheduled d WHERE d.subscription_id = gone AND d.id = ANY (ARRAY(
+      SELECT f.id FROM pgonce.scheduled f WHERE f.subscription_id = gone ORDER BY f.due_at, f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+    RETURNING d.id, d.delivery_key
+  ), dead AS (
+    DELETE FROM pgonce.dead_letter x WHERE x.subscription_id = gone AND x.id = ANY (ARRAY(
+      SELECT f.id FROM pgonce.dead_letter f WHERE f.subscription_id = gone ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+    RETURNING x.id, x.delivery_key
+  )
+  SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
+    INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
+  IF keys IS NOT NULL THEN
+    PERFORM pgonce.keys_done(channel, ids, keys);
+  END IF;
+  RETURN deleted;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN NULL; -- somebody is at one of their keys: the next time
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.clear_keys(channel integer, amount integer) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
+AS $$
+  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
+    SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
+$$;
+
 -- Deletes what was stored for a subscription that was gone already, as its drop would have: by a writer at REPEATABLE READ whose snapshot is older. Only
 -- for those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days: no transaction should be older.
 -- At most so many of each table; what somebody is at is left for the next time. Each drop is looked at again after a tenth of the time since it: such a
@@ -176,56 +217,22 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
-  leftovers integer[];
-  leftover integer;
-  channel integer;
+  gone record;
   of_one bigint;
   deleted bigint := 0;
-  ids bigint[];
-  keys text[];
+  leftovers integer[] := '{}';
 BEGIN
   DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
-  IF NOT EXISTS (SELECT FROM pgonce.dropped d WHERE d.look_at <= now) THEN
-    RETURN 0;
-  END IF;
-  -- Sub-selects with an order and a limit: by the index, however many rows others have.
-  leftovers := ARRAY(
-    SELECT d.subscription_id FROM pgonce.dropped d
-     WHERE d.look_at <= now AND d.subscription_id > 0 AND (SELECT s.id FROM pgonce.subscription s WHERE s.id = d.subscription_id) IS NULL
-       AND num_nonnulls((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = d.subscription_id ORDER BY n.id LIMIT 1),
-                        (SELECT l.id FROM pgonce.scheduled l WHERE l.subscription_id = d.subscription_id ORDER BY l.due_at, l.id LIMIT 1),
-                        (SELECT x.id FROM pgonce.dead_letter x WHERE x.subscription_id = d.subscription_id ORDER BY x.id LIMIT 1)) > 0);
-  FOREACH leftover IN ARRAY leftovers LOOP
-    BEGIN
-      WITH present AS (
-        DELETE FROM pgonce.notification n WHERE n.subscription_id = leftover AND n.id = ANY (ARRAY(
-          SELECT f.id FROM pgonce.notification f WHERE f.subscription_id = leftover ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
-        RETURNING n.id, n.delivery_key
-      ), later AS (
-        DELETE FROM pgonce.scheduled d WHERE d.subscription_id = leftover AND d.id = ANY (ARRAY(
-          SELECT f.id FROM pgonce.scheduled f WHERE f.subscription_id = leftover ORDER BY f.due_at, f.id LIMIT amount FOR UPDATE SKIP LOCKED))
-        RETURNING d.id, d.delivery_key
-      ), dead AS (
-        DELETE FROM pgonce.dead_letter x WHERE x.subscription_id = leftover AND x.id = ANY (ARRAY(
-          SELECT f.id FROM pgonce.dead_letter f WHERE f.subscription_id = leftover ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
-        RETURNING x.id, x.delivery_key
-      )
-      SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
-        INTO of_one, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
-      IF keys IS NOT NULL THEN
-        PERFORM pgonce.keys_done(pgonce.channel_of_dropped(leftover), ids, keys);
+  FOR gone IN SELECT d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now LOOP
+    IF gone.subscription_id > 0 AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.id = gone.subscription_id) THEN
+      of_one := pgonce.clear_subscription(gone.channel_id, gone.subscription_id, amount);
+      deleted := deleted + coalesce(of_one, 0);
+      IF of_one IS DISTINCT FROM 0 THEN
+        leftovers := leftovers || gone.subscription_id;
       END IF;
-      deleted := deleted + of_one;
-    EXCEPTION WHEN lock_not_available THEN NULL; -- somebody is at one of their keys: the next time
-    END;
-  END LOOP;
-  -- The keys of a channel go with it.
-  FOR channel IN
-    SELECT d.channel_id FROM pgonce.dropped d
-     WHERE d.look_at <= now AND d.subscription_id IS NULL AND (SELECT c.id FROM pgonce.channel c WHERE c.id = d.channel_id) IS NULL
-  LOOP
-    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
-      SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
+    ELSIF gone.subscription_id IS NULL AND NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.id = gone.channel_id) THEN
+      PERFORM pgonce.clear_keys(gone.channel_id, amount); -- they go with it
+    END IF;
   END LOOP;
   -- Where there was something, there may be more.
   UPDATE pgonce.dropped d SET look_at = now + greatest((now - d.at) / 10, interval '1 second')
@@ -268,7 +275,8 @@ $$;
 
 REVOKE ALL ON FUNCTION
   pgonce.refuse_loss(text, text, bigint), pgonce.hold_writers(text), pgonce.in_a_handlers_hands(text), pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]),
-  pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text), pgonce.clear_leftovers(integer)
+  pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text), pgonce.clear_leftovers(integer),
+  pgonce.clear_subscription(integer, integer, integer), pgonce.clear_keys(integer, integer)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
   pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),

@@ -117,7 +117,7 @@ class JitTest {
       drop(stage, pgonce);
       // What a listener does now and then that has nothing to do.
       var polls = polls(stage.database);
-      stage.awaitSoon(() -> polls(stage.database) > polls + 60);
+      stage.awaitSoon(() -> polls(stage.database) > polls + 25);
     }
   }
 
@@ -264,7 +264,7 @@ class JitTest {
       PgOnce.using(stage.dataSource).install(CHANNELS.toArray(Channel[]::new));
       try (var pgonce = quick(stage)) {
         listen(pgonce, Stage::effect);
-        stage.awaitSoon(() -> polls(database) > 20);
+        stage.awaitSoon(() -> polls(database) > 5);
       }
     }
     return Double.parseDouble(database.queryString(POLL.formatted("min(s.min_exec_time)")));
