@@ -90,7 +90,8 @@ public final class PgOnceBuilder {
 
   /**
    * The slow scan for what no wake-up announced. Default 10 s; at most 1 s while nothing is heard,
-   * and while something waits, since whoever has it at work may die.
+   * and while something waits, since whoever has it at work may die. Behind each tenth one comes
+   * housekeeping, in transactions of its own.
    *
    * @param interval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
