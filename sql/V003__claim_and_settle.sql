@@ -85,6 +85,15 @@ CREATE OR REPLACE FUNCTION pgonce.mode_lock() RETURNS integer
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT 1885826926 $$;
 
+-- Whether a handler of this subscription whose work was undone may begin again by itself. Asked by a listener of EXACTLY_ONCE before it does so without
+-- counting an attempt: the channel may have become AT_MOST_ONCE since.
+CREATE OR REPLACE FUNCTION pgonce.may_begin_again(subscription integer) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+                  WHERE s.id = may_begin_again.subscription AND c.mode <> 'AT_MOST_ONCE')
+$$;
+
 -- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
 -- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, and one whose process died as died: both
 -- unchanged and locked, for the caller to bury it, to count it or to have it wait. None is given to a caller who knows the channel in another mode,

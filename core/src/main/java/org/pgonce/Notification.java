@@ -21,11 +21,14 @@ import org.jspecify.annotations.Nullable;
  *     was published after the backup an outside system may have seen the keys before, and drop new
  *     notifications as repeats. {@link Operations#adopt} then gives new ones ids that are far ahead
  * @param attempt which attempt this is, from 1. Attempts that ended with the death of their process
- *     or connection are not counted
+ *     or connection are not counted, nor are runs that PostgreSQL undid for a deadlock or a
+ *     serialization failure and that pgonce repeated at once
  * @param storedAt when the row was stored, by the database's clock; null in BROADCAST, which stores
  *     none
  * @param context what its writer said of itself, see {@link WriterContext}; empty if nothing, and
  *     in BROADCAST
+ * @param depth how many handlers led to it, see {@link ChannelOptions#maxDepth()}; 0 where it was
+ *     published outside of a handler
  * @param payload the decoded payload
  */
 public record Notification<T>(
@@ -36,6 +39,7 @@ public record Notification<T>(
     int attempt,
     @Nullable Instant storedAt,
     Map<String, String> context,
+    int depth,
     T payload) {
 
   /** Channel, id and attempt; never the payload, which may be secret. */

@@ -18,7 +18,8 @@ public interface Tx {
   /**
    * The JDBC connection, guarded: it does not commit, roll back, close or change its session for
    * good, by method or by SQL text; it says what to do instead. Own savepoints and {@code SET
-   * LOCAL} are free to use.
+   * LOCAL} are free to use; the latter not by a plain handler in a batch, see {@link
+   * ListenOptions#batch()}.
    *
    * @throws SQLException in BROADCAST, when the data source has none
    */

@@ -10,8 +10,9 @@ import org.pgonce.internal.store.ContextJson;
  * What a writer says of itself: a tenant, a user, a request. It is stored with each notification
  * that the writer's transaction publishes, by {@link Publisher}, by SQL or by a trigger; it is
  * given to the handler ({@link Notification#context()}), inherited by what the handler publishes in
- * its transaction, and chooses the subscriptions that have a filter ({@link
- * ChannelOptions#subscriptions()}). A broadcast carries none.
+ * its transaction (a list handler's by what all have in common, see {@link BatchHandler}), and
+ * chooses the subscriptions that have a filter ({@link ChannelOptions#subscriptions()}). A
+ * broadcast carries none.
  *
  * <p>It is kept in the setting {@code pgonce.context} as a JSON object of texts, which any role may
  * set. What else is put there by hand is taken for no context; it never fails the writer. It is no

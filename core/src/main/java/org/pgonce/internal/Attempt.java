@@ -1,19 +1,30 @@
 package org.pgonce.internal;
 
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
+import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.Onward;
 import org.pgonce.internal.settle.Settlement;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One claimed notification. */
 final class Attempt extends HeldAttempt {
 
+  private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
+
+  /** How often an attempt runs again for a conflict, before it counts as failed. */
+  private static final int MOST_CONFLICTS = 3;
+
   private final Claim claim;
   private final Onward onward;
+  private int conflicts;
 
   /**
    * @param onward what may follow its commit
@@ -32,8 +43,37 @@ final class Attempt extends HeldAttempt {
         settlement.complete(connection, claim, used, handled, inHandler, onward);
   }
 
+  /**
+   * A deadlock says nothing against the notification: it runs again at once, while the transaction
+   * keeps its row. The other transaction of the deadlock has the locks by now, so the handler waits
+   * for them without any of its own.
+   */
   @Override
-  boolean fail(GuardedConnection guarded, Throwable failure) {
+  boolean isUndoneToRunAgain(GuardedConnection guarded, Throwable failure) {
+    if (conflicts == MOST_CONFLICTS || !guarded.isConflict(failure)) {
+      return false;
+    }
+    try {
+      guarded.undo();
+      if (!ClaimStatement.mayBeginAgain(connection, claim)) {
+        return false;
+      }
+    } catch (SQLException | RuntimeException e) {
+      LOG.debug("pgonce: after a conflict {} could not be undone alone", claim, e);
+      return false;
+    }
+    conflicts++;
+    LOG.info(
+        "pgonce: {} met a deadlock or serialization failure ({}) and runs again at once, uncounted, {} of {} times",
+        claim,
+        Failures.inWords(failure),
+        conflicts,
+        MOST_CONFLICTS);
+    return true;
+  }
+
+  @Override
+  boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler) {
     onward.failed();
     return settlement.fail(connection, claim, guarded, failure);
   }

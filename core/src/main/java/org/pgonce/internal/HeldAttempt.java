@@ -3,6 +3,7 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.Delivery;
@@ -42,12 +43,18 @@ abstract class HeldAttempt implements Places.CutOff {
   /** Runs the handler. */
   abstract Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
 
+  /** Whether what was done is undone, and the handler may run again in the same transaction. */
+  boolean isUndoneToRunAgain(GuardedConnection guarded, Throwable failure) {
+    return false;
+  }
+
   /**
    * Undoes what was done, and settles that.
    *
+   * @param inHandler how long the handler ran
    * @return whether the connection is fit for the next claim
    */
-  abstract boolean fail(GuardedConnection guarded, Throwable failure);
+  abstract boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler);
 
   /** What was claimed, for messages. */
   @Override
@@ -66,9 +73,22 @@ abstract class HeldAttempt implements Places.CutOff {
   }
 
   private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
-    var guarded =
-        GuardedConnection.over(
-            connection, origin, first.sessionBefore(), this, GuardedConnection.DEFAULT_PATIENCE);
+    var session = first.sessionBefore();
+    while (true) {
+      var guarded =
+          GuardedConnection.over(
+              connection, origin, session, this, GuardedConnection.DEFAULT_PATIENCE);
+      var outcome = deliverAndSettle(delivery, place, guarded);
+      if (outcome != null) {
+        return outcome;
+      }
+      session = null; // the savepoint is gone
+    }
+  }
+
+  /** Null if it is to be run again. */
+  private @Nullable Outcome deliverAndSettle(
+      Delivery<?> delivery, Places.Place place, GuardedConnection guarded) {
     var begun = System.nanoTime();
     try {
       Handled handled;
@@ -83,7 +103,13 @@ abstract class HeldAttempt implements Places.CutOff {
       return handled.settle(guarded, Duration.ofNanos(System.nanoTime() - begun));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
-      return new Outcome(!place.isCutOff() && fail(guarded, failure), settlement.afterFailure());
+      if (place.isCutOff()) {
+        return new Outcome(false, settlement.afterFailure());
+      }
+      var inHandler = Duration.ofNanos(System.nanoTime() - begun);
+      return isUndoneToRunAgain(guarded, failure)
+          ? null
+          : new Outcome(fail(guarded, failure, inHandler), settlement.afterFailure());
     }
   }
 

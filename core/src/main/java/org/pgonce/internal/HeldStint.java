@@ -3,6 +3,7 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,7 @@ import org.pgonce.internal.deliver.PoolSettings.Taken;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Left;
 import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Settlement.Outcome;
 import org.pgonce.internal.settle.Suspects;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
@@ -34,6 +36,7 @@ final class HeldStint implements Stint {
   private final String label;
   private final int batch;
   private final NextInHand.Of nextOf;
+  private final BatchLimit limit;
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
   // Whose turn it was last, so that each key's comes.
@@ -60,6 +63,7 @@ final class HeldStint implements Stint {
     this.goesByKey = subscribed.goesByKey();
     this.label = subscribed.label();
     this.batch = subscribed.options().batch();
+    this.limit = new BatchLimit(batch, System::nanoTime);
     // Whoever waits for a turn, by a rate or by its key, waits without a transaction.
     var isFree = !goesByKey && rules.maxRate() == ChannelOptions.NO_MAX_RATE;
     this.nextOf = new NextInHand.Of(isFree && batch == 1, subscription, handlerTimeout, front);
@@ -175,6 +179,7 @@ final class HeldStint implements Stint {
         var fit = false;
         try {
           var outcome = attempt.run(delivery, turns.place());
+          limit.passed(1);
           if (!clear.scheduled() || goesByKey) {
             turns.ended(outcome.left()); // else a scheduled one says nothing of the others
           }
@@ -201,7 +206,7 @@ final class HeldStint implements Stint {
   private boolean nextLot(Connection connection, Taken taken, Turns turns, NextInHand hand)
       throws SQLException {
     var due = turns.looks();
-    var most = turns.mayClaim(batch);
+    var most = turns.mayClaim(limit.now());
     var claims =
         sessions.within(
             CLAIM_TIMEOUT,
@@ -249,20 +254,68 @@ final class HeldStint implements Stint {
       turns.ended(new Left(true, due));
       return fit;
     }
-    var attempt = new LotAttempt(label, clean, connection, settlement, sessions, this::oneByOne);
-    if (turns.place().begin(attempt)) {
-      var outcome = attempt.run(delivery, turns.place());
-      if (alone.get() > 0) {
-        front.wentBack(); // what it has left, or undone
-      }
-      // Where a whole batch was found, another may lie behind it.
-      turns.ended(
-          new Left(
-              outcome.left().more() || others > 0, due && (claims.size() == most || others > 0)));
-      return outcome.fit();
+    if (others > 0) {
+      front.wentBack();
     }
-    giveBack(connection);
-    return true;
+    var outcome = together(connection, taken, turns, hand, clean);
+    if (outcome == null) {
+      giveBack(connection);
+      return true;
+    }
+    // Where a whole batch was found, another may lie behind it.
+    turns.ended(
+        new Left(
+            outcome.left().more() || others > 0,
+            outcome.left().due() || (due && (claims.size() == most || others > 0))));
+    return outcome.fit();
+  }
+
+  /** Handles several as one; null, and they are still held, if no handler may begin any more. */
+  private @Nullable Outcome together(
+      Connection connection, Taken taken, Turns turns, NextInHand hand, List<Claim> claims)
+      throws SQLException {
+    var attempt = new LotAttempt(label, claims, connection, settlement, sessions, limit);
+    if (!turns.place().begin(attempt)) {
+      return null;
+    }
+    var outcome = attempt.run(delivery, turns.place());
+    var part = attempt.partAfterUndo();
+    if (part == 0) {
+      return outcome;
+    }
+    var fit = outcome.fit();
+    for (var from = 0; fit && from < claims.size(); ) {
+      // A part that met a conflict too has lowered the limit for those behind it.
+      var size = Math.min(Math.min(part, limit.now()), claims.size() - from);
+      if (!turns.mayRedo(size)) {
+        break;
+      }
+      fit = again(connection, taken, turns, hand, claims.subList(from, from + size));
+      from += size;
+    }
+    front.wentBack(); // what was not claimed again
+    return new Outcome(fit, new Left(true, claims.get(0).scheduled()));
+  }
+
+  /** Claims what was undone once more, and handles it; false as for {@link #next}. */
+  private boolean again(
+      Connection connection, Taken taken, Turns turns, NextInHand hand, List<Claim> undone)
+      throws SQLException {
+    var claims =
+        sessions.within(
+            CLAIM_TIMEOUT,
+            connection,
+            same -> ClaimStatement.claimAgain(same, taken, undone, handlerTimeout));
+    turns.notBegun(undone.size() - claims.size());
+    if (claims.size() == 1) {
+      return handleNow(connection, taken, turns, hand, claims.get(0));
+    }
+    var outcome = claims.isEmpty() ? null : together(connection, taken, turns, hand, claims);
+    if (outcome == null) {
+      connection.rollback();
+      return true;
+    }
+    return outcome.fit();
   }
 
   private void giveBack(Connection connection) throws SQLException {
@@ -271,12 +324,7 @@ final class HeldStint implements Stint {
   }
 
   private boolean isAlone() {
-    return batch == 1 || alone.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
-  }
-
-  /** The next ones are claimed alone: one of them may have failed the others. */
-  private void oneByOne() {
-    alone.set(batch);
+    return limit.now() == 1 || alone.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
   }
 
   /**

@@ -14,18 +14,23 @@ import org.pgonce.internal.settle.Settlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Several claimed notifications: all are done, or none, and then they are handled one by one. */
+/**
+ * Several claimed notifications: all are done, or none. Those that were undone are claimed once
+ * more in parts: as many at once as the limit allows after a conflict, and one by one after a
+ * failure, which shows which of them has failed.
+ */
 final class LotAttempt extends HeldAttempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(LotAttempt.class);
 
   private final String label;
   private final List<Claim> claims;
-  private final Runnable onFailure;
+  private final BatchLimit limit;
+  private int partAfterUndo;
 
   /**
-   * @param claims at least one, in the order of their ids
-   * @param onFailure told that they are to be handled one by one
+   * @param claims at least two, in the order of their ids
+   * @param limit learns how it ended
    */
   LotAttempt(
       String label,
@@ -33,36 +38,55 @@ final class LotAttempt extends HeldAttempt {
       Connection connection,
       Settlement settlement,
       Sessions sessions,
-      Runnable onFailure) {
+      BatchLimit limit) {
     super(claims.get(0), Claim.originOf(claims), connection, settlement, sessions);
     this.label = label;
     this.claims = claims;
-    this.onFailure = onFailure;
+    this.limit = limit;
   }
 
   @Override
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
-    var handled = delivery.runAll(claims, guarded::connection);
-    return (used, inHandler) ->
-        settlement.completeAll(connection, claims, used, handled, inHandler);
+    var handled = delivery.runAll(claims, guarded);
+    return (used, inHandler) -> {
+      var outcome = settlement.completeAll(connection, claims, used, handled, inHandler);
+      limit.passed(claims.size());
+      return outcome;
+    };
   }
 
+  /** How many at once are to be claimed again of what was undone; 0: none was undone. */
+  int partAfterUndo() {
+    return partAfterUndo;
+  }
+
+  /** Nothing is counted: which of them has failed shows when they are handled one by one. */
   @Override
-  boolean fail(GuardedConnection guarded, Throwable failure) {
+  boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler) {
     if (failure instanceof PauseException) {
       return settlement.fail(connection, claims.get(0), guarded, failure);
     }
-    onFailure.run();
+    partAfterUndo = 1;
+    if (guarded.isConflict(failure)) {
+      limit.conflicted(claims.size(), inHandler);
+      partAfterUndo = Math.min(limit.now(), claims.size() / 2);
+    } else if (guarded.isSettingRefused()) {
+      limit.forbid();
+      LOG.warn(
+          "pgonce: the handler of channel {} changes settings of its transaction, which a batch would hand on to its next notification; from now on each"
+              + " notification is handled in a transaction of its own. Leave ListenOptions.batch at 1, or use Handler.batch",
+          label);
+    }
+    LOG.info(
+        "pgonce: {} failed together ({}); all are undone and handled again, at most {} at once",
+        this,
+        Failures.inWords(failure),
+        partAfterUndo);
+    LOG.debug("pgonce: the failure in full", failure);
     return undo(failure);
   }
 
-  /** Nothing is counted: which of them has failed will show when they are handled one by one. */
   private boolean undo(Throwable failure) {
-    LOG.info(
-        "pgonce: {} failed together ({}); all are undone and handled one by one",
-        this,
-        Failures.inWords(failure));
-    LOG.debug("pgonce: the failure in full", failure);
     try {
       if (!LostConnection.isToldBy(failure)) {
         connection.rollback();
@@ -76,12 +100,11 @@ final class LotAttempt extends HeldAttempt {
   }
 
   /**
-   * Which of them it was that did not return is not known. Their rows tell the next claim that this
-   * one ended without a word, so each is counted when it is handled alone.
+   * Which of them did not return is not known. Their rows tell the next claim that this one ended
+   * without a word, so each is counted when it is handled alone.
    */
   @Override
   public void overran(Duration timeout) {
-    onFailure.run();
     sessions.closeAfter(() -> settlement.endSession(claims.get(0)), connection);
   }
 

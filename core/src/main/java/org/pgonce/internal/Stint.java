@@ -52,6 +52,12 @@ interface Stint {
     int mayClaim(int most);
 
     /**
+     * Whether so many that were claimed before, and undone, may be claimed once more: not where the
+     * listener stops, a pause began, or the rate does not allow so many.
+     */
+    boolean mayRedo(int count);
+
+    /**
      * So many of those that might be claimed begin no handler: the rate is one of handlers that
      * begin. {@link #found} sees to that itself where there was none.
      */

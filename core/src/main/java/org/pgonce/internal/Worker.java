@@ -114,6 +114,18 @@ final class Worker implements Stint.Turns {
   }
 
   @Override
+  public boolean mayRedo(int count) {
+    if (parts.places().isStopping() || isPaused()) {
+      return false;
+    }
+    var allowed = turnstile.enterMore(count);
+    if (allowed < count) {
+      turnstile.giveBack(allowed);
+    }
+    return allowed == count;
+  }
+
+  @Override
   public void notBegun(int count) {
     turnstile.giveBack(count);
   }

@@ -57,6 +57,28 @@ public final class ClaimStatement {
   private static final Several SEVERAL_DUE = new Several(DUE_ROWS);
   private static final Several SEVERAL_NEW = new Several(NEW_ROWS);
 
+  // Those that this process let go a moment ago, on purpose: who held them is known.
+  private static final String DUE_AGAIN =
+      statement(
+          """
+          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, '0'::pg_catalog.xid AS held
+            FROM pgonce.scheduled AS s
+           WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
+             AND s.attempts OPERATOR(pg_catalog.=) 0 AND s.token IS NULL AND (SELECT pgonce.may_begin_again(?))
+           FOR UPDATE SKIP LOCKED
+          """);
+  private static final String NEW_AGAIN =
+      statement(
+          """
+          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, '0'::pg_catalog.xid AS held
+            FROM pgonce.notification AS n
+           WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
+             AND (SELECT pgonce.may_begin_again(?))
+           FOR UPDATE SKIP LOCKED
+          """);
+
+  private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
+
   private static final String NEXT =
       """
       SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
@@ -201,6 +223,41 @@ public final class ClaimStatement {
         due,
         handlerTimeout,
         statement -> rows(statement, subscription, due, after));
+  }
+
+  /**
+   * Claims once more what a claim of several had, in a transaction that it begins: those of them
+   * that are there as they were and that nobody else holds. None if the channel has become
+   * AT_MOST_ONCE meanwhile: the handler has begun.
+   *
+   * @param before at least one, never tried before
+   */
+  public static List<Claim> claimAgain(
+      Connection connection, PoolSettings.Taken taken, List<Claim> before, Duration handlerTimeout)
+      throws SQLException {
+    var first = before.get(0);
+    return claims(
+        connection,
+        taken,
+        first.scheduled() ? DUE_AGAIN : NEW_AGAIN,
+        false,
+        first.scheduled(),
+        handlerTimeout,
+        statement -> {
+          statement.setInt(3, first.subscription());
+          statement.setString(4, Claim.ids(before));
+          statement.setInt(5, first.subscription());
+        });
+  }
+
+  /** Whether the handler of a claim, whose work is undone, may begin again in its transaction. */
+  public static boolean mayBeginAgain(Connection transaction, Claim claim) throws SQLException {
+    try (var statement = transaction.prepareStatement(MAY_BEGIN_AGAIN)) {
+      statement.setInt(1, claim.subscription());
+      try (var row = statement.executeQuery()) {
+        return row.next() && row.getBoolean(1);
+      }
+    }
   }
 
   private static void rows(PreparedStatement statement, int subscription, boolean due, long after)

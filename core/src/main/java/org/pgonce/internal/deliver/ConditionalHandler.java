@@ -27,10 +27,4 @@ public record ConditionalHandler<T>(Condition<T> condition, Handler<T> handler)
     handler.handle(notification, tx);
     return true;
   }
-
-  /** Whether what it guards gets several at once. */
-  boolean takesList() {
-    return handler instanceof ListHandler<T>
-        || (handler instanceof ConditionalHandler<T> inner && inner.takesList());
-  }
 }

@@ -2,6 +2,7 @@ package org.pgonce.internal.deliver;
 
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -41,22 +42,49 @@ public final class Delivery<T> {
   }
 
   /**
-   * The same for several at once.
+   * The same for several in one transaction: a handler of lists gets all of them, another one runs
+   * for each, with the context and depth of that notification.
    *
    * @return the ids of those that it was run for
    */
-  public Set<Long> runAll(List<Claim> claims, HandlerTx.ConnectionSupplier connection)
-      throws Exception {
+  public Set<Long> runAll(List<Claim> claims, GuardedConnection guarded) throws Exception {
     var notifications = new ArrayList<Notification<T>>();
     for (var claim : claims) {
       notifications.add(notification(claim));
     }
-    var tx = new HandlerTx(connection, publisher);
+    var tx = new HandlerTx(guarded::connection, publisher);
+    return subscribed.takesList()
+        ? together(claims, notifications, tx)
+        : inTurns(claims, notifications, guarded, tx);
+  }
+
+  private Set<Long> together(List<Claim> claims, List<Notification<T>> notifications, HandlerTx tx)
+      throws Exception {
     var all = List.copyOf(notifications);
     return HandlerDepth.within(Claim.originOf(claims).depth(), () -> subscribed.handleAll(all, tx))
         .stream()
         .map(Notification::id)
         .collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** One after the other, each condition right before its handler. */
+  private Set<Long> inTurns(
+      List<Claim> claims,
+      List<Notification<T>> notifications,
+      GuardedConnection guarded,
+      HandlerTx tx)
+      throws Exception {
+    var ran = new HashSet<Long>();
+    for (var i = 0; i < claims.size(); i++) {
+      var notification = notifications.get(i);
+      var origin = claims.get(i).origin();
+      guarded.turnTo(origin);
+      if (HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx))) {
+        ran.add(notification.id());
+      }
+    }
+    guarded.turnToAll(Claim.originOf(claims));
+    return ran;
   }
 
   private Notification<T> notification(Claim claim)

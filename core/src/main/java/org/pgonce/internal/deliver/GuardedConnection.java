@@ -129,6 +129,37 @@ public final class GuardedConnection {
   }
 
   /**
+   * From here on the connection serves the handler of another notification of a batch: what that
+   * publishes comes from there. Costs a round trip before the handler's first statement.
+   */
+  void turnTo(Origin origin) {
+    scope.turnTo(origin);
+  }
+
+  /**
+   * The handlers of a batch have ended: what is still to happen in the transaction comes from all.
+   *
+   * @throws SQLException if that cannot be set, or the last of them has changed the session
+   */
+  void turnToAll(Origin common) throws SQLException {
+    scope.turnToAll(common);
+  }
+
+  /**
+   * Whether PostgreSQL has undone the work for a deadlock or a serialization failure. Also where
+   * the handler has swallowed that error, and so met the aborted transaction.
+   */
+  public boolean isConflict(Throwable failure) {
+    return Conflict.isToldBy(failure)
+        || (HandlerScope.isFailedTransaction(failure) && Conflict.isToldBy(scope.lastError()));
+  }
+
+  /** Whether a handler of a batch was refused a setting that the next one would have met. */
+  public boolean isSettingRefused() {
+    return scope.settingRefused();
+  }
+
+  /**
    * What the handler gets. Always the same object; {@code getConnection()} of its parts gives it.
    */
   public Connection connection() {

@@ -25,13 +25,18 @@ final class HandlerScope {
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
   private final Connection real;
-  private final Origin origin;
   private final Object notification;
   private final Duration patience;
   private final ReentrantLock turn = new ReentrantLock();
   private volatile boolean ended;
 
   // The rest is read and written with the turn held, or after end().
+  private Origin origin;
+  // Whether the transaction's settings say that it comes from there.
+  private boolean originSet;
+  // Whether notifications after this one share the transaction.
+  private boolean inTurns;
+  private boolean settingRefused;
   private boolean savepointSet;
   private boolean used;
   private @Nullable SessionState sessionBefore;
@@ -53,8 +58,14 @@ final class HandlerScope {
     this.origin = origin;
     this.sessionBefore = session;
     this.savepointSet = session != null;
+    this.originSet = session != null;
     this.notification = notification;
     this.patience = patience;
+  }
+
+  /** Whether it says only that an error came before it. */
+  static boolean isFailedTransaction(Throwable failure) {
+    return failure instanceof SQLException sql && IN_FAILED_TRANSACTION.equals(sql.getSQLState());
   }
 
   static boolean isOwnSavepoint(String name) {
@@ -85,14 +96,61 @@ final class HandlerScope {
     return ended;
   }
 
-  /** To be called before whatever talks to the server: sets the savepoint if none is set yet. */
+  /**
+   * To be called before whatever talks to the server: sets the savepoint if none is set yet, and
+   * where handlers share the transaction, the context and depth of this one's notification.
+   */
   void arm() throws SQLException {
     requireNoOpenCopy();
     if (!savepointSet) {
       sessionBefore = SessionState.beforeSavepoint(origin, real);
       savepointSet = true;
+      originSet = true;
+    } else if (!originSet) {
+      setOrigin();
     }
     used = true;
+  }
+
+  /**
+   * Not only where the origin differs from the one before: a trigger, or a function, may have set
+   * another context meanwhile.
+   */
+  private void setOrigin() throws SQLException {
+    var session = SessionState.withOrigin(origin, real);
+    if (!session.equals(sessionBefore)) {
+      settingRefused = true;
+      throw refused(Refusal.ofSharedSetting("a function or trigger that changes a setting"));
+    }
+    originSet = true;
+  }
+
+  /**
+   * From here on the connection serves the handler of another notification, in the same
+   * transaction.
+   */
+  void turnTo(Origin next) {
+    turn.lock();
+    try {
+      origin = next;
+      originSet = false;
+      inTurns = true;
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  /** What follows in the transaction is of all of them: a deferred trigger, for one. */
+  void turnToAll(Origin common) throws SQLException {
+    turnTo(common);
+    turn.lock();
+    try {
+      if (used) {
+        arm();
+      }
+    } finally {
+      turn.unlock();
+    }
   }
 
   void requireNoOpenCopy() throws SQLException {
@@ -112,6 +170,10 @@ final class HandlerScope {
     var read = HandlerSql.read(sql);
     if (read.refusal() != null) {
       throw refused(read.refusal());
+    }
+    if (inTurns && HandlerSql.changesSettings(sql)) {
+      settingRefused = true;
+      throw refused(Refusal.ofSharedSetting("SET LOCAL, SET CONSTRAINTS or set_config()"));
     }
     arm();
     if (read.setsLocalRole() && roleBefore == null) {
@@ -137,7 +199,7 @@ final class HandlerScope {
   /** Remembers what went wrong, to be told if the handler swallows it. */
   SQLException noted(SQLException error) {
     // 25P02 only follows from an error before it, and that one is what the user must see.
-    if (!IN_FAILED_TRANSACTION.equals(error.getSQLState())) {
+    if (!isFailedTransaction(error)) {
       lastError = error;
     }
     return error;
@@ -207,6 +269,11 @@ final class HandlerScope {
 
   boolean savepointSet() {
     return savepointSet;
+  }
+
+  /** Whether a handler was refused a setting that the next one would have met. */
+  boolean settingRefused() {
+    return settingRefused;
   }
 
   /** Whether the handler has sent anything. */

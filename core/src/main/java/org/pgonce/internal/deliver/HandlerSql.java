@@ -3,6 +3,7 @@ package org.pgonce.internal.deliver;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,13 @@ record HandlerSql(@Nullable Refusal refusal, boolean setsLocalRole) {
 
   private static final HandlerSql HARMLESS = new HandlerSql(null, false);
 
+  // Context and depth are pgonce's own: it sets them for each notification.
+  private static final Pattern SET_CONFIG =
+      Pattern.compile(
+          "set_config\"?\\s*\\((?!\\s*'pgonce\\.(context|depth)')", Pattern.CASE_INSENSITIVE);
+  private static final Pattern SET_IN_BLOCK =
+      Pattern.compile("\\bset\\s+(local|constraints)\\b", Pattern.CASE_INSENSITIVE);
+
   static HandlerSql read(String sql) {
     if (isOneHarmlessStatement(sql)) {
       return HARMLESS;
@@ -30,6 +38,22 @@ record HandlerSql(@Nullable Refusal refusal, boolean setsLocalRole) {
       setsLocalRole |= words.get(0).equals("set") && word(words, 2).equals("role");
     }
     return setsLocalRole ? new HandlerSql(null, true) : HARMLESS;
+  }
+
+  /**
+   * Whether the string changes something for the rest of the transaction that other handlers in it
+   * would meet: by SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block.
+   */
+  static boolean changesSettings(String sql) {
+    if (SET_CONFIG.matcher(sql).find()) {
+      return true;
+    }
+    return !isOneHarmlessStatement(sql)
+        && SqlStatements.leadingWords(sql).stream()
+            .anyMatch(
+                words ->
+                    words.get(0).equals("set")
+                        || (words.get(0).equals("do") && SET_IN_BLOCK.matcher(sql).find()));
   }
 
   /** Spares nearly all strings the scanner: no second statement, and a first word known well. */

@@ -8,8 +8,8 @@ import java.sql.SQLException;
  * @param what the call or statement
  * @param why what it would break
  * @param instead what to do
- * @param endsTransaction whether the handler meant to end its transaction: it then goes on in the
- *     belief that its work is committed or undone, so it has failed even if it swallows the refusal
+ * @param endsTransaction whether the handler has failed even if it swallows the refusal: it goes on
+ *     in the belief that it ended its transaction, or in settings that are not those it asked for
  */
 record Refusal(String what, String why, String instead, boolean endsTransaction) {
 
@@ -33,6 +33,16 @@ record Refusal(String what, String why, String instead, boolean endsTransaction)
             + " next would run with it",
         instead,
         false);
+  }
+
+  static Refusal ofSharedSetting(String what) {
+    return new Refusal(
+        what,
+        "the notifications of a batch share a transaction, and the setting would stay for those that"
+            + " follow",
+        "leave ListenOptions.batch at 1, or use Handler.batch, which runs one handler for the whole"
+            + " list; until then each of them is handled in a transaction of its own",
+        true);
   }
 
   static Refusal ofOwnSavepoint(String what) {

@@ -169,6 +169,17 @@ record SessionState(String settings) {
     }
   }
 
+  /** Reads the state, and tells by settings where what is handled next comes from. */
+  static SessionState withOrigin(Origin origin, Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(READ_AND_TELL)) {
+      origin.bind(statement, 1);
+      try (var row = statement.executeQuery()) {
+        row.next();
+        return new SessionState(row.getString(1));
+      }
+    }
+  }
+
   static SessionState of(Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(READ);
         var row = statement.executeQuery()) {

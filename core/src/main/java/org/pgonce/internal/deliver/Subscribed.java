@@ -57,14 +57,25 @@ public record Subscribed<T>(
     return run(handler, notification, tx);
   }
 
-  /** Runs its handler for all of them; returns those that it was run for. */
+  /** Whether its handler gets several at once, as a list. */
+  boolean takesList() {
+    return takesList(handler);
+  }
+
+  private static boolean takesList(Handler<?> handler) {
+    return handler instanceof ListHandler<?>
+        || (handler instanceof ConditionalHandler<?> conditional
+            && takesList(conditional.handler()));
+  }
+
+  /** Runs its handler, of lists, for all of them; returns those that it was run for. */
   List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx) throws Exception {
     return runAll(handler, notifications, tx);
   }
 
   private static <T> List<Notification<T>> runAll(
       Handler<T> handler, List<Notification<T>> notifications, Tx tx) throws Exception {
-    if (handler instanceof ConditionalHandler<T> conditional && conditional.takesList()) {
+    if (handler instanceof ConditionalHandler<T> conditional) {
       var wanted = new ArrayList<Notification<T>>();
       for (var notification : notifications) {
         if (conditional.condition().holds(notification, tx)) {
@@ -73,20 +84,10 @@ public record Subscribed<T>(
       }
       return runAll(conditional.handler(), List.copyOf(wanted), tx);
     }
-    if (handler instanceof ListHandler<T> several) {
-      if (!notifications.isEmpty()) {
-        several.handler().handle(notifications, tx);
-      }
-      return notifications;
+    if (!notifications.isEmpty()) {
+      ((ListHandler<T>) handler).handler().handle(notifications, tx);
     }
-    // One after the other, each condition right before its handler.
-    var ran = new ArrayList<Notification<T>>();
-    for (var notification : notifications) {
-      if (run(handler, notification, tx)) {
-        ran.add(notification);
-      }
-    }
-    return ran;
+    return notifications;
   }
 
   private static <T> boolean run(Handler<T> handler, Notification<T> notification, Tx tx)
@@ -104,6 +105,7 @@ public record Subscribed<T>(
     var given = origin.deliveryKey();
     var key = given == null ? name() + ":" + installed.epoch() + ":" + id : given;
     var context = ContextJson.read(origin.context());
-    return new Notification<>(name(), subscription, id, key, attempt, storedAt, context, payload);
+    return new Notification<>(
+        name(), subscription, id, key, attempt, storedAt, context, origin.depth(), payload);
   }
 }

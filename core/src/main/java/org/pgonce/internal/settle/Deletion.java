@@ -4,7 +4,6 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.LastStatement;
 
@@ -165,12 +164,7 @@ sealed interface Deletion extends LastStatement<Left> {
     public void bind(PreparedStatement statement) throws SQLException {
       var subscription = claims.get(0).subscription();
       statement.setInt(1, subscription);
-      // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
-      statement.setString(
-          2,
-          claims.stream()
-              .map(claim -> String.valueOf(claim.id()))
-              .collect(Collectors.joining(",", "{", "}")));
+      statement.setString(2, Claim.ids(claims));
       statement.setInt(3, subscription);
       statement.setLong(4, claims.get(claims.size() - 1).id());
       statement.setLong(5, claims.size());
