@@ -129,4 +129,29 @@ class HandlerSqlTest {
         .contains("pgonce ends the transaction itself")
         .contains("Instead: to have all undone and tried again, throw");
   }
+
+  @Test
+  void h54_whatWouldReachTheNextHandlerOfABatchIsKnownByItsText() {
+    for (var sql :
+        new String[] {
+          "set local lock_timeout = '1s'",
+          "SET CONSTRAINTS ALL DEFERRED",
+          "select 1; set local app.tenant = 'x'",
+          "select set_config('app.tenant', ?, true)",
+          "select pg_catalog.\"set_config\" (?, ?, true)",
+          "do $$ begin SET LOCAL app.tenant = 'x'; end $$"
+        }) {
+      assertThat(HandlerSql.changesSettings(sql)).as(sql).isTrue();
+    }
+    for (var sql :
+        new String[] {
+          "update note set local = 'x' where id = ?",
+          "insert into note values ('set local app.tenant')",
+          "select pg_catalog.set_config( 'pgonce.context', ?, true)",
+          "SELECT p.* FROM (SELECT pg_catalog.set_config('pgonce.depth', ?, true) OFFSET 0) AS d (depth)",
+          "do $$ begin update setting set local_time = now(); end $$"
+        }) {
+      assertThat(HandlerSql.changesSettings(sql)).as(sql).isFalse();
+    }
+  }
 }
