@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.ORDERS;
 import static org.pgonce.Stage.QUICK;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -110,22 +109,10 @@ class CrashTest {
       database.backends().awaitRunning("pg_sleep(3600)");
       first.kill9();
       try (var second = listener(database)) {
-        // The dead one's session sleeps on in the server, which notices its client's end when it
-        // next writes; the matrix says so.
-        database.backends().running("pg_sleep(3600)").forEach(pid -> terminate(database, pid));
         await().atMost(BOUND).until(() -> stage.waiting() == 0);
         assertThat(stage.eachOnce(1)).isTrue();
         assertThat(second.isAlive()).isTrue();
       }
-    }
-  }
-
-  private static void terminate(TestDatabase database, int pid) {
-    try {
-      // It may have ended since it was found.
-      database.execute("select pg_terminate_backend(" + pid + ")");
-    } catch (SQLException e) {
-      throw new IllegalStateException(e);
     }
   }
 

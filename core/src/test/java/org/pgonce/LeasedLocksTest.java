@@ -15,8 +15,8 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /**
- * A leased handler that is given up in the middle of a statement: no server looks for its client
- * while a statement runs, so its session is ended by whoever gives it up, and its locks with it.
+ * A leased handler that is given up in the middle of a statement, while its process lives: so its
+ * session is ended by whoever gives it up, and its locks with it.
  */
 @PgTest(PgOnceInstalled.class)
 @Tag("drivers")

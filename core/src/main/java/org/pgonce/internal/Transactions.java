@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
+import org.pgonce.internal.deliver.ClientCheck;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.slf4j.Logger;
@@ -17,15 +18,20 @@ public final class Transactions {
 
   private static final Logger LOG = LoggerFactory.getLogger(Transactions.class);
 
-  // A shorter one of the session's stays.
-  private static final String BOUND_IDLE =
+  // A shorter bound of the session's stays. The work may wait for a lock with others in its hands,
+  // and its process may be killed meanwhile. What such a transaction has said is said for good (a
+  // call has begun, a person has decided): a crash of the server does not take its commit back.
+  private static final String BOUND =
       """
       SELECT %s,
              CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval
                        NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
-               THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true) END
+               THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true) END,
+             CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.<>) 'remote_apply'
+               THEN pg_catalog.set_config('synchronous_commit', 'on', true) END,
+             %s
       """
-          .formatted(PoolSettings.COLUMN);
+          .formatted(PoolSettings.COLUMN, ClientCheck.COLUMN);
 
   private final DataSource dataSource;
   private final PoolSettings pool;
@@ -52,6 +58,11 @@ public final class Transactions {
     void on(Connection transaction) throws SQLException;
   }
 
+  /** As {@link PoolSettings#text}. */
+  public String text(String sql) {
+    return pool.text(sql);
+  }
+
   /** Makes the change in a transaction and commits it; rolled back if it throws. */
   public void make(Change change) throws SQLException {
     var unused =
@@ -65,13 +76,14 @@ public final class Transactions {
   /**
    * The same for work that locks and sets no bound itself: a process that freezes before its COMMIT
    * is sent keeps its locks for 30 s. And for work that must be READ COMMITTED from its first
-   * statement on, whatever the data source has as its default. One round trip more.
+   * statement on, whatever the data source has as its default. Its commit is synchronous, whatever
+   * the default of synchronous_commit is. One round trip more.
    */
   public <R> R runBounded(Work<R> work) throws SQLException {
     return run(
         transaction -> {
           try (var statement = transaction.createStatement();
-              var row = statement.executeQuery(BOUND_IDLE)) {
+              var row = statement.executeQuery(text(BOUND))) {
             row.next();
             PoolSettings.Taken.requireFit(row.getString(1));
           }

@@ -4,11 +4,13 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.pgonce.internal.deliver.ClientCheck;
 
 /**
  * The session that holds a claimed row, and what bounds its hold. The claim gives its transaction
  * an {@code idle_in_transaction_session_timeout}: the server ends the session of a process that is
- * frozen or cut off, for neither tells it that the client is gone.
+ * frozen or cut off, for neither tells it that the client is gone. And it has the server watch for
+ * the end of the process while a statement runs: see {@link ClientCheck}.
  *
  * @param backendPid its server process
  * @param claimedUs when it claimed, microseconds since 1970 by the database's clock
@@ -35,7 +37,12 @@ public record ClaimHolder(
       CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout') OPERATOR(pg_catalog.=) '0'
         THEN pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)
         ELSE pgonce.bound_idle(?)::pg_catalog.text END,
-      pg_catalog.pg_current_xact_id()""";
+      %s,
+      pg_catalog.pg_current_xact_id()"""
+          .formatted(ClientCheck.COLUMN);
+
+  /** How many values {@link #COLUMNS} has. */
+  static final int VALUES = 5;
 
   // Of one that has ended, and lately. Takes no right.
   private static final String STATUS =
@@ -52,7 +59,7 @@ public record ClaimHolder(
 
   /** Of the values of {@link #COLUMNS}. */
   static ClaimHolder of(String[] values, long claimedUs) {
-    return new ClaimHolder(Integer.parseInt(values[0]), claimedUs, values[1], values[3]);
+    return new ClaimHolder(Integer.parseInt(values[0]), claimedUs, values[1], values[4]);
   }
 
   /** Binds the parameters of {@link #COLUMNS}, of which the first one has this number. */

@@ -29,7 +29,7 @@ public final class ClaimStatement {
 
   // Of the session; nothing before the last one can hold the separator.
   private static final String SEPARATOR = ";";
-  private static final int VALUES = 6;
+  private static final int VALUES = ClaimHolder.VALUES + 2;
   private static final String OF_SESSION =
       "pg_catalog.concat_ws('%s', %s, %s"
           .formatted(SEPARATOR, ClaimHolder.COLUMNS, PoolSettings.COLUMN);
@@ -358,7 +358,7 @@ public final class ClaimStatement {
       Parameters parameters)
       throws SQLException {
     taken.begin();
-    try (var statement = connection.prepareStatement(sql)) {
+    try (var statement = connection.prepareStatement(taken.text(sql))) {
       ClaimHolder.bind(statement, 1, handlerTimeout);
       parameters.set(statement);
       statement.execute();

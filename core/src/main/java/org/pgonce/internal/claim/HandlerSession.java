@@ -3,6 +3,8 @@ package org.pgonce.internal.claim;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.pgonce.internal.deliver.ClientCheck;
+import org.pgonce.internal.deliver.PoolSettings;
 
 /**
  * The session of a handler that no claim's transaction holds: of a leased notification, or of a
@@ -10,7 +12,8 @@ import java.time.Duration;
  * frozen or cut off and nothing tells the server: so its first statement bounds how long it may
  * idle, and marks it with its lease's token, by an advisory lock that PostgreSQL gives back at the
  * transaction's end. Whoever finds the lease over ends the session that has the mark; so does who
- * gives a handler up.
+ * gives a handler up. A process that is killed while a statement runs frees its locks sooner: see
+ * {@link ClientCheck}.
  */
 public final class HandlerSession {
 
@@ -22,10 +25,12 @@ public final class HandlerSession {
              pg_catalog.set_config('idle_in_transaction_session_timeout',
                CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND b.ms * INTERVAL '1 millisecond'
                  THEN s.idle ELSE b.ms::pg_catalog.text END, true),
+             %s,
              pg_catalog.pg_try_advisory_xact_lock_shared(pg_catalog.hashtextextended(b.token, 0))
         FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle),
              (SELECT ?::pg_catalog.int8, ?::pg_catalog.text) AS b (ms, token)
-      """;
+      """
+          .formatted(ClientCheck.COLUMN);
 
   // How pg_locks shows the two halves of the lock's number.
   private static final String END =
@@ -43,13 +48,15 @@ public final class HandlerSession {
   /**
    * To be sent first in the handler's transaction.
    *
+   * @param taken the connection's
    * @param handlerTimeout the handler's
    * @param token of the lease; of a broadcast's handler, one of its own
    * @return the session's idle_in_transaction_session_timeout outside the transaction
    */
-  public static String begin(Connection transaction, Duration handlerTimeout, String token)
+  public static String begin(
+      Connection transaction, PoolSettings.Taken taken, Duration handlerTimeout, String token)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(BEGIN)) {
+    try (var statement = transaction.prepareStatement(taken.text(BEGIN))) {
       statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
       statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {

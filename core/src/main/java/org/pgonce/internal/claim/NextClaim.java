@@ -25,7 +25,7 @@ public final class NextClaim implements Following {
   private final int subscription;
   private final long after;
   private final Duration handlerTimeout;
-  private final boolean setsModes;
+  private final String sql;
   private boolean undone;
   private boolean begun;
   private @Nullable List<Claim> claims;
@@ -43,12 +43,13 @@ public final class NextClaim implements Following {
     this.subscription = subscription;
     this.after = after;
     this.handlerTimeout = handlerTimeout;
-    this.setsModes = taken.beginsBehindCommit();
+    this.sql =
+        taken.text(taken.beginsBehindCommit() ? COMMIT_AND_CLAIM_IN_MODES : COMMIT_AND_CLAIM);
   }
 
   @Override
   public String sql() {
-    return setsModes ? COMMIT_AND_CLAIM_IN_MODES : COMMIT_AND_CLAIM;
+    return sql;
   }
 
   @Override

@@ -87,10 +87,24 @@ public final class OwnTransaction implements AutoCloseable {
       begun.close();
       requireNotOver();
     }
-    taken = context.pool().take(begun, longestCall);
-    taken.begin();
-    idleTimeout = HandlerSession.begin(begun, handlerTimeout, token);
+    var own = context.pool().take(begun, longestCall);
+    taken = own;
+    idleTimeout = begin(begun, own);
     return GuardedConnection.over(begun, origin, notification, GuardedConnection.DEFAULT_PATIENCE);
+  }
+
+  private String begin(Connection begun, PoolSettings.Taken own) throws SQLException {
+    own.begin();
+    try {
+      return HandlerSession.begin(begun, own, handlerTimeout, token);
+    } catch (SQLException e) {
+      if (!own.mustBeginAgain(e)) {
+        throw e;
+      }
+    }
+    begun.rollback();
+    own.begin();
+    return HandlerSession.begin(begun, own, handlerTimeout, token);
   }
 
   /** From here on {@link #close} gives it back; false if nobody will. */

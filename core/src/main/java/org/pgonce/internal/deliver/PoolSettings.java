@@ -3,9 +3,12 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.AutoSave;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Makes the connections of a data source fit for a claim, whatever the data source hands out, and
@@ -15,9 +18,12 @@ import org.postgresql.jdbc.AutoSave;
  *
  * <p>The last two are learned: only after a transaction has shown itself otherwise, a statement is
  * sent at the start of each. So a usual data source costs no round trip (over pgjdbc-ng one per
- * transaction). One of these per data source; thread-safe.
+ * transaction). Learned is also whether the server has {@link ClientCheck}. One of these per data
+ * source; thread-safe.
  */
 public final class PoolSettings {
+
+  private static final Logger LOG = LoggerFactory.getLogger(PoolSettings.class);
 
   /** A column for the select list of the claim, for {@link Taken#mustBeginAgain(String)}. */
   public static final String COLUMN =
@@ -45,6 +51,12 @@ public final class PoolSettings {
   private static final Duration SHORT = Duration.ofSeconds(30);
 
   private volatile boolean setEachTime;
+  private final AtomicBoolean checksClients = new AtomicBoolean(true);
+
+  /** A statement with {@link ClientCheck#COLUMN}, without it where the server has no such check. */
+  public String text(String sql) {
+    return checksClients.get() ? sql : ClientCheck.without(sql);
+  }
 
   /** As {@link #take(Connection, Duration)}, for short statements: 30 s. */
   public Taken take(Connection connection) throws SQLException {
@@ -100,6 +112,11 @@ public final class PoolSettings {
       this.autosave = autosave;
       this.bound = bound;
       this.pgjdbcNg = PgjdbcNg.made(connection);
+    }
+
+    /** As {@link PoolSettings#text}. */
+    public String text(String sql) {
+      return PoolSettings.this.text(sql);
     }
 
     /** Whether its driver can send several commands in one message. */
@@ -166,8 +183,21 @@ public final class PoolSettings {
 
     /** The same for a claim that has failed; false if the reason is another one. */
     public boolean mustBeginAgain(SQLException claimFailure) {
+      if (ClientCheck.isRefusedBy(claimFailure)) {
+        learnNoClientCheck();
+        return true; // it is left out from now on, so this does not come twice
+      }
       String state = claimFailure.getSQLState();
       return learn(READ_ONLY_TRANSACTION.equals(state) || SERIALIZATION_FAILURE.equals(state));
+    }
+
+    private void learnNoClientCheck() {
+      if (checksClients.getAndSet(false)) {
+        LOG.warn(
+            "pgonce: the server's platform has no client_connection_check_interval: if a listener is"
+                + " killed while a statement of its handler runs, the row stays locked until that"
+                + " statement ends. To bound it, set statement_timeout for the role or the pool");
+      }
     }
 
     private boolean learn(boolean unfit) {

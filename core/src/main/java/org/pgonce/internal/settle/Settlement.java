@@ -11,6 +11,7 @@ import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
+import org.pgonce.internal.deliver.ClientCheck;
 import org.pgonce.internal.deliver.Following;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
@@ -31,9 +32,11 @@ public final class Settlement {
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
              pg_catalog.set_config('idle_in_transaction_session_timeout',
                CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
-                 THEN s.idle ELSE '30s' END, true)
+                 THEN s.idle ELSE '30s' END, true),
+             %s
         FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle)
-      """;
+      """
+          .formatted(ClientCheck.COLUMN);
 
   // What cut one connection has cut others of the pool, which does not know yet.
   private static final int TRIES = 3;
@@ -204,7 +207,7 @@ public final class Settlement {
   public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
     var deletion = deletion(claim);
     if (isKeyless(claim)) {
-      return seen(deletion, deletion.commitAfter(BOUND_THE_WAIT, transaction));
+      return seen(deletion, deletion.commitAfter(transactions.text(BOUND_THE_WAIT), transaction));
     }
     boundTheWait(transaction);
     var left = seen(deletion, deletion.on(transaction));
@@ -449,9 +452,9 @@ public final class Settlement {
     }
   }
 
-  private static void boundTheWait(Connection transaction) throws SQLException {
+  private void boundTheWait(Connection transaction) throws SQLException {
     try (var statement = transaction.createStatement()) {
-      statement.execute(BOUND_THE_WAIT);
+      statement.execute(transactions.text(BOUND_THE_WAIT));
     }
   }
 
