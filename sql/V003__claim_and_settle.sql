@@ -114,6 +114,11 @@ DECLARE
   place_of_key smallint;
 BEGIN
   PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
+  -- A handler begins behind this commit, and never again: a crash of the server must not take the commit back. So it waits for the disk, and for
+  -- the synchronous standbys, whatever the session's default is.
+  IF known_mode = 'AT_MOST_ONCE' AND current_setting('synchronous_commit') <> 'remote_apply' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   -- Two statements: what a change has committed before the lock was free, the snapshot of the second sees.
   IF NOT pg_try_advisory_xact_lock_shared(pgonce.mode_lock(), subscription) THEN
     RETURN;
