@@ -20,7 +20,9 @@ import org.pgonce.internal.store.ContextJson;
  */
 public final class WriterContext {
 
-  private static final String SET = "SELECT pg_catalog.set_config('pgonce.context', ?, ?)";
+  private static final String SET = "SELECT pg_catalog.set_config('pgonce.context', ?, true)";
+  private static final String SET_FOR_SESSION =
+      "SELECT pg_catalog.set_config('pgonce.context', ?, false)";
 
   private WriterContext() {}
 
@@ -40,7 +42,7 @@ public final class WriterContext {
       throw new IllegalStateException(
           "the context of a transaction needs one: call setAutoCommit(false), or setForSession");
     }
-    set(transaction, json, true);
+    set(transaction, json, SET);
   }
 
   /**
@@ -53,14 +55,12 @@ public final class WriterContext {
   public static void setForSession(Connection connection, Map<String, String> context)
       throws SQLException {
     Objects.requireNonNull(connection, "connection");
-    set(connection, ContextJson.of(context), false);
+    set(connection, ContextJson.of(context), SET_FOR_SESSION);
   }
 
-  private static void set(Connection connection, String json, boolean forTransaction)
-      throws SQLException {
-    try (var statement = connection.prepareStatement(SET)) {
+  private static void set(Connection connection, String json, String sql) throws SQLException {
+    try (var statement = connection.prepareStatement(sql)) {
       statement.setString(1, json);
-      statement.setBoolean(2, forTransaction);
       statement.execute();
     }
   }

@@ -29,8 +29,10 @@ import org.pgonce.internal.claim.Origin;
  * of the transaction has failed, even if it swallows the exception.
  *
  * <p>It guards against mistakes, not against an attacker in the same JVM. It does not see what
- * functions called by the handler do to the session: see {@link SessionState}. Temporary tables and
- * session-level advisory locks stay with the session.
+ * functions called by the handler do to the session: see {@link SessionState}. A setting that the
+ * handler's own SQL keeps by set_config, and that is not among those, costs the connection: {@link
+ * #restoreSession} fails then. Temporary tables and session-level advisory locks stay with the
+ * session.
  *
  * <p>Not thread-safe for its owner; what it hands out may be used by threads of the handler, one
  * call at a time.
@@ -58,11 +60,6 @@ public final class GuardedConnection {
       """
       ROLLBACK TO SAVEPOINT pgonce_handler;
       RELEASE SAVEPOINT pgonce_handler
-      """;
-
-  private static final String RESTORE_ROLE =
-      """
-      SELECT pg_catalog.set_config('role', ?, true)
       """;
 
   private final Connection real;
@@ -188,13 +185,13 @@ public final class GuardedConnection {
     if (scope.endRefused() != null) {
       throw scope.endRefused().exception(scope.notification());
     }
-    if (scope.savepointSet()) {
+    var before = scope.sessionBefore();
+    if (before != null) {
       try {
-        found(release());
+        found(before, release(before));
       } catch (SQLException e) {
         throw notSealed(e);
       }
-      restoreRole(scope.roleBefore());
     }
     sealed = true;
   }
@@ -227,7 +224,8 @@ public final class GuardedConnection {
    *     commit that has failed
    */
   public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
-    var result = sealWith(last, Message.endsAtAnError(real) ? commit : Following.NOTHING);
+    var among = Message.endsAtAnError(real) && !scope.keepsSetting();
+    var result = sealWith(last, among ? commit : Following.NOTHING);
     if (!commit.hasBegun()) {
       // Sends nothing where that is done; but whoever is around the driver hears of it.
       real.commit();
@@ -245,11 +243,8 @@ public final class GuardedConnection {
 
   private <R> R sealWith(LastStatement<R> last, Following behind) throws SQLException {
     scope.end();
-    if (!scope.savepointSet()
-        || scope.endRefused() != null
-        || scope.roleBefore() != null
-        || isLost()
-        || PgjdbcNg.made(real)) {
+    var before = scope.sessionBefore();
+    if (before == null || scope.endRefused() != null || isLost() || PgjdbcNg.made(real)) {
       seal();
       try {
         return last.among("", behind, real);
@@ -260,8 +255,8 @@ public final class GuardedConnection {
     try {
       R result;
       if (scope.used()) {
-        var followed = SessionState.afterRelease(last, behind, real);
-        found(followed.state());
+        var followed = before.afterRelease(last, behind, real);
+        found(before, followed.state());
         result = followed.result();
       } else {
         result = last.among(RELEASE, behind, real);
@@ -279,8 +274,7 @@ public final class GuardedConnection {
   }
 
   /** The savepoint is gone, and the session's settings are these. */
-  private void found(SessionState session) {
-    var before = scope.sessionBefore();
+  private void found(SessionState before, SessionState session) {
     if (!session.equals(before)) {
       toRestore = before;
     }
@@ -302,7 +296,7 @@ public final class GuardedConnection {
               + " is sealed and cannot be undone alone: roll the transaction back",
           Refusal.SQL_STATE);
     }
-    if (scope.savepointSet()) {
+    if (scope.sessionBefore() != null) {
       undoWork();
       scope.savepointGone();
     }
@@ -333,14 +327,21 @@ public final class GuardedConnection {
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
   public void restoreSession(@Nullable String idleTimeout) throws SQLException {
+    if (scope.keepsSetting()) {
+      throw new SQLException(
+          "its SQL calls set_config without the constant true as the third argument, and what a"
+              + " setting of that name was before is not known. Instead: use SET LOCAL, or"
+              + " set_config(…, …, true)",
+          Refusal.SQL_STATE);
+    }
     if (toRestore != null) {
       toRestore.restore(real, idleTimeout);
     }
   }
 
-  private SessionState release() throws SQLException {
+  private SessionState release(SessionState before) throws SQLException {
     var bound = boundIfLost();
-    var session = SessionState.afterRelease(real);
+    var session = before.afterRelease(real);
     if (bound != null) {
       bound.restore(real);
     }
@@ -363,17 +364,6 @@ public final class GuardedConnection {
    */
   private @Nullable CallBound boundIfLost() throws SQLException {
     return isLost() ? CallBound.set(real, LAST_WORDS) : null;
-  }
-
-  private void restoreRole(@Nullable String role) throws SQLException {
-    if (role == null) {
-      return;
-    }
-    // SET LOCAL ROLE lasts to the end of the transaction: settling is not for that role.
-    try (var statement = real.prepareStatement(RESTORE_ROLE)) {
-      statement.setString(1, role);
-      statement.execute();
-    }
   }
 
   private SQLException notSealed(SQLException e) {

@@ -8,6 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Origin;
 import org.postgresql.copy.CopyOperation;
+import org.postgresql.copy.CopyOut;
 
 /**
  * One run of a handler, as all its guarded objects see it: whose turn it is on the connection,
@@ -20,7 +21,6 @@ final class HandlerScope {
 
   static final String SAVEPOINT = "pgonce_handler";
 
-  private static final String CURRENT_ROLE = "SELECT pg_catalog.current_setting('role')";
   private static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
@@ -37,10 +37,10 @@ final class HandlerScope {
   // Whether notifications after this one share the transaction.
   private boolean inTurns;
   private boolean settingRefused;
-  private boolean savepointSet;
   private boolean used;
+  // Known as long as the savepoint is set.
   private @Nullable SessionState sessionBefore;
-  private @Nullable String roleBefore;
+  private boolean keepsSetting;
   private @Nullable SQLException lastError;
   private @Nullable Refusal endRefused;
   private @Nullable CopyOperation copy;
@@ -57,7 +57,6 @@ final class HandlerScope {
     this.real = real;
     this.origin = origin;
     this.sessionBefore = session;
-    this.savepointSet = session != null;
     this.originSet = session != null;
     this.notification = notification;
     this.patience = patience;
@@ -102,12 +101,11 @@ final class HandlerScope {
    */
   void arm() throws SQLException {
     requireNoOpenCopy();
-    if (!savepointSet) {
+    if (sessionBefore == null) {
       sessionBefore = SessionState.beforeSavepoint(origin, real);
-      savepointSet = true;
       originSet = true;
     } else if (!originSet) {
-      setOrigin();
+      setOrigin(sessionBefore);
     }
     used = true;
   }
@@ -116,9 +114,8 @@ final class HandlerScope {
    * Not only where the origin differs from the one before: a trigger, or a function, may have set
    * another context meanwhile.
    */
-  private void setOrigin() throws SQLException {
-    var session = SessionState.withOrigin(origin, real);
-    if (!session.equals(sessionBefore)) {
+  private void setOrigin(SessionState before) throws SQLException {
+    if (!before.withOrigin(origin, real).equals(before)) {
       settingRefused = true;
       throw refused(Refusal.ofSharedSetting("a function or trigger that changes a setting"));
     }
@@ -176,13 +173,7 @@ final class HandlerScope {
       throw refused(Refusal.ofSharedSetting("SET LOCAL, SET CONSTRAINTS or set_config()"));
     }
     arm();
-    if (read.setsLocalRole() && roleBefore == null) {
-      try (var statement = real.createStatement();
-          var role = statement.executeQuery(CURRENT_ROLE)) {
-        role.next();
-        roleBefore = role.getString(1);
-      }
-    }
+    keepsSetting |= read.keepsSetting();
   }
 
   void copying(CopyOperation started) {
@@ -262,13 +253,27 @@ final class HandlerScope {
   private void cancelOpenCopy() throws SQLException {
     if (copy != null && copy.isActive()) {
       // Else the driver would wait for the handler to end it. The server then has an aborted
-      // transaction, unless it was a COPY TO, of which nothing is lost.
-      copy.cancelCopy();
+      // transaction.
+      cancel(copy);
     }
   }
 
-  boolean savepointSet() {
-    return savepointSet;
+  /**
+   * Cancels a COPY that is open. Of a COPY TO pgjdbc leaves what it has not read on the connection,
+   * where the next statement would take it for its own answer: so that costs the connection.
+   */
+  void cancel(CopyOperation open) throws SQLException {
+    if (open instanceof CopyOut && open.isActive()) {
+      real.abort(Runnable::run);
+      throw new SQLException(
+          "a COPY TO in the handler of "
+              + notification
+              + " was not read to its end. What is left of it would be taken for the answer to the"
+              + " next statement, so the connection is aborted, and its transaction rolled back."
+              + " Instead: read it to its end, or give the query a LIMIT.",
+          CONNECTION_DOES_NOT_EXIST);
+    }
+    open.cancelCopy();
   }
 
   /** Whether a handler was refused a setting that the next one would have met. */
@@ -282,16 +287,17 @@ final class HandlerScope {
   }
 
   void savepointGone() {
-    savepointSet = false;
+    sessionBefore = null;
   }
 
-  /** The session's settings before the handler's first statement; null if they are not known. */
+  /** The session's settings before the savepoint; null if none is set. */
   @Nullable SessionState sessionBefore() {
     return sessionBefore;
   }
 
-  @Nullable String roleBefore() {
-    return roleBefore;
+  /** Whether its SQL sets something for longer than the transaction that cannot be set back. */
+  boolean keepsSetting() {
+    return keepsSetting;
   }
 
   @Nullable SQLException lastError() {

@@ -12,32 +12,82 @@ import org.jspecify.annotations.Nullable;
  * SessionState}.
  *
  * @param refusal the first thing in the string that is refused, or null if there is none
- * @param setsLocalRole whether the string changes the role till the end of the transaction
+ * @param keepsSetting whether the string calls set_config for longer than the transaction, or may,
+ *     on a setting that {@link SessionState} does not set back
  */
-record HandlerSql(@Nullable Refusal refusal, boolean setsLocalRole) {
+record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting) {
 
   private static final HandlerSql HARMLESS = new HandlerSql(null, false);
+  private static final HandlerSql KEEPS_SETTING = new HandlerSql(null, true);
+
+  private static final Pattern SET_CONFIG = Pattern.compile("(?i)set_config");
+  private static final Pattern LITERAL = Pattern.compile("(?i)\\s*'([^']*)'\\s*");
+  private static final Pattern TRUE = Pattern.compile("(?i)\\s*(is_local\\s*(=>|:=)\\s*)?true\\s*");
 
   // Context and depth are pgonce's own: it sets them for each notification.
-  private static final Pattern SET_CONFIG =
+  private static final Pattern SETS_OTHER =
       Pattern.compile(
           "set_config\"?\\s*\\((?!\\s*'pgonce\\.(context|depth)')", Pattern.CASE_INSENSITIVE);
   private static final Pattern SET_IN_BLOCK =
       Pattern.compile("\\bset\\s+(local|constraints)\\b", Pattern.CASE_INSENSITIVE);
 
   static HandlerSql read(String sql) {
-    if (isOneHarmlessStatement(sql)) {
-      return HARMLESS;
-    }
-    boolean setsLocalRole = false;
-    for (List<String> words : SqlStatements.leadingWords(sql)) {
-      Refusal refusal = refusal(words);
-      if (refusal != null) {
-        return new HandlerSql(refusal, false);
+    if (!isOneHarmlessStatement(sql)) {
+      for (List<String> words : SqlStatements.leadingWords(sql)) {
+        Refusal refusal = refusal(words);
+        if (refusal != null) {
+          return new HandlerSql(refusal, false);
+        }
       }
-      setsLocalRole |= words.get(0).equals("set") && word(words, 2).equals("role");
     }
-    return setsLocalRole ? new HandlerSql(null, true) : HARMLESS;
+    return keepsSetting(sql) ? KEEPS_SETTING : HARMLESS;
+  }
+
+  private static boolean keepsSetting(String sql) {
+    var call = SET_CONFIG.matcher(sql);
+    while (call.find()) {
+      if (!endsOrIsSetBack(sql, call.end())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Reads the arguments of one call. What it cannot read, as a parameter, counts as kept. */
+  private static boolean endsOrIsSetBack(String sql, int from) {
+    var depth = 0;
+    var argument = from;
+    for (var at = from; at < sql.length(); at++) {
+      switch (sql.charAt(at)) {
+        case '\'' -> {
+          at = sql.indexOf('\'', at + 1);
+          if (at < 0) {
+            return false;
+          }
+        }
+        case '(' -> {
+          if (depth++ == 0) {
+            argument = at + 1;
+          }
+        }
+        case ',' -> {
+          if (depth == 1) {
+            var name = LITERAL.matcher(sql.substring(argument, at));
+            if (name.matches() && SessionState.isSetBack(name.group(1))) {
+              return true;
+            }
+            argument = at + 1;
+          }
+        }
+        case ')' -> {
+          if (--depth == 0) {
+            return TRUE.matcher(sql.substring(argument, at)).matches();
+          }
+        }
+        default -> {}
+      }
+    }
+    return false;
   }
 
   /**
@@ -45,7 +95,7 @@ record HandlerSql(@Nullable Refusal refusal, boolean setsLocalRole) {
    * would meet: by SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block.
    */
   static boolean changesSettings(String sql) {
-    if (SET_CONFIG.matcher(sql).find()) {
+    if (SETS_OTHER.matcher(sql).find()) {
       return true;
     }
     return !isOneHarmlessStatement(sql)

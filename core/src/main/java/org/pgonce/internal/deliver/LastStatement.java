@@ -17,7 +17,12 @@ public interface LastStatement<R> {
   /** How many parameters it has. */
   int parameters();
 
-  void bind(PreparedStatement statement) throws SQLException;
+  /**
+   * Sets them.
+   *
+   * @param first the index of the first one
+   */
+  void bind(PreparedStatement statement, int first) throws SQLException;
 
   /**
    * Reads what it has returned.
@@ -66,7 +71,7 @@ public interface LastStatement<R> {
    */
   default R among(String before, Following behind, Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(Message.of(before, sql(), behind.sql()))) {
-      bind(statement);
+      bind(statement, 1);
       behind.bind(statement, parameters() + 1);
       statement.execute();
       if (!before.isEmpty()) {

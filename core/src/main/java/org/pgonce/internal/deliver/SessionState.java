@@ -1,8 +1,12 @@
 package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Origin;
 
@@ -21,97 +25,124 @@ import org.pgonce.internal.claim.Origin;
  *   <li>whether triggers fire: session_replication_role;
  *   <li>how values read as text, and text as values: TimeZone, DateStyle, IntervalStyle,
  *       bytea_output, extra_float_digits, standard_conforming_strings;
+ *   <li>what pgonce's own functions go by: the pgonce. settings;
  *   <li>what fails: the timeouts.
  * </ul>
  *
- * Left out is what only makes a query slower or faster, and settings of an application's own.
+ * Left out is what only makes a query slower or faster. Left out are also settings of an
+ * application's own, as the server lists them nowhere: {@link HandlerSql} finds those that a
+ * handler's own SQL sets for good. Those that a function of the database sets for good stay.
  */
 record SessionState(String settings) {
 
-  private static final int COUNT = 18;
+  // Those of the server's version, and of pgonce, may be unknown to it: they are empty then. The
+  // order is that of restoring, where session_authorization takes role with it; the last one is
+  // bounded by the claim.
+  private static final List<String> ALWAYS_THERE =
+      List.of(
+          "session_authorization",
+          "role",
+          "search_path",
+          "row_security",
+          "default_transaction_isolation",
+          "default_transaction_read_only",
+          "default_transaction_deferrable",
+          "synchronous_commit",
+          "session_replication_role",
+          "TimeZone",
+          "DateStyle",
+          "IntervalStyle",
+          "bytea_output",
+          "extra_float_digits",
+          "standard_conforming_strings",
+          "statement_timeout",
+          "lock_timeout");
+  private static final List<String> MAY_BE_THERE =
+      List.of("transaction_timeout", "pgonce.operator", "pgonce.context", "pgonce.depth");
+  static final List<String> NAMES =
+      Stream.of(ALWAYS_THERE, MAY_BE_THERE, List.of("idle_in_transaction_session_timeout"))
+          .flatMap(List::stream)
+          .toList();
 
   // Of ASCII, the separator of units: values may hold what people write. An array would do, and
   // cost the server more.
   private static final String SEPARATOR = "\u001f";
 
   static final String COLUMN =
-      """
-      pg_catalog.concat_ws(E'\\x1f',
-        pg_catalog.current_setting('session_authorization'),
-        pg_catalog.current_setting('role'),
-        pg_catalog.current_setting('search_path'),
-        pg_catalog.current_setting('row_security'),
-        pg_catalog.current_setting('default_transaction_isolation'),
-        pg_catalog.current_setting('default_transaction_read_only'),
-        pg_catalog.current_setting('default_transaction_deferrable'),
-        pg_catalog.current_setting('synchronous_commit'),
-        pg_catalog.current_setting('session_replication_role'),
-        pg_catalog.current_setting('TimeZone'),
-        pg_catalog.current_setting('DateStyle'),
-        pg_catalog.current_setting('IntervalStyle'),
-        pg_catalog.current_setting('bytea_output'),
-        pg_catalog.current_setting('extra_float_digits'),
-        pg_catalog.current_setting('standard_conforming_strings'),
-        pg_catalog.current_setting('statement_timeout'),
-        pg_catalog.current_setting('lock_timeout'),
-        pg_catalog.current_setting('idle_in_transaction_session_timeout')
-      )
-      """;
+      NAMES.stream()
+          .map(
+              name ->
+                  MAY_BE_THERE.contains(name)
+                      ? "COALESCE(pg_catalog.current_setting('" + name + "', true), '')"
+                      : "pg_catalog.current_setting('" + name + "')")
+          .collect(Collectors.joining(",\n  ", "pg_catalog.concat_ws(E'\\x1f',\n  ", "\n)\n"));
 
   static final String READ = "SELECT " + COLUMN;
   private static final String READ_AND_TELL = "SELECT " + COLUMN + ", " + Origin.COLUMNS;
   private static final String READ_TELL_AND_SET_SAVEPOINT =
       READ_AND_TELL + "; " + GuardedConnection.SET_SAVEPOINT;
-  private static final String RELEASE_AND_READ = GuardedConnection.RELEASE + "; " + READ;
 
-  // The same names in the same order.
+  // Context and depth are those of the notification before, so they are set back before the look.
+  private static final String READ_AND_TELL_ANEW =
+      """
+      SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
+      %s, %s
+      """
+          .formatted(COLUMN, Origin.COLUMNS);
+
+  // What the claim has set of pgonce's own for its transaction is set back here, before the look:
+  // so a handler that kept it for good, be it with the same value, has not. The role is set back
+  // behind the look, till the end of the transaction: settling is not for the role that a handler
+  // has set. Columns are computed in their order.
+  private static final String READ_AFTER =
+      """
+      SELECT pg_catalog.set_config('pgonce.context', ?, false), pg_catalog.set_config('pgonce.depth', ?, false),
+      %s, pg_catalog.set_config('role', ?, true)
+      """
+          .formatted(COLUMN);
+  private static final int PARAMETERS_AFTER = 3;
+  private static final int STATE_AFTER = 3;
+  private static final String RELEASE_AND_READ = GuardedConnection.RELEASE + "; " + READ_AFTER;
+
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
   // session_authorization takes role with it.
   private static final String RESTORE =
       """
       SELECT pg_catalog.set_config(s.name, s.value, false)
       FROM (SELECT pg_catalog.string_to_array(?::pg_catalog.text, E'\\x1f')) AS known (at_first), ROWS FROM (
-        pg_catalog.unnest(ARRAY[
-          'session_authorization',
-          'role',
-          'search_path',
-          'row_security',
-          'default_transaction_isolation',
-          'default_transaction_read_only',
-          'default_transaction_deferrable',
-          'synchronous_commit',
-          'session_replication_role',
-          'TimeZone',
-          'DateStyle',
-          'IntervalStyle',
-          'bytea_output',
-          'extra_float_digits',
-          'standard_conforming_strings',
-          'statement_timeout',
-          'lock_timeout',
-          'idle_in_transaction_session_timeout'
-        ]),
+        pg_catalog.unnest(ARRAY[%s]),
         pg_catalog.unnest(
           pg_catalog.array_append(pg_catalog.trim_array(known.at_first, 1),
             COALESCE(?::pg_catalog.text, known.at_first[pg_catalog.array_upper(known.at_first, 1)])))
       ) AS s (name, value)
-      WHERE pg_catalog.current_setting(s.name) IS DISTINCT FROM s.value
-      """;
+      WHERE COALESCE(pg_catalog.current_setting(s.name, true), '') OPERATOR(pg_catalog.<>) s.value
+      """
+          .formatted(NAMES.stream().collect(Collectors.joining("', '", "'", "'")));
+
+  /** Whether the setting is among those. */
+  static boolean isSetBack(String name) {
+    return NAMES.stream().anyMatch(name::equalsIgnoreCase);
+  }
 
   /**
-   * Releases the handler's savepoint and reads the state after it, in one message where the driver
-   * can (pgjdbc-ng prepares one command at a time).
+   * Releases the handler's savepoint, before which this was read, and reads the state after it; in
+   * one message where the driver can (pgjdbc-ng prepares one command at a time). Sets the role
+   * back.
    */
-  static SessionState afterRelease(Connection transaction) throws SQLException {
-    if (PgjdbcNg.made(transaction)) {
+  SessionState afterRelease(Connection transaction) throws SQLException {
+    var alone = PgjdbcNg.made(transaction);
+    if (alone) {
       try (var statement = transaction.createStatement()) {
         statement.execute(GuardedConnection.RELEASE);
       }
-      return of(transaction);
     }
-    try (var statement = transaction.prepareStatement(RELEASE_AND_READ)) {
+    try (var statement = transaction.prepareStatement(alone ? READ_AFTER : RELEASE_AND_READ)) {
+      bindAfter(statement);
       statement.execute();
-      return second(statement);
+      if (!alone) {
+        statement.getMoreResults(); // the command is the first result
+      }
+      return after(statement);
     }
   }
 
@@ -123,25 +154,37 @@ record SessionState(String settings) {
    *
    * @param behind what follows that
    */
-  static <R> Followed<R> afterRelease(
-      LastStatement<R> last, Following behind, Connection transaction) throws SQLException {
+  <R> Followed<R> afterRelease(LastStatement<R> last, Following behind, Connection transaction)
+      throws SQLException {
     try (var statement =
         transaction.prepareStatement(Message.of(RELEASE_AND_READ, last.sql(), behind.sql()))) {
-      last.bind(statement);
-      behind.bind(statement, last.parameters() + 1);
+      bindAfter(statement);
+      last.bind(statement, PARAMETERS_AFTER + 1);
+      behind.bind(statement, PARAMETERS_AFTER + last.parameters() + 1);
       statement.execute();
-      var state = second(statement);
+      statement.getMoreResults(); // the command is the first result
+      var state = after(statement);
       statement.getMoreResults();
       return new Followed<>(state, last.read(statement, behind));
     }
   }
 
-  /** The state is the second result, as the command is the first. */
-  private static SessionState second(Statement executed) throws SQLException {
-    executed.getMoreResults();
+  private void bindAfter(PreparedStatement statement) throws SQLException {
+    statement.setString(1, value("pgonce.context"));
+    statement.setString(2, value("pgonce.depth"));
+    statement.setString(3, value("role"));
+  }
+
+  /** Null, which is the session's default, where the values cannot be told apart. */
+  private @Nullable String value(String name) {
+    var values = settings.split(SEPARATOR, -1);
+    return values.length == NAMES.size() ? values[NAMES.indexOf(name)] : null;
+  }
+
+  private static SessionState after(Statement executed) throws SQLException {
     try (var row = executed.getResultSet()) {
       row.next();
-      return new SessionState(row.getString(1));
+      return new SessionState(row.getString(STATE_AFTER));
     }
   }
 
@@ -169,13 +212,18 @@ record SessionState(String settings) {
     }
   }
 
-  /** Reads the state, and tells by settings where what is handled next comes from. */
-  static SessionState withOrigin(Origin origin, Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(READ_AND_TELL)) {
-      origin.bind(statement, 1);
+  /**
+   * Reads the state anew, and tells by settings where what is handled next comes from. Context and
+   * depth are those of this state in it, whatever they have been set to meanwhile.
+   */
+  SessionState withOrigin(Origin origin, Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(READ_AND_TELL_ANEW)) {
+      statement.setString(1, value("pgonce.context"));
+      statement.setString(2, value("pgonce.depth"));
+      origin.bind(statement, 3);
       try (var row = statement.executeQuery()) {
         row.next();
-        return new SessionState(row.getString(1));
+        return new SessionState(row.getString(3));
       }
     }
   }
@@ -198,7 +246,7 @@ record SessionState(String settings) {
    *     the pool hand it out again
    */
   void restore(Connection connection, @Nullable String idleTimeout) throws SQLException {
-    if (settings.split(SEPARATOR, -1).length != COUNT) {
+    if (settings.split(SEPARATOR, -1).length != NAMES.size()) {
       throw new SQLException(
           "one of the session's settings, such as search_path, holds the character U+001F");
     }

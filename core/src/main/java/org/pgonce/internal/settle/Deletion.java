@@ -118,11 +118,11 @@ sealed interface Deletion extends LastStatement<Left> {
     }
 
     @Override
-    public void bind(PreparedStatement statement) throws SQLException {
-      statement.setInt(1, claim.subscription());
-      statement.setLong(2, claim.id());
+    public void bind(PreparedStatement statement, int first) throws SQLException {
+      statement.setInt(first, claim.subscription());
+      statement.setLong(first + 1, claim.id());
       if (claim.token() != null) {
-        statement.setString(3, claim.token());
+        statement.setString(first + 2, claim.token());
       }
     }
 
@@ -161,13 +161,13 @@ sealed interface Deletion extends LastStatement<Left> {
     }
 
     @Override
-    public void bind(PreparedStatement statement) throws SQLException {
+    public void bind(PreparedStatement statement, int first) throws SQLException {
       var subscription = claims.get(0).subscription();
-      statement.setInt(1, subscription);
-      statement.setString(2, Claim.ids(claims));
-      statement.setInt(3, subscription);
-      statement.setLong(4, claims.get(claims.size() - 1).id());
-      statement.setLong(5, claims.size());
+      statement.setInt(first, subscription);
+      statement.setString(first + 1, Claim.ids(claims));
+      statement.setInt(first + 2, subscription);
+      statement.setLong(first + 3, claims.get(claims.size() - 1).id());
+      statement.setLong(first + 4, claims.size());
     }
 
     @Override

@@ -111,11 +111,39 @@ class HandlerSqlTest {
     assertThat(HandlerSql.read(sql).refusal()).isNull();
   }
 
-  @Test
-  void aLocalRoleIsNoticed() {
-    assertThat(HandlerSql.read("set local role bob").setsLocalRole()).isTrue();
-    assertThat(HandlerSql.read("select 1; SET LOCAL ROLE bob").setsLocalRole()).isTrue();
-    assertThat(HandlerSql.read("set local role_x.y = 1").setsLocalRole()).isFalse();
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "select set_config('app.tenant', 'x', false)",
+        "SELECT pg_catalog.Set_Config('app.tenant', ?, ?)",
+        "select set_config(?, ?, false)",
+        "select set_config('app.tenant', 'x', 1 < 2)",
+        "select set_config('app.a', 'x', true), set_config('app.b', 'x', false)",
+        "insert into t values (1); select set_config('app.tenant', 'true', false)",
+        "select set_config('app.tenant', 'x, true)', false)",
+        "select set_config(is_local => false, setting_name => 'app.b', new_value => 'true')",
+        "select set_config('it''s, true', 'x'",
+      })
+  void h58_aSettingThatIsKeptIsNoticed(String sql) {
+    assertThat(HandlerSql.read(sql).refusal()).isNull();
+    assertThat(HandlerSql.read(sql).keepsSetting()).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "select set_config('app.tenant', ?, true)",
+        "select pg_catalog.set_config( 'app.tenant' , lower(concat(?, '(')) , TRUE )",
+        "select set_config('app.tenant', 'x', is_local => true), 1",
+        // Those are read and set back.
+        "select set_config('search_path', 'x', false)",
+        "select set_config( 'timezone', ?, ?)",
+        "select set_config('pgonce.context', ?, false)",
+        "select 1",
+        "set local app.tenant = 'x'",
+      })
+  void h58_aSettingThatEndsOrIsSetBackIsNot(String sql) {
+    assertThat(HandlerSql.read(sql).keepsSetting()).isFalse();
   }
 
   @Test

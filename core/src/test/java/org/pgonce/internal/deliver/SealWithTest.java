@@ -34,8 +34,8 @@ class SealWithTest {
     }
 
     @Override
-    public void bind(PreparedStatement statement) throws SQLException {
-      statement.setInt(1, divisor);
+    public void bind(PreparedStatement statement, int first) throws SQLException {
+      statement.setInt(first, divisor);
     }
 
     @Override

@@ -5,9 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.List;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,13 +14,6 @@ import org.pgonce.testkit.TestDatabase;
 /** What a function does to the session for good is found when settling, and set back. */
 @PgTest
 class SessionStateTest {
-
-  private static final List<String> NAMES =
-      Pattern.compile("current_setting\\('(\\w+)'\\)")
-          .matcher(SessionState.READ)
-          .results()
-          .map((MatchResult found) -> found.group(1))
-          .toList();
 
   @ParameterizedTest
   @EnumSource
@@ -61,6 +51,7 @@ class SessionStateTest {
       var before = read(row.real());
       row.handle("SELECT set_config('search_path', 'rude', false)");
       row.guard().undo();
+      row.real().commit(); // what was set for the handler's transaction is gone with it
       assertThat(read(row.real())).isEqualTo(before);
     }
   }
@@ -88,8 +79,11 @@ class SessionStateTest {
     try (var connection = database.dataSource().getConnection()) {
       connection.setAutoCommit(false);
       var before = read(connection);
-      assertThat(NAMES).hasSize(18);
-      for (String name : NAMES) {
+      for (String name : SessionState.NAMES) {
+        if (name.equals("transaction_timeout")
+            && connection.getMetaData().getDatabaseMajorVersion() < 17) {
+          continue;
+        }
         try (var set = connection.prepareStatement("SELECT set_config(?, ?, false)")) {
           set.setString(1, name);
           set.setString(2, anotherValue(name, other));
@@ -125,7 +119,8 @@ class SessionStateTest {
   @EnumSource
   void whatCannotBeSetBackIsSaid(Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
-      var impossible = new SessionState("nobody_by_this_name" + "\u001fx".repeat(17));
+      var impossible =
+          new SessionState("nobody_by_this_name" + "\u001fx".repeat(SessionState.NAMES.size() - 1));
       assertThatThrownBy(() -> impossible.restore(row.real(), "0"))
           .isInstanceOf(SQLException.class);
     }
