@@ -2,6 +2,7 @@ package org.pgonce.internal.deliver;
 
 import java.lang.reflect.Method;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.copy.CopyOperation;
 
 /**
  * Any other object of a driver that can still reach the connection: arrays, large objects, metadata
@@ -15,6 +16,10 @@ final class DriverObjectGuard extends GuardedObject {
 
   @Override
   @Nullable Object call(Object proxy, Method method, Object[] args) throws Throwable {
+    if (real instanceof CopyOperation copy && method.getName().equals("cancelCopy")) {
+      scope.cancel(copy);
+      return null;
+    }
     return switch (method.getName()) {
       case "unwrap" -> unwrap(proxy, (Class<?>) args[0]);
       case "isWrapperFor" -> ((Class<?>) args[0]).isInstance(proxy);

@@ -1,5 +1,9 @@
 package org.pgonce.internal.deliver;
 
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.Reader;
+import java.io.Writer;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.sql.Array;
@@ -13,7 +17,9 @@ import java.sql.ParameterMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
+import java.sql.SQLXML;
 import java.sql.Statement;
+import java.sql.Struct;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the guarded objects of one handler run; each leads back to the one guarded connection. */
@@ -68,6 +74,18 @@ final class Guards {
       return driverObject(Clob.class, result);
     } else if (result instanceof Blob) {
       return driverObject(Blob.class, result);
+    } else if (result instanceof SQLXML) {
+      return driverObject(SQLXML.class, result);
+    } else if (result instanceof Struct) {
+      return driverObject(Struct.class, result);
+    } else if (result instanceof InputStream stream) {
+      return GuardedStream.of(scope, stream);
+    } else if (result instanceof OutputStream stream) {
+      return GuardedStream.of(scope, stream);
+    } else if (result instanceof Reader stream) {
+      return GuardedStream.of(scope, stream);
+    } else if (result instanceof Writer stream) {
+      return GuardedStream.of(scope, stream);
     } else if (result instanceof ResultSetMetaData) {
       return driverObject(ResultSetMetaData.class, result);
     } else if (result instanceof ParameterMetaData) {

@@ -3,6 +3,7 @@ package org.pgonce.internal.deliver;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -13,9 +14,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
+import org.postgresql.copy.PGCopyInputStream;
 import org.postgresql.jdbc.AutoSave;
 
 /** COPY in a handler, by what each driver offers for it. */
@@ -86,6 +89,34 @@ class GuardedCopyTest {
       row.guard().undo();
       assertThat(row.claimableElsewhere()).isZero();
       row.deleteAndCommit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  /** Its rest would be the answer to the statement that settles. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void h44_aCopyToThatIsNotReadToItsEndCostsTheConnection(boolean closes, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, Source.PGJDBC)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+      var copy =
+          new PGCopyInputStream(
+              row.handlers().unwrap(PGConnection.class),
+              "COPY (SELECT 1 FROM generate_series(1, 9)) TO STDOUT");
+      assertThat(copy.read()).isEqualTo('1');
+      if (closes) {
+        assertThatThrownBy(copy::close).hasStackTraceContaining("not read to its end");
+        assertThatThrownBy(() -> row.guard().seal()).isInstanceOf(SQLException.class);
+      } else {
+        assertThatThrownBy(() -> row.guard().seal())
+            .hasMessageContaining("not read to its end")
+            .extracting("SQLState")
+            .isEqualTo("08003");
+      }
+      assertThat(row.real().isClosed()).isTrue();
+      await().until(() -> row.claimableElsewhere() == 1);
       assertThat(row.effects()).isZero();
     }
   }
