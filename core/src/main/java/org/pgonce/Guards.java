@@ -37,9 +37,11 @@ import org.pgonce.internal.guard.GuardStore;
  *
  * <p>All of it for as long as the guard is kept ({@link GuardOptions#retention()}) and PostgreSQL
  * keeps what it acknowledged: after a restore, or a failover that lost commits, guards are missing.
- * A process that is frozen between the commit and the call for longer than {@link
- * GuardOptions#longestCall()} calls when it thaws; so whoever settles what is UNKNOWN as repeatable
- * must know that the first one cannot come any more.
+ * {@link #once} commits with {@code synchronous_commit = on} whatever the default is, so a crash of
+ * the server loses none. {@link #inTransaction} leaves the setting to the caller: a commit that is
+ * lost takes the guard and the step's effects together. A process that is frozen between the commit
+ * and the call for longer than {@link GuardOptions#longestCall()} calls when it thaws; so whoever
+ * settles what is UNKNOWN as repeatable must know that the first one cannot come any more.
  *
  * <p>Safe for use by several threads. The role needs {@code pgonce_guard} or {@code
  * pgonce_listener}.

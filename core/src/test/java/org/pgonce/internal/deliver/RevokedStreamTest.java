@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
@@ -157,7 +157,7 @@ class RevokedStreamTest {
     try (var row = ClaimedRow.in(database, source)) {
       var in = row(row.handlers(), "4711::oid").getBlob(1).getBinaryStream();
       assertThat(in.read()).isNotNegative();
-      List<Integer> read = new ArrayList<>();
+      List<Integer> read = new CopyOnWriteArrayList<>();
       var other = HandlerThread.running(() -> readAll(in, read));
       Awaitility.await("the thread to read").until(() -> !read.isEmpty());
       row.guard().seal();
