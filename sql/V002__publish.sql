@@ -67,8 +67,9 @@ BEGIN
 END
 $$;
 
--- What the writer's session or transaction says of itself, by the setting pgonce.context: a JSON object whose values are texts. Whatever else stands
--- there (it can be set by hand) is taken for no context: a writer never fails by it.
+-- What the writer's session or transaction says of itself, by the setting pgonce.context: a JSON object whose values are texts. It can be set by hand:
+-- numbers and booleans are taken as their text, as filters compare texts. Anything else (null, nested values, no object) is taken for no context: a
+-- writer never fails by it.
 CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -81,8 +82,11 @@ BEGIN
   END IF;
   context := given::jsonb;
   IF jsonb_typeof(context) <> 'object' OR context = '{}'
-     OR EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) <> 'string') THEN
+     OR EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) NOT IN ('string', 'number', 'boolean')) THEN
     RETURN NULL;
+  END IF;
+  IF EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) <> 'string') THEN
+    context := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each_text(context) AS e (key, value));
   END IF;
   RETURN context;
 EXCEPTION WHEN OTHERS THEN

@@ -15,8 +15,9 @@ import org.pgonce.internal.store.ContextJson;
  * broadcast carries none.
  *
  * <p>It is kept in the setting {@code pgonce.context} as a JSON object of texts, which any role may
- * set. What else is put there by hand is taken for no context; it never fails the writer. It is no
- * protection: a writer can say what it likes.
+ * set. Numbers and booleans that are put there by hand are taken as their text; anything else
+ * (null, nested values, text that is no JSON object) is taken for no context. It never fails the
+ * writer. It is no protection: a writer can say what it likes.
  */
 public final class WriterContext {
 

@@ -158,8 +158,8 @@ class WriterContextTest {
               "7",
               "null",
               "{}",
-              "{\"a\":1}",
-              "{\"a\":{}}",
+              "{\"a\":null}",
+              "{\"a\":1,\"b\":{}}",
               "{\"a\":\"\\u0000\"}",
               "[".repeat(100_000),
               "{\"a\":\"" + "x".repeat(20_000) + "\"}",
@@ -187,6 +187,49 @@ class WriterContextTest {
             stage.database.queryLong(
                 "select count(*) from pgonce.notification where subscription_id > 0 and context is null and coalesce(stamp, 0) in (0, 7)"))
         .isEqualTo(30);
+  }
+
+  /** As whoever sets the setting by hand writes them. Filters compare texts. */
+  @Test
+  void api_aNumberOrABooleanOfTheSettingIsTakenAsItsText() throws Exception {
+    var channel =
+        Channel.of(
+            "numbered",
+            Order.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscription(
+                "theirs", Map.of("tenant", "42", "vip", "true")));
+    PgOnce.using(stage.dataSource).install(channel);
+    var heard = new CopyOnWriteArrayList<Map<String, String>>();
+    stage
+        .pgonce()
+        .listen(channel, "theirs", QUICK, (order, tx) -> heard.add(order.context()))
+        .start();
+    try (var connection = stage.dataSource.getConnection();
+        var set = connection.prepareStatement("select set_config('pgonce.context', ?, false)")) {
+      for (var context :
+          List.of(
+              "{\"tenant\": 42, \"vip\": true, \"rate\": 1.50}",
+              "{\"tenant\": 43, \"vip\": true}",
+              "{\"tenant\": \"42\", \"vip\": \"true\"}")) {
+        set.setString(1, context);
+        set.execute();
+        PUBLISHER.publish(connection, channel, new Order(1, "x"));
+        PUBLISHER.publish(
+            connection,
+            channel,
+            new Order(1, "x"),
+            PublishOptions.DEFAULT.withDeliveryKey(key(context)));
+      }
+      set.setString(1, "");
+      set.execute();
+    }
+    stage.awaitSoon(() -> heard.size() == 4);
+    assertThat(heard)
+        .containsOnly(
+            Map.of("tenant", "42", "vip", "true", "rate", "1.50"),
+            Map.of("tenant", "42", "vip", "true"));
+    assertThat(stage.database.queryString("select pgonce.current_context()::text")).isNull();
   }
 
   private static String key(String garbage) {

@@ -7,7 +7,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A writer's context as the database has it: a JSON object of texts. */
+/**
+ * A writer's context as the database stores it: a JSON object of texts, see pgonce.current_context.
+ */
 public final class ContextJson {
 
   private static final int LONGEST = 10_000;
