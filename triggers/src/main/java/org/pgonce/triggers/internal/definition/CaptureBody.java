@@ -131,15 +131,19 @@ final class CaptureBody {
           SELECT c.* FROM captured c
       """;
 
-  // IN, as that is looked up in a hash table whatever the planner expects: the plan is kept, and
-  // that of a join may have been made for one row.
+  // In parts, as an array holds 1 GB at the most, and in the order in which take_keys inserts, so
+  // that two statements do not wait for one another. IN, as that is looked up in a hash table
+  // whatever the planner expects: the plan is kept, and that of a join may have been made for one
+  // row.
   private static final String FRESH_KEYS =
       """
         ), taken AS MATERIALIZED (
           SELECT t.id
-            FROM (SELECT array_agg(c.key) AS keys, array_agg(c.id) AS ids, array_agg(pgonce.fingerprint(c.payload)) AS fingerprints
-                    FROM captured c WHERE c.key IS NOT NULL) AS g
-           CROSS JOIN LATERAL pgonce.take_keys(channel, cardinality(addressed), g.keys, g.ids, g.fingerprints) AS t WHERE g.keys IS NOT NULL
+            FROM (SELECT array_agg(k.key) AS keys, array_agg(k.id) AS ids, array_agg(k.fingerprint) AS fingerprints
+                    FROM (SELECT c.key, c.id, pgonce.fingerprint(c.payload) AS fingerprint, row_number() OVER (ORDER BY c.key COLLATE "C", c.id) / 10000 AS part
+                            FROM captured c WHERE c.key IS NOT NULL) AS k
+                   GROUP BY k.part ORDER BY k.part) AS g
+           CROSS JOIN LATERAL pgonce.take_keys(channel, cardinality(addressed), g.keys, g.ids, g.fingerprints) AS t
         ), fresh AS MATERIALIZED (
           SELECT c.* FROM captured c WHERE c.key IS NULL OR c.id IN (SELECT t.id FROM taken t)
       """;
