@@ -37,6 +37,7 @@ final class Ending {
 
   private final Hearing hearing;
   private final Scan scan;
+  private final FeedWatch feeds;
   private final Sessions sessions;
   private final Threads threads;
   private final List<Places> channels = new CopyOnWriteArrayList<>();
@@ -46,9 +47,10 @@ final class Ending {
   private volatile boolean handsOver;
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
-  Ending(Hearing hearing, Scan scan, Sessions sessions, Threads threads) {
+  Ending(Hearing hearing, Scan scan, FeedWatch feeds, Sessions sessions, Threads threads) {
     this.hearing = hearing;
     this.scan = scan;
+    this.feeds = feeds;
     this.sessions = sessions;
     this.threads = threads;
     this.handOver = new FutureTask<>(scan::hearsNoMore, null);
@@ -72,6 +74,7 @@ final class Ending {
       channels.forEach(Places::stop);
       wakefulnesses.forEach(Wakefulness::stop);
       scan.stop();
+      feeds.stop();
       hearing.close();
       idle =
           awaitIdle(end - Math.max(0, end - System.nanoTime() - SOON.toNanos())) || handOver(end);

@@ -15,6 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.Status;
@@ -59,6 +60,7 @@ public final class Listener {
   private final Sessions sessions;
   private final Hearing hearing;
   private final Scan scan;
+  private final FeedWatch feeds;
   private final Foresight foresight;
   private final List<Scanned> scanned = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
@@ -89,7 +91,13 @@ public final class Listener {
             hearing::status,
             sessions);
     this.foresight = new Foresight(scan::within);
-    this.ending = new Ending(hearing, scan, sessions, context.threads());
+    this.feeds =
+        new FeedWatch(
+            context,
+            sessions,
+            subscribed.stream().<Channel<?>>map(Subscribed::channel).toList(),
+            settings.pollInterval());
+    this.ending = new Ending(hearing, scan, feeds, sessions, context.threads());
   }
 
   private Set<String> wakeUpChannels() {
@@ -133,6 +141,7 @@ public final class Listener {
                   .orElse(""));
     }
     scan.start(scanned);
+    feeds.start();
   }
 
   /**
@@ -175,6 +184,7 @@ public final class Listener {
       throw new PgOnceException(
           "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
     }
+    feeds.begin(connection);
     return subscriptions;
   }
 

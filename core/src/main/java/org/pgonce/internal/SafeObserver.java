@@ -55,6 +55,11 @@ public record SafeObserver(Observer inner) implements Observer {
   }
 
   @Override
+  public void feedTrouble(String channel, String problem) {
+    tell(() -> inner.feedTrouble(channel, problem));
+  }
+
+  @Override
   public void upToDate(String channel, String subscription) {
     tell(() -> inner.upToDate(channel, subscription));
   }

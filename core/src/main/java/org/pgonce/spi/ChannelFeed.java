@@ -56,6 +56,17 @@ public interface ChannelFeed {
   List<String> problems(Connection connection, Channel<?> channel) throws SQLException;
 
   /**
+   * What works otherwise than one may expect, without keeping a listener from starting; read-only.
+   * A listener logs it at its start. While it runs, it asks for this and for {@link #problems} now
+   * and then, and logs what is new.
+   *
+   * @return one line each, with what to do; empty if none
+   */
+  default List<String> warnings(Connection connection, Channel<?> channel) throws SQLException {
+    return List.of();
+  }
+
+  /**
    * The SQL that {@link #install} amounts to, for a reviewer and a migration tool; empty if there
    * is none.
    */

@@ -67,6 +67,15 @@ public interface Observer {
   /** A subscription that was {@link #outdated} is installed as defined here again, and handled. */
   default void upToDate(String channel, String subscription) {}
 
+  /**
+   * What feeds a channel works otherwise than one may expect, or than at the start: for example its
+   * table was attached to another, or its trigger is disabled. Found at the start, and then once in
+   * 60 poll intervals, which is 10 minutes by default. Each line is told once, until it is mended.
+   *
+   * @param problem what is wrong, and what to do
+   */
+  default void feedTrouble(String channel, String problem) {}
+
   /** The process hears wake-ups through the named source from now on. */
   default void listening(String source) {}
 
