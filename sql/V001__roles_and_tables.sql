@@ -46,6 +46,32 @@ BEGIN
 END
 $$;
 
+-- After a restore without owners (pg_restore --no-owner, or a server without these roles), the schema and all in it belong to the role that restored
+-- them, and functions run with its rights. They get their owner back here; the files that follow give the rights back. See docs/copies.md.
+DO $$
+DECLARE
+  restorer constant oid := (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'pgonce' AND n.nspowner <> 'pgonce_owner'::regrole);
+  change text;
+BEGIN
+  IF restorer IS NULL THEN
+    RETURN;
+  END IF;
+  ALTER SCHEMA pgonce OWNER TO pgonce_owner;
+  FOR change IN
+    -- The sequence of an identity column goes with its table.
+    SELECT format('ALTER %s pgonce.%I OWNER TO pgonce_owner', CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.relname)
+      FROM pg_class c
+     WHERE c.relnamespace = 'pgonce'::regnamespace AND c.relkind IN ('r', 'v', 'S') AND c.relowner = restorer
+       AND NOT EXISTS (SELECT FROM pg_depend d WHERE c.relkind = 'S' AND d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i'))
+    UNION ALL
+    SELECT format('ALTER FUNCTION %s OWNER TO pgonce_owner', p.oid::regprocedure)
+      FROM pg_proc p WHERE p.pronamespace = 'pgonce'::regnamespace AND p.proowner = restorer
+  LOOP
+    EXECUTE change;
+  END LOOP;
+END
+$$;
+
 CREATE SCHEMA IF NOT EXISTS pgonce AUTHORIZATION pgonce_owner;
 
 SET ROLE pgonce_owner;

@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.Channel;
 import org.pgonce.spi.ChannelFeed;
+import org.pgonce.internal.store.PinnedPath;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -77,7 +78,12 @@ final class FeedWatch {
             channel,
             context
                 .transactions()
-                .run(same -> sessions.within(TIMEOUT, same, one -> found(one, channel))));
+                .run(
+                    same ->
+                        sessions.within(
+                            TIMEOUT,
+                            same,
+                            one -> PinnedPath.during(one, () -> found(one, channel)))));
       } catch (SQLException | RuntimeException e) {
         // A table may be locked; and the scan says what is wrong with the database.
         LOG.debug("pgonce: what feeds channel {} cannot be looked at", channel.name(), e);

@@ -32,12 +32,18 @@ public final class Installation {
    * Brings the schema, if it is not there, and makes the channels as defined. Each statement waits
    * 10 s at most for a lock.
    *
-   * @return false if it has only brought the schema up to date, whose tables others use: to be
-   *     committed before a channel waits for its table
+   * @return false if it has only brought the schema up to date, or given it its owners and rights
+   *     back, whose tables others use: to be committed before a channel waits for its table
    */
   public static boolean run(Connection transaction, List<Channel<?>> channels) throws SQLException {
     PinnedPath.change(transaction, () -> bound(transaction));
     var role = role(transaction);
+    var damage = PinnedPath.during(transaction, () -> Ownership.damage(transaction));
+    if (damage != null) {
+      Schema.mend(transaction, damage);
+      restoreRole(transaction, role);
+      return channels.isEmpty();
+    }
     var before = Schema.install(transaction);
     restoreRole(transaction, role);
     if (before > 0 && before < Schema.latest() && !channels.isEmpty()) {
@@ -73,6 +79,11 @@ public final class Installation {
       throw new PgOnceException(
           "pgonce cannot install channel %s: schema pgonce is missing; call PgOnce.install, or run the files of sql/"
               .formatted(channel.name()));
+    }
+    var damage = Ownership.damage(transaction);
+    if (damage != null) {
+      throw new PgOnceException(
+          "pgonce cannot install channel %s: %s".formatted(channel.name(), damage));
     }
     try (var statement = transaction.prepareStatement(INSTALL_CHANNEL)) {
       statement.setString(1, channel.name());

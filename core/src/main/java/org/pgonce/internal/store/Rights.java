@@ -46,6 +46,10 @@ public final class Rights {
 
   /** One line per problem, with what to do; empty if there are none. */
   public static List<String> problems(Connection connection) throws SQLException {
+    var damage = Ownership.damage(connection);
+    if (damage != null) {
+      return List.of(damage);
+    }
     try (var statement = connection.createStatement();
         var row = statement.executeQuery(PROBLEMS)) {
       var problems = new ArrayList<String>();

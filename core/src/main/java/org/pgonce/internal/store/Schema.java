@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import org.pgonce.PgOnceException;
 
 /**
  * The schema {@code pgonce}: its versions are the files of the folder {@code sql}, packaged with
@@ -61,12 +62,7 @@ public final class Schema {
       return before;
     }
     var reached = PinnedPath.during(transaction, () -> lockedVersion(transaction));
-    // Each pins the path by itself: for the session, which a pin of this transaction would outlive.
-    for (var script : VERSIONS.subList(Math.min(reached, latest()), latest())) {
-      try (var statement = transaction.createStatement()) {
-        statement.execute(text(script));
-      }
-    }
+    run(VERSIONS.subList(Math.min(reached, latest()), latest()), transaction);
     return before;
   }
 
@@ -75,6 +71,31 @@ public final class Schema {
       statement.execute(LOCK);
     }
     return version(transaction);
+  }
+
+  /**
+   * Gives owners and rights back within the caller's transaction, by running the scripts again.
+   *
+   * @throws PgOnceException if the schema is a newer one, or the role may not do it
+   */
+  static void mend(Connection transaction, String damage) throws SQLException {
+    var mayBeMended =
+        PinnedPath.during(
+            transaction,
+            () -> Ownership.mayMend(transaction) && lockedVersion(transaction) <= latest());
+    if (!mayBeMended) {
+      throw new PgOnceException("pgonce cannot install: " + damage);
+    }
+    run(VERSIONS, transaction);
+  }
+
+  /** Each pins the path by itself: for the session, which a pin of this transaction would outlive. */
+  private static void run(List<String> scripts, Connection transaction) throws SQLException {
+    for (var script : scripts) {
+      try (var statement = transaction.createStatement()) {
+        statement.execute(text(script));
+      }
+    }
   }
 
   /** The installed version; 0 if there is none. */
