@@ -59,6 +59,7 @@ DECLARE
   changed boolean;
   subscribed bigint;
   unfit text;
+  contradiction text;
 BEGIN
   -- The bounds of pgonce.channel, and of Java, in words.
   SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
@@ -114,6 +115,10 @@ BEGIN
   ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter, of_channel = excluded.of_channel
    WHERE (subscription.filter, subscription.of_channel) IS DISTINCT FROM (excluded.filter, excluded.of_channel);
   GET DIAGNOSTICS subscribed = ROW_COUNT;
+  contradiction := pgonce.deferred_with_filter(channel_name, false);
+  IF contradiction IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce: %', contradiction USING ERRCODE = 'PO003';
+  END IF;
   IF is_new AND mode <> 'BROADCAST' AND pgonce.word_of(channel_name) IS NULL THEN
     PERFORM pgonce.make_word(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
   END IF;

@@ -282,6 +282,20 @@ AS $$
        AND (fires IS NULL OR t.tgenabled::text = fires))
 $$;
 REVOKE ALL ON FUNCTION pgonce.has_trigger(regclass, text, text, integer, boolean, boolean, boolean, text[], text) FROM PUBLIC;
+-- Why a channel cannot have both a deferred trigger and a subscription with a filter; null where it has not both. A deferred trigger runs at the end of
+-- the writer's transaction, and reads the context of that moment. deferred: whether the channel is about to get such a trigger.
+CREATE OR REPLACE FUNCTION pgonce.deferred_with_filter(channel_name text, deferred boolean) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT format('subscription "%s" of channel "%s" has a filter, and a deferred trigger reads the context that the writer''s transaction has at its end, not that of the write: leave the filter out, or first install the channel with another form of trigger (TriggerForm.ROW)',
+                s.name, channel_name)
+    FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+   WHERE c.name = channel_name AND s.filter IS NOT NULL
+     AND (deferred OR EXISTS (
+           SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+            WHERE p.pronamespace = 'pgonce'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name AND t.tgdeferrable))
+   ORDER BY s.id LIMIT 1
+$$;
 
 -- The partitions that a watched table was seen to have, by name. One that is detached loses its copies of the triggers without a trace in the catalog.
 CREATE TABLE IF NOT EXISTS pgonce.known_partition (
@@ -339,9 +353,9 @@ $$;
 
 REVOKE ALL ON pgonce.known_partition FROM PUBLIC;
 REVOKE ALL ON FUNCTION
-  pgonce.partitions_of(oid), pgonce.know_partitions(text, oid), pgonce.detached_partitions(text, oid), pgonce.forget_partitions(text)
+  pgonce.deferred_with_filter(text, boolean), pgonce.partitions_of(oid), pgonce.know_partitions(text, oid), pgonce.detached_partitions(text, oid), pgonce.forget_partitions(text)
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION pgonce.detached_partitions(text, oid) TO pgonce_listener, pgonce_admin;
+GRANT EXECUTE ON FUNCTION pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid) TO pgonce_listener, pgonce_admin;
 GRANT EXECUTE ON FUNCTION pgonce.know_partitions(text, oid), pgonce.forget_partitions(text) TO pgonce_admin;
 
 INSERT INTO pgonce.schema_version (version) VALUES (9) ON CONFLICT DO NOTHING;

@@ -364,6 +364,11 @@ public final class TriggerChannelBuilder<T> {
     if (changed != null && !events.contains(Event.UPDATE)) {
       found.add("asks onlyIfChanged, but captures no update: call afterUpdate()");
     }
+    if (form == TriggerForm.DEFERRED
+        && options.subscriptions().values().stream().anyMatch(filter -> !filter.isEmpty())) {
+      found.add(
+          "has a subscription with a filter and a deferred trigger, which reads the context that the writer's transaction has at its end, not that of the write: leave the filter out, or take TriggerForm.ROW");
+    }
     if (form == TriggerForm.STATEMENT && !updateOf.isEmpty()) {
       found.add(
           "asks afterUpdateOf with a trigger per statement, which PostgreSQL does not have with its rows: take TriggerForm.ROW, or onlyIfChanged");

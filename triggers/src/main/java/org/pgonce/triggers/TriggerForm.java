@@ -2,9 +2,9 @@ package org.pgonce.triggers;
 
 /**
  * How a channel's triggers fire. The library chooses: per statement wherever that is right; per row
- * on partitioned tables and those that inherit or are inherited from, where a trigger per statement
- * does not see what is written by another name than its table's, and where columns are listed
- * ({@link TriggerChannelBuilder#afterUpdateOf}).
+ * on partitioned tables, partitions, and tables that inherit or are inherited from, where a trigger
+ * per statement does not see what is written by another name than its table's, and where columns
+ * are listed ({@link TriggerChannelBuilder#afterUpdateOf}).
  */
 public enum TriggerForm {
   /**
@@ -35,6 +35,10 @@ public enum TriggerForm {
    * same transaction («because it has pending trigger events»): {@code SET CONSTRAINTS ALL
    * IMMEDIATE} before that. To install it again in another form takes the table's owner, not the
    * right TRIGGER alone.
+   *
+   * <p>It reads the writer's context ({@link org.pgonce.WriterContext}) when it fires: a
+   * notification has the context of the end of the transaction, whatever it was at the write. So a
+   * channel with such a trigger has no subscription with a filter, which is refused.
    */
   DEFERRED
 }
