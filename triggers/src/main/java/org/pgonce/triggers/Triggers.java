@@ -16,6 +16,7 @@ import org.pgonce.internal.operate.OwnTransactions;
 import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.Ownership;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
@@ -44,7 +45,8 @@ public final class Triggers {
   /**
    * Compares definitions and database. Changes nothing, and takes no lock that a writer waits for.
    * Where a definition has SQL, it makes a temporary view and undoes that: the transaction must be
-   * one that may write.
+   * one that may write. Where schema pgonce has lost owners or rights, as after a restore without
+   * them, the plan is to give them back: what else is to be done, the next plan tells.
    *
    * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}, {@code
    *     pgonce_admin} or {@code pgonce_listener} where the schema is there
@@ -52,16 +54,20 @@ public final class Triggers {
   public static Plan plan(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
     DifferentNames.require(channels);
-    var plans =
-        PinnedPath.during(
-            connection,
-            () -> {
-              var each = new ArrayList<Plan>();
-              for (var channel : channels) {
-                each.add(new Planner(connection, channel, feed(channel)).plan());
-              }
-              return each;
-            });
+    return PinnedPath.during(
+        connection,
+        () -> {
+          var damage = Ownership.damage(connection);
+          return damage == null ? planOf(connection, channels) : Planner.mending(damage);
+        });
+  }
+
+  private static Plan planOf(Connection connection, TriggerChannel<?>... channels)
+      throws SQLException {
+    var plans = new ArrayList<Plan>();
+    for (var channel : channels) {
+      plans.add(new Planner(connection, channel, feed(channel)).plan());
+    }
     return new Plan(
         plans.stream().flatMap(plan -> plan.changes().stream()).toList(),
         plans.stream().flatMap(plan -> plan.obstacles().stream()).toList(),
@@ -101,21 +107,27 @@ public final class Triggers {
 
   /**
    * In what the database differs from the definitions, as {@link org.pgonce.PgOnce#start} finds it:
-   * one line per difference, with what to do; and partitions of their tables that were detached, of
-   * which the start only warns, because that is what partitions are made for. Read-only.
+   * one line per difference, with what to do. Beside that it tells what the start only warns of:
+   * partitions that were detached, which is what partitions are made for; components that may be
+   * null and have no column; rows that arrive by logical replication and fire no trigger; casts to
+   * json of roles that are not trusted. Read-only.
    */
   public static List<String> check(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
     return PinnedPath.during(
         connection,
         () -> {
+          var damage = Ownership.damage(connection);
+          if (damage != null) {
+            return List.of(damage);
+          }
           var problems = new ArrayList<String>();
           for (var channel : channels) {
             for (var name : channel.options().names()) {
               problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
             }
             problems.addAll(channel.feed().problems(connection, channel));
-            problems.addAll(feed(channel).detachedPartitions(connection));
+            problems.addAll(feed(channel).concerns(connection));
           }
           return problems;
         });

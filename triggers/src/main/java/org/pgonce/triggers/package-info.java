@@ -70,8 +70,11 @@
  *       org.pgonce.triggers.TriggerForm#STATEMENT} was asked for, and there a row that a MERGE
  *       moves to another partition;
  *   <li>what is written to a table that was a partition, and is detached;
+ *   <li>what a statement does that names another table, of which the watched one has become a
+ *       partition or inherits, until the channel is installed again; see {@link Triggers#check};
  *   <li>rows that arrive by logical replication, or while {@code session_replication_role} is
- *       {@code replica}, or the trigger is disabled;
+ *       {@code replica}, unless the trigger is per row and {@code ENABLE ALWAYS}; and all rows
+ *       where it is disabled;
  *   <li>rows of a transaction at REPEATABLE READ or SERIALIZABLE that began before the channel was
  *       installed.
  * </ul>

@@ -5,9 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
+import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -190,6 +196,50 @@ class TableDriftTest {
     assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
         .isInstanceOf(PgOnceException.class)
         .hasMessageContaining("is fed by table public.author_old: drop that trigger first");
+  }
+
+  /** It would be null from then on. */
+  @Test
+  void h10_aColumnThatIsRenamedOrDroppedUnderAComponentThatMayBeNullIsWarnedOf(
+      TestDatabase database) throws Exception {
+    record Person(long id, @Nullable String name, Optional<String> mail) {}
+    database.execute("create table author (id bigint not null, name text, mail text)");
+    var added = TriggerChannel.on("author", Person.class).afterInsert().named("added").build();
+    PgOnce.using(database.dataSource()).install(added);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, added)).isEmpty();
+      database.execute("alter table author rename name to full_name; alter table author drop mail");
+      assertThat(Triggers.plan(connection, added).warnings())
+          .hasSize(2)
+          .allMatch(
+              line -> line.contains("in table public.author, and stays empty: if the column"));
+      assertThat(Triggers.check(connection, added))
+          .hasSize(2)
+          .anyMatch(
+              line -> line.startsWith("channel added: Person.name has no column name in table"))
+          .anyMatch(line -> line.contains("Person.mail has no column mail"));
+      var told = new CopyOnWriteArrayList<String>();
+      var observer =
+          new Observer() {
+            @Override
+            public void feedTrouble(String channel, String problem) {
+              told.add(problem);
+            }
+          };
+      try (var pgonce = PgOnce.builder(database.pooled(4)).observer(observer).build()) {
+        pgonce.listen(added, (person, tx) -> {}).start();
+        assertThat(told).hasSize(2).isSubsetOf(Triggers.check(connection, added));
+      }
+      var renamed =
+          TriggerChannel.on("author", Person.class)
+              .afterInsert()
+              .named("added")
+              .options(
+                  ChannelOptions.DEFAULT.withPayload(
+                      PayloadRules.DEFAULT.withRenamed("full_name", "name")))
+              .build();
+      assertThat(Triggers.check(connection, renamed)).singleElement().asString().contains("mail");
+    }
   }
 
   private static Plan plan(TestDatabase database) throws SQLException {

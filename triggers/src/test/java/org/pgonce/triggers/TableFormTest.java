@@ -27,16 +27,13 @@ class TableFormTest {
         create sequence a_sequence;
         create foreign data wrapper nothing;
         create server nowhere foreign data wrapper nothing;
-        create foreign table a_foreign (id int not null) server nowhere;
-        create table whole (id int not null) partition by list (id);
-        create table part partition of whole for values in (1)
+        create foreign table a_foreign (id int not null) server nowhere
         """);
 
     assertRefused(database, "a_view", "is a view: watch the table behind it");
     assertRefused(database, "a_matview", "is a materialized view");
     assertRefused(database, "a_sequence", "is no table");
     assertRefused(database, "a_foreign", "is a foreign table");
-    assertRefused(database, "part", "is a partition");
     assertRefused(database, "absent", "does not exist on the search path (public) of database");
     assertRefused(database, "app.base", "does not exist in database");
     assertRefused(database, "app.base", "; there is public.base");

@@ -12,7 +12,7 @@ import org.pgonce.triggers.TableName;
  * @param persistence relpersistence of pg_class
  * @param partition whether it is a partition of another
  * @param hasChildren whether it has partitions, or tables that inherit from it
- * @param inherits whether it inherits from another, or is a partition of it
+ * @param parents what it inherits from, or is a partition of; empty if nothing
  */
 public record TableForm(
     String kind,
@@ -20,7 +20,7 @@ public record TableForm(
     boolean partition,
     boolean rowSecurity,
     boolean hasChildren,
-    boolean inherits) {
+    String parents) {
 
   /** Why no trigger channel can be on it; null if it can. */
   public @Nullable String obstacle(TableName name) {
@@ -30,10 +30,6 @@ public record TableForm(
     }
     if (persistence.equals("t")) {
       return "table %s is temporary, seen by one session only: watch a permanent table"
-          .formatted(name);
-    }
-    if (partition) {
-      return "table %s is a partition: a trigger on it misses the rows that are inserted through its parent. Watch the parent"
           .formatted(name);
     }
     return switch (kind) {
@@ -60,7 +56,31 @@ public record TableForm(
    * fires for the table that the statement names, and for none above or below it.
    */
   public boolean isOfSeveral() {
-    return isPartitioned() || hasChildren || inherits;
+    return isPartitioned() || hasChildren || inherits();
+  }
+
+  private boolean inherits() {
+    return !parents.isEmpty();
+  }
+
+  /** Which tables it is one with, if it is: for example {@code table a inherits from b}. */
+  public String relations(TableName name) {
+    return inherits()
+        ? "table %s %s %s"
+            .formatted(name, partition ? "has become a partition of" : "inherits from", parents)
+        : "table %s has %s"
+            .formatted(name, isPartitioned() ? "partitions" : "tables that inherit from it");
+  }
+
+  /**
+   * What a trigger per statement on it misses, which was asked for by the definition: a line, or
+   * null if it misses nothing.
+   */
+  public @Nullable String missedPerStatement(TableName name) {
+    return inherits()
+        ? "table %s %s %s, and its triggers fire per statement, as the definition asks: what a statement does that names %s makes no notification. Take TriggerForm.ROW, or leave the form out"
+            .formatted(name, partition ? "is a partition of" : "inherits from", parents, parents)
+        : null;
   }
 
   /**
@@ -85,6 +105,11 @@ public record TableForm(
                   .formatted(name, name)
               : "other tables inherit from table %s: their rows make no notification of this channel"
                   .formatted(name));
+    }
+    if (partition && !perStatement) {
+      warnings.add(
+          "table %s is a partition of %s: rows of the other partitions make no notification, and a row that an UPDATE moves to or from another one is inserted or deleted here, and not updated"
+              .formatted(name, parents));
     }
     if (truncate && (isPartitioned() || hasChildren)) {
       warnings.add(

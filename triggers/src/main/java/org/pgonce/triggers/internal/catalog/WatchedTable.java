@@ -19,7 +19,8 @@ public record WatchedTable(long oid, TableName name, TableForm form) {
   private static final String FIND =
       """
       SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, c.relispartition, c.relrowsecurity,
-             EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid)
+             EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid),
+             coalesce((SELECT pg_catalog.string_agg(i.inhparent::pg_catalog.regclass::text, ', ' ORDER BY i.inhseqno) FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid), '')
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
        WHERE c.relname = ?
          AND (n.nspname = ? OR ?::text IS NULL AND n.nspname = ANY (%1$s))
@@ -55,7 +56,7 @@ public record WatchedTable(long oid, TableName name, TableForm form) {
                     row.getBoolean(6),
                     row.getBoolean(7),
                     row.getBoolean(8),
-                    row.getBoolean(9)))
+                    row.getString(9)))
             : null;
       }
     }

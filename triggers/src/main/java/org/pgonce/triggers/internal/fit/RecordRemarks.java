@@ -14,6 +14,7 @@ import org.pgonce.triggers.internal.catalog.Shape;
 public final class RecordRemarks {
 
   private final Set<String> remarks = new LinkedHashSet<>();
+  private final Set<String> unread = new LinkedHashSet<>();
 
   private RecordRemarks() {}
 
@@ -26,6 +27,24 @@ public final class RecordRemarks {
     var remarks = new RecordRemarks();
     remarks.compare(rowType, where, columns, true);
     return List.copyOf(remarks.remarks);
+  }
+
+  /**
+   * One line for each component that may be null and has no column: either that was meant, or the
+   * column was renamed or dropped since.
+   */
+  public static List<String> unread(Class<?> rowType, TableName table, List<Column> columns) {
+    if (!rowType.isRecord() || JavaType.readsItself(rowType)) {
+      return List.of();
+    }
+    var remarks = new RecordRemarks();
+    remarks.compare(rowType, "table " + table, columns, true);
+    return remarks.unread.stream()
+        .map(
+            remark ->
+                remark
+                    + ": if the column has another name now, let the component read that (@JsonProperty, or PayloadRules.withRenamed); else drop the component")
+        .toList();
   }
 
   private static List<String> notCompared(Class<?> rowType, String where, List<Column> columns) {
@@ -53,9 +72,11 @@ public final class RecordRemarks {
       var column = wanted.in(columns);
       if (column == null) {
         if (JavaType.isOptional(component)) {
-          remarks.add(
+          var remark =
               "%s.%s has no column %s in %s, and stays empty"
-                  .formatted(name, component.getName(), wanted.name(), where));
+                  .formatted(name, component.getName(), wanted.name(), where);
+          remarks.add(remark);
+          unread.add(remark);
         }
         continue;
       }

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.DifferentNames;
+import org.pgonce.internal.store.Ownership;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.Migration;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
@@ -86,6 +87,11 @@ public final class ChannelMigration {
       throw new PgOnceException(
           "pgonce cannot compare channel %s with what is installed: schema pgonce is missing; run Migration.ofSchema() first, or print Migration.of(channel)"
               .formatted(channel.name()));
+    }
+    var damage = Ownership.damage(connection);
+    if (damage != null) {
+      throw new PgOnceException(
+          "pgonce cannot print a migration of channel %s: %s".formatted(channel.name(), damage));
     }
     return channel.feed() instanceof TriggerFeed feed
         ? new ChannelMigration(connection, channel, feed).make()

@@ -2,7 +2,6 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.internal.catalog.WatchedTable;
@@ -27,16 +26,7 @@ final class DetachedPartitions {
     if (!table.form().kind().equals("p") || !Schema.exists(connection)) {
       return List.of();
     }
-    var detached = new ArrayList<String>();
-    try (var statement = connection.prepareStatement(DETACHED)) {
-      statement.setString(1, capture.channel());
-      statement.setLong(2, table.oid());
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          detached.add(row.getString(1));
-        }
-      }
-    }
+    var detached = CatalogLines.of(connection, DETACHED, capture.channel(), table.oid());
     if (detached.isEmpty()) {
       return List.of();
     }

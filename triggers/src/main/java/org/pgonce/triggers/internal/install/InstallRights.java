@@ -57,14 +57,16 @@ final class InstallRights {
   static List<String> obstacles(Connection connection, State state, WatchedTable table)
       throws SQLException {
     var owner = FunctionDrift.OWNER;
-    var obstacles = new ArrayList<>(lines(connection, PROBLEMS, owner, owner, table.oid()));
+    var obstacles =
+        new ArrayList<>(CatalogLines.of(connection, PROBLEMS, owner, owner, table.oid()));
     var dropped =
         state.wanted().stream()
             .flatMap(trigger -> new TriggerDrift(trigger, state).dropped().stream())
             .map(TriggerDrift::drop)
             .toList();
     if (!dropped.isEmpty()) {
-      obstacles.addAll(lines(connection, OF_OWNER, String.join("; ", dropped), table.oid()));
+      obstacles.addAll(
+          CatalogLines.of(connection, OF_OWNER, String.join("; ", dropped), table.oid()));
     }
     return obstacles;
   }
@@ -72,26 +74,10 @@ final class InstallRights {
   /** What is wrong with the rights with which the functions run. */
   static List<String> atWork(Connection connection, State state, WatchedTable table)
       throws SQLException {
-    var problems = new ArrayList<>(lines(connection, OF_SANDBOX));
+    var problems = new ArrayList<>(CatalogLines.of(connection, OF_SANDBOX));
     if (state.wanted().stream().anyMatch(trigger -> trigger.looksUp(table.name()))) {
-      problems.addAll(lines(connection, OF_SCHEMA, FunctionDrift.OWNER, table.oid()));
+      problems.addAll(CatalogLines.of(connection, OF_SCHEMA, FunctionDrift.OWNER, table.oid()));
     }
     return problems;
-  }
-
-  private static List<String> lines(Connection connection, String sql, Object... parameters)
-      throws SQLException {
-    try (var statement = connection.prepareStatement(sql)) {
-      for (var i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
-      }
-      var lines = new ArrayList<String>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          lines.add(row.getString(1));
-        }
-      }
-      return lines;
-    }
   }
 }

@@ -140,10 +140,11 @@ public final class Installer {
 
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
     var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, state, table));
-    obstacles.addAll(InstallRights.atWork(transaction, state, table));
+    obstacles.addAll(UntrustedCasts.of(transaction, table));
     for (var trigger : state.wanted()) {
       obstacles.addAll(new FunctionDrift(trigger, state).obstacles());
     }
+    obstacles.addAll(InstallRights.atWork(transaction, state, table));
     var elsewhere = TriggerDrift.obstacle(capture.channel(), state);
     if (elsewhere != null) {
       obstacles.add(elsewhere);

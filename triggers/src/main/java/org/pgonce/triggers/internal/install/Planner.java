@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.Migration;
@@ -27,6 +28,14 @@ public final class Planner {
     this.connection = connection;
     this.channel = channel;
     this.capture = feed.capture();
+  }
+
+  /** For a schema that has lost owners or rights. */
+  public static Plan mending(String damage) {
+    return new Plan(
+        List.of(new Change("*", "give schema pgonce its owners and rights back", List.of())),
+        List.of(),
+        List.of(damage));
   }
 
   public Plan plan() throws SQLException {
@@ -63,7 +72,14 @@ public final class Planner {
         planTrigger(trigger, state, table.name());
       }
     }
-    return new Plan(changes, obstacles, Suitability.warnings(connection, capture, state));
+    var warnings = new ArrayList<String>();
+    if (table != null) {
+      for (var trigger : state.wanted()) {
+        Stream.ofNullable(FormDrift.problem(trigger, state, table)).forEach(warnings::add);
+      }
+    }
+    warnings.addAll(Suitability.warnings(connection, capture, state));
+    return new Plan(changes, obstacles, warnings);
   }
 
   private void planChannel(List<Installed> subscriptions) {

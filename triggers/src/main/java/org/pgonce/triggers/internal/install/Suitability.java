@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.catalog.Column;
 import org.pgonce.triggers.internal.catalog.Columns;
@@ -15,9 +16,14 @@ import org.pgonce.triggers.internal.definition.Content.Selection;
 import org.pgonce.triggers.internal.definition.Event;
 import org.pgonce.triggers.internal.fit.KeyFit;
 import org.pgonce.triggers.internal.fit.RecordFit;
+import org.pgonce.triggers.internal.fit.RecordRemarks;
 
 /** Whether a table can feed a channel at all, and whether its rows can be read. */
 final class Suitability {
+
+  // Subscriptions that the definition does not name stay as they are installed.
+  private static final String FILTERED =
+      "SELECT why FROM pgonce.deferred_with_filter(?, true) AS why WHERE why IS NOT NULL";
 
   private Suitability() {}
 
@@ -48,7 +54,14 @@ final class Suitability {
       obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), columns));
       obstacles.addAll(ExpressionFit.problems(connection, capture, table));
     }
+    if (isDeferred(state) && Schema.exists(connection)) {
+      obstacles.addAll(CatalogLines.of(connection, FILTERED, capture.channel()));
+    }
     return obstacles;
+  }
+
+  private static boolean isDeferred(State state) {
+    return state.wanted().stream().anyMatch(trigger -> trigger.form() == TriggerForm.DEFERRED);
   }
 
   /** The columns that a payload has. */
@@ -79,16 +92,15 @@ final class Suitability {
     if (table == null) {
       return List.of();
     }
-    var perStatement =
-        state.wanted().stream()
-            .filter(trigger -> trigger.event() != Event.TRUNCATE)
-            .anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
     var warnings =
         new ArrayList<>(
             table
                 .form()
-                .warnings(table.name(), perStatement, capture.events().contains(Event.TRUNCATE)));
-    if (state.wanted().stream().anyMatch(trigger -> trigger.form() == TriggerForm.DEFERRED)) {
+                .warnings(
+                    table.name(),
+                    firesPerStatement(state),
+                    capture.events().contains(Event.TRUNCATE)));
+    if (isDeferred(state)) {
       warnings.add(
           "a deferred trigger fires at the end of a transaction: one that has written table %s cannot TRUNCATE or ALTER it before («pending trigger events»), but after SET CONSTRAINTS ALL IMMEDIATE"
               .formatted(table.name()));
@@ -100,8 +112,42 @@ final class Suitability {
               + table.name()
               + ": give it with the schema, and the plan is kept");
     }
-    warnings.addAll(DetachedPartitions.warnings(connection, capture, table));
+    warnings.addAll(concerns(connection, capture, state));
     return warnings;
+  }
+
+  /**
+   * What has become of the table since the channel was defined or installed, and costs
+   * notifications, or values in them, or safety: no reason not to start, but a difference.
+   */
+  static List<String> concerns(Connection connection, Capture capture, State state)
+      throws SQLException {
+    var table = state.table();
+    if (table == null || table.form().obstacle(table.name()) != null) {
+      return List.of();
+    }
+    var concerns = new ArrayList<>(DetachedPartitions.warnings(connection, capture, table));
+    var missed = table.form().missedPerStatement(table.name());
+    if (missed != null && firesPerStatement(state)) {
+      concerns.add(missed);
+    }
+    concerns.addAll(Replication.concerns(connection, capture, state, table));
+    concerns.addAll(UntrustedCasts.of(connection, table));
+    var rowType = capture.rowType();
+    if (rowType != null) {
+      var columns =
+          Columns.of(connection, table).stream()
+              .map(column -> renamed(column, capture, List.of()))
+              .toList();
+      concerns.addAll(RecordRemarks.unread(rowType, table.name(), columns));
+    }
+    return concerns;
+  }
+
+  private static boolean firesPerStatement(State state) {
+    return state.wanted().stream()
+        .filter(trigger -> trigger.event() != Event.TRUNCATE)
+        .anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
   }
 
   private static String missing(Connection connection, Capture capture, State state)

@@ -7,16 +7,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.pgonce.Channel;
 import org.pgonce.spi.ChannelFeed;
-import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Feeds a channel by a trigger. Immutable. */
 public final class TriggerFeed implements ChannelFeed {
-
-  private static final Logger LOG = LoggerFactory.getLogger(TriggerFeed.class);
 
   // SET ROLE and not SET LOCAL: the statements may be run one by one.
   private static final String MIGRATION =
@@ -56,6 +51,11 @@ public final class TriggerFeed implements ChannelFeed {
                 .formatted(CaptureFunction.name(outdated.name())));
       }
       for (var trigger : state.wanted()) {
+        var form = FormDrift.problem(trigger, state, table);
+        if (form != null) {
+          problems.add(form);
+          continue;
+        }
         problems.addAll(new FunctionDrift(trigger, state).problems());
         if (state.function(trigger) != null) {
           problems.addAll(new TriggerDrift(trigger, state).problems(table.name()));
@@ -64,18 +64,17 @@ public final class TriggerFeed implements ChannelFeed {
       problems.addAll(TriggerDrift.elsewhere(state, table.name()));
       problems.addAll(InstallRights.atWork(connection, state, table));
     }
-    for (var warning : Suitability.warnings(connection, capture, state)) {
-      LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
-    }
     return named(problems);
   }
 
-  /** Partitions that feed the channel no longer: one line, or none. No reason not to start. */
-  public List<String> detachedPartitions(Connection connection) throws SQLException {
-    var table = WatchedTable.find(connection, capture.table());
-    return table == null
-        ? List.of()
-        : named(DetachedPartitions.warnings(connection, capture, table));
+  @Override
+  public List<String> warnings(Connection connection, Channel<?> channel) throws SQLException {
+    return named(Suitability.warnings(connection, capture, State.of(connection, capture)));
+  }
+
+  /** Those of the warnings that {@link org.pgonce.triggers.Triggers#check} is to tell as well. */
+  public List<String> concerns(Connection connection) throws SQLException {
+    return named(Suitability.concerns(connection, capture, State.of(connection, capture)));
   }
 
   private List<String> named(List<String> problems) {

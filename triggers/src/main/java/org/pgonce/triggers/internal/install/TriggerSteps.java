@@ -36,7 +36,7 @@ final class TriggerSteps {
   /** Where nothing is installed, on an ordinary table. */
   static TriggerSteps fromNothing(Capture capture) {
     var table =
-        new WatchedTable(0, capture.table(), new TableForm("r", "p", false, false, false, false));
+        new WatchedTable(0, capture.table(), new TableForm("r", "p", false, false, false, ""));
     return new TriggerSteps(capture, new State(table, capture.triggers(false), Map.of()), table);
   }
 
