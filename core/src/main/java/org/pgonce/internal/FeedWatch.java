@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.Channel;
-import org.pgonce.spi.ChannelFeed;
 import org.pgonce.internal.store.PinnedPath;
+import org.pgonce.spi.ChannelFeed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -3,6 +3,7 @@ package org.pgonce.internal.store;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
@@ -38,9 +39,10 @@ public final class Installation {
   public static boolean run(Connection transaction, List<Channel<?>> channels) throws SQLException {
     PinnedPath.change(transaction, () -> bound(transaction));
     var role = role(transaction);
-    var damage = PinnedPath.during(transaction, () -> Ownership.damage(transaction));
-    if (damage != null) {
-      Schema.mend(transaction, damage);
+    var damage =
+        PinnedPath.during(transaction, () -> Optional.ofNullable(Ownership.damage(transaction)));
+    if (damage.isPresent()) {
+      Schema.mend(transaction, damage.get());
       restoreRole(transaction, role);
       return channels.isEmpty();
     }

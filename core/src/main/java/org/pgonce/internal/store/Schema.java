@@ -89,7 +89,9 @@ public final class Schema {
     run(VERSIONS, transaction);
   }
 
-  /** Each pins the path by itself: for the session, which a pin of this transaction would outlive. */
+  /**
+   * Each pins the path by itself: for the session, which a pin of this transaction would outlive.
+   */
   private static void run(List<String> scripts, Connection transaction) throws SQLException {
     for (var script : scripts) {
       try (var statement = transaction.createStatement()) {
