@@ -30,7 +30,7 @@ final class LeasedAttempt implements Places.CutOff {
   private final OwnTransaction transaction;
   private final Settlement settlement;
   private final Sessions sessions;
-  private final Transactions transactions;
+  private final Renewals renewals;
 
   LeasedAttempt(
       Claim claim,
@@ -38,13 +38,13 @@ final class LeasedAttempt implements Places.CutOff {
       OwnTransaction transaction,
       Settlement settlement,
       Sessions sessions,
-      Transactions transactions) {
+      Renewals renewals) {
     this.claim = claim;
     this.subscribed = subscribed;
     this.transaction = transaction;
     this.settlement = settlement;
     this.sessions = sessions;
-    this.transactions = transactions;
+    this.renewals = renewals;
   }
 
   /** Delivers and settles; returns what may lie behind it. */
@@ -57,6 +57,7 @@ final class LeasedAttempt implements Places.CutOff {
       } finally {
         // What the handler left: settling must not meet it.
         Thread.interrupted();
+        renewals.letGo(claim);
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       var left = acknowledge(place);
@@ -103,7 +104,7 @@ final class LeasedAttempt implements Places.CutOff {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
     for (var pause = FIRST_PAUSE; ; pause = longer(pause)) {
       try {
-        return transactions.run(own -> settlement.acknowledge(own, claim));
+        return settlement.acknowledgeAlone(claim);
       } catch (SQLException e) {
         if (!LostConnection.isLikely(e) || place.isCutOff() || System.nanoTime() - end > 0) {
           throw e;
@@ -130,6 +131,7 @@ final class LeasedAttempt implements Places.CutOff {
   /** What it did elsewhere may go on; what it did in its transaction is undone. */
   @Override
   public void overran(Duration timeout) {
+    renewals.letGo(claim);
     transaction.cutOff();
     if (transaction.isUsed()) {
       settlement.endSession(claim); // The server goes on with its statement, and keeps its locks.
@@ -149,6 +151,7 @@ final class LeasedAttempt implements Places.CutOff {
 
   @Override
   public void released() {
+    renewals.letGo(claim);
     transaction.cutOff();
     sessions.release(settlement.release(claim));
   }

@@ -234,19 +234,18 @@ final class LeasedStint implements Stint {
             claim.origin(),
             subscribed.options().handlerTimeout(),
             Objects.requireNonNull(claim.token()));
-    var attempt =
-        new LeasedAttempt(
-            claim, subscribed, transaction, settlement, sessions, context.transactions());
+    var attempt = new LeasedAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
+    // Before anybody may cut the attempt off, which then lets go of it.
+    renewals.hold(claim, () -> turns.place().loseLease(attempt));
     if (!turns.place().begin(attempt)) {
+      renewals.letGo(claim);
       settlement.giveBack(claim); // The listener stops.
       return false;
     }
-    renewals.hold(claim, () -> turns.place().loseLease(attempt));
     var inTime = false;
     try {
       turns.ended(attempt.run(delivery, turns.place()));
     } finally {
-      renewals.letGo(claim);
       inTime = turns.place().end();
     }
     if (inTime) {

@@ -48,7 +48,11 @@ final class Renewals {
     tickIfNeeded();
   }
 
-  /** The handler has returned. A renewal under way may still find the lease gone. */
+  /**
+   * Prolongs this lease no more, and never reports it as lost from now on. To be called before the
+   * end of the attempt is recorded: a renewal under way may wait for that transaction, and then
+   * finds the row gone or with another token.
+   */
   void letGo(Claim claim) {
     held.remove(claim);
   }
@@ -97,7 +101,7 @@ final class Renewals {
     var kept = renew(now.keySet());
     now.forEach(
         (claim, whenLost) -> {
-          // Unless it was acknowledged meanwhile.
+          // Nothing of this process has changed the row: what does that lets go of it first.
           if (!kept.contains(claim.id()) && held.remove(claim) != null) {
             LOG.warn(
                 "pgonce: the lease of {} of channel {} is over before its handler returned: another has it, or it was deleted",

@@ -215,6 +215,11 @@ public final class Settlement {
     return left;
   }
 
+  /** The same in a transaction of its own. */
+  public Left acknowledgeAlone(Claim claim) throws SQLException {
+    return transactions.run(transaction -> acknowledge(transaction, claim));
+  }
+
   /** What {@link #acknowledge} has settled is committed. */
   public void told(Claim claim, boolean handled, Duration inHandler) {
     reports.told(claim, handled, inHandler);
