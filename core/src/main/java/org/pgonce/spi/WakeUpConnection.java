@@ -35,6 +35,16 @@ public interface WakeUpConnection extends AutoCloseable {
   long notify(String channel, String payload, Duration deadline) throws SQLException;
 
   /**
+   * Exempts the session from {@code idle_session_timeout}: a LISTEN session rests for longer than
+   * most databases allow. Called once, when the connection has proved that it hears, so never on a
+   * session that a pooler lends to others.
+   *
+   * @param deadline bound for the call; positive
+   * @throws SQLException as for {@link #listen}
+   */
+  void exemptFromIdleTimeout(Duration deadline) throws SQLException;
+
+  /**
    * Process id of the backend that answered when the connection was opened, as the backend itself
    * says it, to be found again in {@code pg_stat_activity}.
    */

@@ -72,6 +72,7 @@ final class HearingSession implements WakeUpSource.Ear {
     if (firstEcho < 0) {
       throw new Deafness.Found(Diagnosis.pooler(address));
     }
+    opened.exemptFromIdleTimeout(config.echoDeadline());
     opened.listen(channels, config.echoDeadline());
   }
 

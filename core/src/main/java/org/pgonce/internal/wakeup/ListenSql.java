@@ -12,6 +12,9 @@ final class ListenSql {
 
   static final String BACKEND_PID = "SELECT pg_catalog.pg_backend_pid()";
 
+  // From PostgreSQL 14 on.
+  static final String NO_IDLE_TIMEOUT = "SET idle_session_timeout = 0";
+
   private ListenSql() {}
 
   static String listen(String channel) {

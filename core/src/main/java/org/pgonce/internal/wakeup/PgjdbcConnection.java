@@ -79,6 +79,11 @@ final class PgjdbcConnection implements WakeUpConnection {
     return execute(List.of(ListenSql.notify(channel, payload)), deadline);
   }
 
+  @Override
+  public void exemptFromIdleTimeout(Duration deadline) throws SQLException {
+    execute(List.of(ListenSql.NO_IDLE_TIMEOUT), deadline);
+  }
+
   long execute(List<String> sql, Duration within) throws SQLException {
     var deadline = Deadline.in(within);
     var task =

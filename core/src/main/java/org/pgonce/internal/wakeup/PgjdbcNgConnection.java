@@ -52,6 +52,11 @@ final class PgjdbcNgConnection implements WakeUpConnection {
     return execute(List.of(ListenSql.notify(channel, payload)), deadline);
   }
 
+  @Override
+  public void exemptFromIdleTimeout(Duration deadline) throws SQLException {
+    execute(List.of(ListenSql.NO_IDLE_TIMEOUT), deadline);
+  }
+
   long execute(List<String> statements, Duration deadline) throws SQLException {
     return BoundedCall.run(
         "a statement on the LISTEN connection",

@@ -20,6 +20,11 @@ record MuteConnection(WakeUpConnection real, AtomicBoolean mute) implements Wake
   }
 
   @Override
+  public void exemptFromIdleTimeout(Duration deadline) throws SQLException {
+    real.exemptFromIdleTimeout(deadline);
+  }
+
+  @Override
   public int backendPid() {
     return real.backendPid();
   }
