@@ -340,11 +340,13 @@ BEGIN
     )
     SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
   END IF;
-  IF new_rows > 0 AND pgonce.is_asleep(channel.name) THEN
-    PERFORM pgonce.wake_up(channel.name);
-  END IF;
-  IF later_rows > 0 THEN
-    PERFORM pgonce.wake_up(channel.name, 'later');
+  IF channel.wake_ups <> 'NEVER' THEN
+    IF new_rows > 0 AND pgonce.is_asleep(channel.name) THEN
+      PERFORM pgonce.wake_up(channel.name);
+    END IF;
+    IF later_rows > 0 THEN
+      PERFORM pgonce.wake_up(channel.name, 'later');
+    END IF;
   END IF;
   RETURN QUERY SELECT coalesce(g.holder, g.id), coalesce(g.holder, g.id) = g.id
                  FROM ROWS FROM (unnest(ids), unnest(holders)) WITH ORDINALITY AS g (id, holder, n) ORDER BY g.n;
@@ -391,7 +393,7 @@ BEGIN
   )
   SELECT array_agg(g.id ORDER BY g.id), (SELECT count(*) FROM stored) INTO ids, amount FROM given g;
   IF amount > 0 THEN
-    IF pgonce.is_asleep(channel.name) THEN
+    IF channel.wake_ups <> 'NEVER' AND pgonce.is_asleep(channel.name) THEN
       PERFORM pgonce.wake_up(channel.name);
     END IF;
   ELSIF json_array_length(payloads) > 0

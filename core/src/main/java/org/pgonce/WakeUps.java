@@ -6,8 +6,8 @@ package org.pgonce;
  * once wait for one another then.
  *
  * <p>What is stored is found in any case, by the listeners' scan; this is about how soon, and what
- * it costs the writers. Notifications that are not due yet, retries and operations wake by
- * themselves.
+ * it costs the writers. Retries and operations (pause, resume, redrive, install and the like) notify
+ * whatever is set here. So do notifications that are not due yet, but for {@link #NEVER}.
  */
 public enum WakeUps {
   /**
@@ -23,9 +23,9 @@ public enum WakeUps {
   ALWAYS,
 
   /**
-   * None. Listeners find what is stored with their next scan, see {@link
-   * PgOnceBuilder#pollInterval}; and PREPARE TRANSACTION, which PostgreSQL refuses after a NOTIFY,
-   * works.
+   * None, for no form of publishing and no trigger, whether it is due now or later. Listeners find
+   * what is stored with their next scan, see {@link PgOnceBuilder#pollInterval}. PREPARE
+   * TRANSACTION, which PostgreSQL refuses after a NOTIFY, works for writers; not for operations.
    */
   NEVER
 }

@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.ChannelOptions;
 import org.pgonce.PgOnce;
+import org.pgonce.WakeUps;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -42,6 +46,51 @@ class TwoPhaseCommitTest {
             database.queryLong(
                 "select (select count(*) from thing) + (select count(*) from pgonce.notification where subscription_id > 0)"))
         .isZero();
+  }
+
+  /** Of a channel that wakes nobody. */
+  private enum Kind {
+    PLAIN,
+    DUE_LATER,
+    KEYED,
+    KEYED_AND_DUE_LATER;
+
+    TriggerChannel<Row> channel() {
+      var builder =
+          TriggerChannel.on("other", Row.class)
+              .named("quiet")
+              .afterInsert()
+              .options(ChannelOptions.DEFAULT.withWakeUps(WakeUps.NEVER));
+      return switch (this) {
+        case PLAIN -> builder.build();
+        case DUE_LATER -> builder.dueAt("now() + interval '1 hour'").build();
+        case KEYED -> builder.deliveryKey("id").build();
+        case KEYED_AND_DUE_LATER ->
+            builder.deliveryKey("id").dueAt("now() + interval '1 hour'").build();
+      };
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void h11_whereAChannelWakesNobodyWritersOfItsTableMayPrepare(Kind kind, TestDatabase database)
+      throws Exception {
+    var channel = kind.channel();
+    PgOnce.using(database.dataSource()).install(channel);
+    try (var ear = new Ear(database, channel);
+        var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute("insert into other values (1), (2)");
+      statement.execute("prepare transaction 'quiet'");
+      connection.setAutoCommit(true);
+      statement.execute("commit prepared 'quiet'");
+      assertThat(ear.take()).isEmpty();
+    }
+    assertThat(
+            database.queryLong(
+                "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0)"))
+        .isEqualTo(2);
   }
 
   @Test

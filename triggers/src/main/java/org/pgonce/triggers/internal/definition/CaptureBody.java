@@ -120,7 +120,7 @@ final class CaptureBody {
         IF stored_now > 0 AND pgonce.is_asleep(%1$s) THEN
           PERFORM pgonce.wake_up(%1$s);
         END IF;
-        IF stored_for_later > 0 THEN
+        IF stored_for_later > 0 AND channel.wake_ups <> 'NEVER' THEN
           PERFORM pgonce.wake_up(%1$s, 'later');
         END IF;
       """;
