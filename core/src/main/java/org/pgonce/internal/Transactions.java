@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.internal.deliver.ClientCheck;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.slf4j.Logger;
@@ -44,6 +45,14 @@ public final class Transactions {
     this.dataSource = dataSource;
     this.pool = pool;
     this.longestCall = longestCall;
+  }
+
+  /**
+   * Why a commit here may be none, and what to set; null if it is one, see {@link
+   * org.pgonce.internal.deliver.NamedStatements}.
+   */
+  public @Nullable String whyCommitsMayLie() throws SQLException {
+    return pool.namedStatements().problem(dataSource);
   }
 
   /** Statements of one transaction. */

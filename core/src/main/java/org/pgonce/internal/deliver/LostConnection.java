@@ -23,12 +23,14 @@ public final class LostConnection {
    * Whether it says that the connection, not the statement, has failed: SQLState class 08, or the
    * server ended the session (57P01 to 57P05, 25P03 and 25P04: idle-in-transaction and transaction
    * timeout). It may be another server's connection that a foreign table or dblink speaks of.
+   * pgjdbc-ng 0.8.9 says 8001 for 08001.
    */
   public static boolean isToldBy(@Nullable Throwable failure) {
     var state = failure instanceof SQLException sql ? sql.getSQLState() : null;
     return state != null
         && (state.startsWith("08")
             || state.startsWith("57P")
+            || state.equals("8001")
             || state.equals("25P03")
             || state.equals("25P04"));
   }

@@ -52,10 +52,16 @@ public final class PoolSettings {
 
   private volatile boolean setEachTime;
   private final AtomicBoolean checksClients = new AtomicBoolean(true);
+  private final NamedStatements namedStatements = new NamedStatements();
 
   /** A statement with {@link ClientCheck#COLUMN}, without it where the server has no such check. */
   public String text(String sql) {
     return checksClients.get() ? sql : ClientCheck.without(sql);
+  }
+
+  /** Whether what its driver names is its own. */
+  public NamedStatements namedStatements() {
+    return namedStatements;
   }
 
   /** As {@link #take(Connection, Duration)}, for short statements: 30 s. */

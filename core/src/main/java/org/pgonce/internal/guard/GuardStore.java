@@ -68,6 +68,11 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
 
   private <T> Optional<T> begin(GuardKey key, Transactions.Work<Optional<T>> work) {
     try {
+      var lies = transactions.whyCommitsMayLie();
+      if (lies != null) {
+        throw new PgOnceException(
+            "pgonce cannot begin %s, and the call was not made: %s".formatted(key, lies));
+      }
       try {
         return transactions.runBounded(work);
       } catch (SQLException e) {
