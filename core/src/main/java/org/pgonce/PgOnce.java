@@ -44,7 +44,8 @@ public final class PgOnce implements AutoCloseable {
   private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Listener listener;
-  private boolean closed;
+  // Set without the lock as well: a start that is tried again holds it.
+  private volatile boolean closed;
 
   PgOnce(Settings settings) {
     this.settings = settings;
@@ -167,13 +168,16 @@ public final class PgOnce implements AutoCloseable {
    * Checks that every channel is installed as defined and that the role may handle it, then begins
    * to listen, and returns. What was stored before is handled too.
    *
+   * <p>A database that cannot be reached, or a connection that ends meanwhile, is tried again, see
+   * {@link PgOnceBuilder#startTimeout}. {@link #stop} from another thread ends that.
+   *
    * <p>A channel that is installed with another definition later is not handled here any more from
    * the moment that this process hears of it, until it is installed as defined here again. An error
    * in the log, {@link Status.ChannelActivity#outdated()} and {@link
    * org.pgonce.spi.Observer#outdated} say what differs. The other channels go on.
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
-   *     of it
+   *     of it. Also if the database could not be asked in the time for the start
    * @throws IllegalStateException if it was started before, or nothing is listened to
    */
   public PgOnce start() {
@@ -187,7 +191,7 @@ public final class PgOnce implements AutoCloseable {
       }
       var starting = new Listener(settings.context(), settings.listening(), subscribed);
       try {
-        starting.start();
+        starting.start(() -> closed);
         listener = starting;
       } finally {
         if (listener == null) {
@@ -241,11 +245,11 @@ public final class PgOnce implements AutoCloseable {
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     Objects.requireNonNull(deadline, "deadline");
+    closed = true;
     Listener stopping;
     List<Sweep<?>> sweeping;
     lock.lock();
     try {
-      closed = true;
       sweeping = List.copyOf(sweeps);
       stopping = listener;
     } finally {

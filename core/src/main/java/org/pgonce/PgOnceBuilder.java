@@ -26,6 +26,7 @@ public final class PgOnceBuilder {
   private @Nullable ListenAddress listenAddress;
   private HearingConfig hearing = HearingConfig.DEFAULTS;
   private Duration pollInterval = Duration.ofSeconds(10);
+  private Duration startTimeout = Duration.ofSeconds(30);
   private Duration stopTimeout = Duration.ofSeconds(20);
   private String instance = "pid " + ProcessHandle.current().pid();
 
@@ -107,6 +108,24 @@ public final class PgOnceBuilder {
   }
 
   /**
+   * For how long {@link PgOnce#start} tries again where no connection can be had, or one ends
+   * before all is checked. Default 30 s. What somebody has to mend (a password, a right, a channel
+   * that is not installed) is an error at once.
+   *
+   * @param timeout 0 to 1 hour; 0: the first failure is the last
+   * @throws IllegalArgumentException if it is outside these bounds
+   */
+  public PgOnceBuilder startTimeout(Duration timeout) {
+    Objects.requireNonNull(timeout, "timeout");
+    if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
+      throw new IllegalArgumentException(
+          "startTimeout " + timeout + " is not between 0 and 1 hour");
+    }
+    this.startTimeout = timeout;
+    return this;
+  }
+
+  /**
    * How long {@link PgOnce#close} waits for running handlers before it interrupts them. Default 20
    * s.
    *
@@ -156,6 +175,7 @@ public final class PgOnceBuilder {
         given != null,
         hearing,
         pollInterval,
+        startTimeout,
         instance);
   }
 }

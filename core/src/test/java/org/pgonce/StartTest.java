@@ -146,7 +146,8 @@ class StartTest {
                 nobodyThere,
                 "refused")
             .entrySet()) {
-      var pgonce = stage.pgonce(expected.getKey());
+      var pgonce =
+          stage.pgonce(PgOnce.builder(expected.getKey()).startTimeout(Duration.ofMillis(200)));
       pgonce.listen(ORDERS, Stage::effect);
       assertThatThrownBy(pgonce::start)
           .isInstanceOf(PgOnceException.class)

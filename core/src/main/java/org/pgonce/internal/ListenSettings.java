@@ -13,6 +13,7 @@ import org.pgonce.spi.WakeUpSource;
  * @param sources tried in this order; none for polling alone
  * @param address where the LISTEN connection goes
  * @param addressGiven whether the user gave it: then that it is wrong is an error at start
+ * @param startTimeout for how long the start tries again where the database cannot be asked
  * @param instance the process's name for people
  */
 public record ListenSettings(
@@ -21,4 +22,5 @@ public record ListenSettings(
     boolean addressGiven,
     HearingConfig hearing,
     Duration pollInterval,
+    Duration startTimeout,
     String instance) {}

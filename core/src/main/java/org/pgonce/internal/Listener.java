@@ -1,7 +1,5 @@
 package org.pgonce.internal;
 
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,6 +9,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -25,12 +24,8 @@ import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.BroadcastReceiver;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.ChannelNames;
-import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.store.PinnedPath;
-import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.wakeup.Deafness;
 import org.pgonce.internal.wakeup.Hearing;
 
@@ -109,11 +104,13 @@ public final class Listener {
   /**
    * Checks, then begins to listen.
    *
+   * @param givenUp whether nobody wants the start any more
    * @throws PgOnceException if something would keep a notification from being handled, naming all
    *     of it; nothing runs then
    */
-  public void start() throws InterruptedException {
-    var installed = check();
+  public void start(BooleanSupplier givenUp) throws InterruptedException {
+    var installed =
+        new StartCheck(context, subscribed, feeds, settings.startTimeout(), givenUp).run();
     for (var one : subscribed) {
       add(one, installed);
     }
@@ -151,41 +148,6 @@ public final class Listener {
   private boolean isHopeless(Deafness deafness, boolean broadcast) {
     return (deafness.permanent() && settings.addressGiven())
         || (deafness.kind() == Deafness.Kind.POLLING && broadcast);
-  }
-
-  /** What is installed of each, by label. */
-  private Map<String, Installed> check() {
-    try {
-      return context
-          .transactions()
-          .run(connection -> PinnedPath.during(connection, () -> check(connection)));
-    } catch (SQLException e) {
-      throw new PgOnceException(
-          "pgonce cannot start to listen, the database cannot be asked: " + Failures.inWords(e), e);
-    }
-  }
-
-  private Map<String, Installed> check(Connection connection) throws SQLException {
-    var problems = new ArrayList<>(Rights.problems(connection));
-    var subscriptions = new HashMap<String, Installed>();
-    if (problems.isEmpty()) {
-      problems.addAll(Installation.problems(connection));
-      for (var one : subscribed) {
-        var installed = Installed.lookUp(connection, one.channel(), one.subscription());
-        subscriptions.put(one.label(), installed);
-        var channelProblems = installed.problems(one.channel(), one.subscription());
-        problems.addAll(
-            channelProblems.isEmpty()
-                ? one.channel().feed().problems(connection, one.channel())
-                : channelProblems);
-      }
-    }
-    if (!problems.isEmpty()) {
-      throw new PgOnceException(
-          "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
-    }
-    feeds.begin(connection);
-    return subscriptions;
   }
 
   private <T> void add(Subscribed<T> defined, Map<String, Installed> all) {

@@ -74,6 +74,7 @@ class ThreadsTest {
               false,
               HearingConfig.DEFAULTS,
               Duration.ofMillis(50),
+              Duration.ofSeconds(30),
               "starved");
       var subscribed =
           new Subscribed<>(
@@ -82,7 +83,7 @@ class ThreadsTest {
               (number, tx) -> tx.update("insert into effect values (?)", number.payload()),
               ListenOptions.DEFAULT.withConcurrency(2));
       var listener = new Listener(context, settings, List.of(subscribed));
-      listener.start();
+      listener.start(() -> false);
       for (var n = 1; n <= 10; n++) {
         try (var connection = pool.getConnection()) {
           Publisher.standard().publish(connection, NUMBERS, n);

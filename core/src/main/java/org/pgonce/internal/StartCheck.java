@@ -1,0 +1,152 @@
+package org.pgonce.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import org.pgonce.Backoff;
+import org.pgonce.Mode;
+import org.pgonce.PgOnceException;
+import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.store.Installation;
+import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.PinnedPath;
+import org.pgonce.internal.store.Rights;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Whether anything would keep a notification from being handled, asked before the start. */
+final class StartCheck {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StartCheck.class);
+
+  private static final Backoff BETWEEN_TRIES =
+      new Backoff(Duration.ofMillis(100), Duration.ofSeconds(1));
+
+  // pgjdbc: the server and the settings of the login do not go together.
+  private static final String LOGIN_REJECTED = "08004";
+
+  // No such statement, or one too many: behind a pooler that mixes them up.
+  private static final Set<String> MIXED_UP = Set.of("26000", "42P05");
+
+  private final Context context;
+  private final List<Subscribed<?>> subscribed;
+  private final FeedWatch feeds;
+  private final Duration patience;
+  private final BooleanSupplier givenUp;
+
+  /**
+   * @param feeds told what they warn of
+   * @param patience for how long it is tried again where no connection can be had, or it ends
+   * @param givenUp asked between two tries
+   */
+  StartCheck(
+      Context context,
+      List<Subscribed<?>> subscribed,
+      FeedWatch feeds,
+      Duration patience,
+      BooleanSupplier givenUp) {
+    this.context = context;
+    this.subscribed = subscribed;
+    this.feeds = feeds;
+    this.patience = patience;
+    this.givenUp = givenUp;
+  }
+
+  /**
+   * Returns what is installed of each, by label.
+   *
+   * @throws PgOnceException naming all problems; or the database could not be asked
+   */
+  Map<String, Installed> run() throws InterruptedException {
+    var end = System.nanoTime() + patience.toNanos();
+    for (var tries = 1; ; tries++) {
+      try {
+        requireHonestCommits();
+        return context
+            .transactions()
+            .run(connection -> PinnedPath.during(connection, () -> check(connection)));
+      } catch (SQLException e) {
+        if (!mayPass(e) || System.nanoTime() - end > 0 || givenUp.getAsBoolean()) {
+          throw new PgOnceException(
+              "pgonce cannot start to listen, the database cannot be asked: " + Failures.inWords(e),
+              e);
+        }
+        LOG.warn(
+            "pgonce: the database could not be asked at the start ({}); it is tried again for up to {} ms",
+            Failures.inWords(e),
+            (end - System.nanoTime()) / 1_000_000);
+        LOG.debug("pgonce: the failure in full", e);
+      }
+      Thread.sleep(BETWEEN_TRIES.after(tries).toMillis());
+    }
+  }
+
+  /** Whether nobody has to change anything for it. */
+  private static boolean mayPass(SQLException failure) {
+    var state = failure.getSQLState();
+    return state == null
+        || MIXED_UP.contains(state)
+        || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
+  }
+
+  /**
+   * A lease is a promise that rests on a commit. In the other modes a commit that is none undoes
+   * the handler's work together with the end of its notification.
+   */
+  private void requireHonestCommits() throws SQLException {
+    var isLeased = subscribed.stream().anyMatch(StartCheck::isLeased);
+    String lies;
+    try {
+      lies = context.transactions().whyCommitsMayLie();
+    } catch (SQLTransientConnectionException e) {
+      if (isLeased) {
+        throw e;
+      }
+      lies = e.getMessage();
+    }
+    if (lies == null) {
+      return;
+    }
+    if (isLeased) {
+      throw new PgOnceException("pgonce cannot start to listen:\n- " + lies);
+    }
+    LOG.warn("pgonce: many statements may fail, and are tried again: {}", lies);
+  }
+
+  private static boolean isLeased(Subscribed<?> one) {
+    var mode = one.channel().mode();
+    return mode == Mode.AT_LEAST_ONCE || mode == Mode.AT_MOST_ONCE;
+  }
+
+  private Map<String, Installed> check(Connection connection) throws SQLException {
+    var problems = new ArrayList<>(Rights.problems(connection));
+    var subscriptions = new HashMap<String, Installed>();
+    if (problems.isEmpty()) {
+      problems.addAll(Installation.problems(connection));
+      for (var one : subscribed) {
+        var installed = Installed.lookUp(connection, one.channel(), one.subscription());
+        subscriptions.put(one.label(), installed);
+        var channelProblems = installed.problems(one.channel(), one.subscription());
+        problems.addAll(
+            channelProblems.isEmpty()
+                ? one.channel().feed().problems(connection, one.channel())
+                : channelProblems);
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new PgOnceException(
+          "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
+    }
+    feeds.begin(connection);
+    return subscriptions;
+  }
+}
