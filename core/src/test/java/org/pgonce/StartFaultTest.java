@@ -33,7 +33,7 @@ class StartFaultTest {
   private static final String RIGHTS = "has_schema_privilege";
   private static final String COPY = "pgonce.copy_of_another()";
   private static final String INSTALLED = "pgonce.installed(";
-  private static final String LISTEN = "LISTEN";
+  private static final String LISTEN = "LISTEN \"pgonce_orders";
   private static final String REGISTER = "pgonce.listener_starts(";
   private static final String SCAN = "pgonce.scan(";
 

@@ -2,7 +2,6 @@ package org.pgonce.internal;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,6 +13,7 @@ import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.NamedStatements.ModeNotKnownException;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.Installation;
@@ -70,7 +70,7 @@ final class StartCheck {
     var end = System.nanoTime() + patience.toNanos();
     for (var tries = 1; ; tries++) {
       try {
-        requireHonestCommits();
+        requireOwnStatements();
         return context
             .transactions()
             .run(connection -> PinnedPath.during(connection, () -> check(connection)));
@@ -94,32 +94,32 @@ final class StartCheck {
   private static boolean mayPass(SQLException failure) {
     var state = failure.getSQLState();
     return state == null
+        || failure instanceof ModeNotKnownException
         || MIXED_UP.contains(state)
         || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
   }
 
   /**
-   * A lease is a promise that rests on a commit. In the other modes a commit that is none undoes
-   * the handler's work together with the end of its notification.
+   * A lease rests on its commit. In the other modes a commit that is none undoes the handler's work
+   * together with the end of its notification.
    */
-  private void requireHonestCommits() throws SQLException {
+  private void requireOwnStatements() throws SQLException {
     var isLeased = subscribed.stream().anyMatch(StartCheck::isLeased);
-    String lies;
+    String problem;
     try {
-      lies = context.transactions().whyCommitsMayLie();
-    } catch (SQLTransientConnectionException e) {
+      problem = context.transactions().namedStatementsProblem();
+    } catch (ModeNotKnownException e) {
       if (isLeased) {
         throw e;
       }
-      lies = e.getMessage();
+      problem = e.getMessage();
     }
-    if (lies == null) {
-      return;
+    if (problem != null && isLeased) {
+      throw new PgOnceException("pgonce cannot start to listen:\n- " + problem);
     }
-    if (isLeased) {
-      throw new PgOnceException("pgonce cannot start to listen:\n- " + lies);
+    if (problem != null) {
+      LOG.warn("pgonce: statements may fail often, and are tried again: {}", problem);
     }
-    LOG.warn("pgonce: many statements may fail, and are tried again: {}", lies);
   }
 
   private static boolean isLeased(Subscribed<?> one) {

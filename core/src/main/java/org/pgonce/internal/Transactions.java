@@ -4,9 +4,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
-import org.pgonce.internal.deliver.ClientCheck;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.deliver.ClientCheck;
 import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.deliver.NamedStatements;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,10 +49,12 @@ public final class Transactions {
   }
 
   /**
-   * Why a commit here may be none, and what to set; null if it is one, see {@link
-   * org.pgonce.internal.deliver.NamedStatements}.
+   * Why a commit may be none where the driver names its statements, and what to set; null if it is
+   * one.
+   *
+   * @throws SQLException as {@link NamedStatements#problem}
    */
-  public @Nullable String whyCommitsMayLie() throws SQLException {
+  public @Nullable String namedStatementsProblem() throws SQLException {
     return pool.namedStatements().problem(dataSource);
   }
 

@@ -49,30 +49,40 @@ public final class NamedStatements {
       """;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private volatile boolean hold;
+  private volatile boolean fit;
+
+  /** A pooler stands between, and which mode it has cannot be told. Nothing was changed. */
+  public static final class ModeNotKnownException extends SQLTransientConnectionException {
+    private static final long serialVersionUID = 1;
+
+    ModeNotKnownException(String why) {
+      super(CANNOT_TELL.formatted(why), "0A000");
+    }
+  }
 
   /**
    * What is wrong and what to set; null if nothing is. Once nothing was, it is not asked again.
    * Takes a connection and one round trip; behind a pooler, where statements are named, a second
    * connection at the same time and some round trips more.
    *
-   * @throws SQLException if that cannot be told now
+   * @throws ModeNotKnownException if the data source gave no second connection
+   * @throws SQLException if that cannot be asked now
    */
   public @Nullable String problem(DataSource dataSource) throws SQLException {
-    if (hold) {
+    if (fit) {
       return null;
     }
     // One at a time: two that have one connection each would wait for the other's.
     lock.lock();
     try (var connection = dataSource.getConnection()) {
-      hold = hold || hold(connection, dataSource);
-      return hold ? null : PROBLEM;
+      fit = fit || isFit(connection, dataSource);
+      return fit ? null : PROBLEM;
     } finally {
       lock.unlock();
     }
   }
 
-  private static boolean hold(Connection connection, DataSource dataSource) throws SQLException {
+  private static boolean isFit(Connection connection, DataSource dataSource) throws SQLException {
     var greeting = greetingPid(connection);
     if (greeting == null || namesNone(connection)) {
       return true;
@@ -94,7 +104,9 @@ public final class NamedStatements {
     try {
       return dataSource.getConnection();
     } catch (SQLException e) {
-      throw new SQLTransientConnectionException(CANNOT_TELL.formatted(e.getMessage()), e);
+      var unknown = new ModeNotKnownException(String.valueOf(e.getMessage()));
+      unknown.initCause(e);
+      throw unknown;
     }
   }
 

@@ -68,20 +68,15 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
 
   private <T> Optional<T> begin(GuardKey key, Transactions.Work<Optional<T>> work) {
     try {
-      var lies = transactions.whyCommitsMayLie();
-      if (lies != null) {
-        throw new PgOnceException(
-            "pgonce cannot begin %s, and the call was not made: %s".formatted(key, lies));
-      }
       try {
-        return transactions.runBounded(work);
+        return runOnOwnStatements(key, work);
       } catch (SQLException e) {
         // In doubt, if it ended in the commit: the same token finds what is its own. A second
         // statement waits for what the lost session may still be committing.
         if (!LostConnection.isLikely(e) || e instanceof SQLTransientConnectionException) {
           throw e;
         }
-        return transactions.runBounded(work);
+        return runOnOwnStatements(key, work);
       }
     } catch (SQLException e) {
       if (LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
@@ -97,6 +92,16 @@ public record GuardStore(Transactions transactions, PayloadCodec codec, String i
                   Failures.withHint(e)),
           e);
     }
+  }
+
+  /** The call rests on the commit of its beginning, so that must be one. */
+  private <T> T runOnOwnStatements(GuardKey key, Transactions.Work<T> work) throws SQLException {
+    var problem = transactions.namedStatementsProblem();
+    if (problem != null) {
+      throw new PgOnceException(
+          "pgonce cannot begin %s, and the call was not made: %s".formatted(key, problem));
+    }
+    return transactions.runBounded(work);
   }
 
   /**
