@@ -99,10 +99,12 @@ $$;
 -- unchanged and locked, for the caller to bury it, to count it or to have it wait. None is given to a caller who knows the channel in another mode,
 -- nor while that is being changed: see change_mode, which waits for those that have begun. What a listener of a former EXACTLY_ONCE has held, and has
 -- given back, is spent for AT_MOST_ONCE: its handler may have begun, and only who locked the row before tells (as in the claim of EXACTLY_ONCE).
--- after: of new rows, those with a higher id, where neither an order nor a limit per key says otherwise.
+-- after: of new rows, those with a higher id. Where there is an order or a limit per key, it looks in the ways of V007, and gives account of it
+-- whether it claims one or not.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
-  key_order text, after_key text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0)
-RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean)
+  key_order text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0, after_us bigint DEFAULT 0,
+  ways text[] DEFAULT '{near}', keys text[] DEFAULT '{}', walk_from text DEFAULT NULL)
+RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean, seen text, busy text[], walked text)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
@@ -130,17 +132,23 @@ BEGIN
   END IF;
   IF due THEN
     IF max_per_key IS NOT NULL THEN
-      SELECT d.id, d.held, d.place INTO next_id, held, place_of_key FROM pgonce.free_due(subscription, max_per_key, after_key) d;
+      SELECT d.id, d.held, d.place, d.seen, d.busy, d.walked INTO next_id, held, place_of_key, seen, busy, walked
+        FROM pgonce.free_due(subscription, max_per_key, ways, keys, after_us, after, walk_from) d;
     ELSIF key_order = 'NONE' THEN
       SELECT s.id, s.xmax INTO next_id, held FROM pgonce.scheduled s
        WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
        ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     ELSE
-      SELECT d.id, d.held INTO next_id, held FROM pgonce.next_due(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
+      SELECT d.id, d.held, d.seen, d.busy, d.walked INTO next_id, held, seen, busy, walked
+        FROM pgonce.next_due(subscription, key_order = 'DEAD_LETTER_BLOCKS', ways, keys, after_us, after, walk_from) d;
     END IF;
     -- Two statements: what the first has locked, the snapshot of the second sees.
     SELECT s.* INTO claimed FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = next_id;
     IF NOT FOUND THEN
+      claimed := NULL;
+      IF seen IS NOT NULL THEN
+        RETURN NEXT;
+      END IF;
       RETURN;
     END IF;
     spent := claimed.attempts >= max_attempts OR (held <> '0' AND claimed.created_at < held_until) IS TRUE;
@@ -152,14 +160,19 @@ BEGIN
     END IF;
   ELSE
     IF max_per_key IS NOT NULL THEN
-      SELECT d.id, d.held, d.place INTO next_id, held, place_of_key FROM pgonce.free_new(subscription, max_per_key, after_key) d;
+      SELECT d.id, d.held, d.place, d.seen, d.busy, d.walked INTO next_id, held, place_of_key, seen, busy, walked
+        FROM pgonce.free_new(subscription, max_per_key, ways, keys, after_us, after, walk_from) d;
     ELSIF key_order = 'NONE' THEN
       SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
        WHERE n.subscription_id = subscription AND n.id > after ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     ELSE
-      SELECT d.id, d.held INTO next_id, held FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', after_key) d;
+      SELECT d.id, d.held, d.seen, d.busy, d.walked INTO next_id, held, seen, busy, walked
+        FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', ways, keys, after_us, after, walk_from) d;
     END IF;
-    IF NOT FOUND THEN
+    IF next_id IS NULL THEN
+      IF seen IS NOT NULL THEN
+        RETURN NEXT;
+      END IF;
       RETURN;
     END IF;
     died := false;

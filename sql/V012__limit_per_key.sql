@@ -10,8 +10,7 @@
 -- multixact of each claim. Where the key has no such row, a sub-transaction gives the place back: it stays taken by whom has a row of the key. But
 -- where somebody who is no claim holds the row that was chosen, and the key has no other, it is taken until the transaction ends.
 --
--- The oldest rows are looked at first, and behind them the looking goes on from key to key, by the indexes, from where the caller was last: a key that
--- is full costs a look, however many wait in it.
+-- A claim looks in the ways that V007 tells of, and gives the same account of it: a key that is full costs a look, however many wait in it.
 
 -- See V001.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -183,131 +182,240 @@ BEGIN
 END
 $$;
 
--- The first new row whose key has a free place, with that place, locked for the caller's transaction; none if there is none that nobody else holds.
--- What has no key needs no place.
-CREATE OR REPLACE FUNCTION pgonce.free_new(subscription integer, max_per_key integer, after_key text)
-RETURNS TABLE (subscription_id integer, id bigint, attempts integer, created_at timestamptz, payload json, delivery_key text, order_key text,
-               context jsonb, stamp integer, token uuid, held xid, place integer)
-LANGUAGE plpgsql SECURITY DEFINER ROWS 1
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+-- 1 if all places of a key are leased, else 0: what transactions have, only their locks tell. As pgonce.turn, it is put in the place of its call.
+CREATE OR REPLACE FUNCTION pgonce.fullness(subscription integer, row_id bigint, key text, max_per_key integer, now timestamptz) RETURNS TABLE (turn integer)
+LANGUAGE sql STABLE
 AS $$
-#variable_conflict use_column
-DECLARE
-  passed bigint[] := '{}'; -- held by somebody who is no claim
-  seen text[] := '{}'; -- full, or nothing of it is left
-  row_id bigint;
-  key text;
-BEGIN
-  FOR row_id, key IN
-    (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription ORDER BY o.id LIMIT 32)
-    UNION ALL
-    (WITH RECURSIVE first_of_key AS (
-       (SELECT o.order_key, o.id FROM pgonce.notification o
-         WHERE o.subscription_id = subscription AND o.order_key > after_key ORDER BY o.order_key, o.id LIMIT 1)
-       UNION ALL
-       SELECT b.order_key, b.id FROM first_of_key f CROSS JOIN LATERAL (
-         SELECT o.order_key, o.id FROM pgonce.notification o
-          WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
-     )
-     SELECT f.id, f.order_key FROM first_of_key f)
-    UNION ALL
-    (WITH RECURSIVE first_of_key AS (
-       (SELECT o.order_key, o.id FROM pgonce.notification o
-         WHERE after_key <> '' AND o.subscription_id = subscription AND o.order_key > '' ORDER BY o.order_key, o.id LIMIT 1)
-       UNION ALL
-       SELECT b.order_key, b.id FROM first_of_key f CROSS JOIN LATERAL (
-         SELECT o.order_key, o.id FROM pgonce.notification o
-          WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
-        WHERE b.order_key <= after_key
-     )
-     SELECT f.id, f.order_key FROM first_of_key f)
-  LOOP
-    CONTINUE WHEN key = ANY (seen);
-    LOOP
-      place := NULL;
-      IF key <> chr(1) || row_id THEN
-        SELECT p.row_id, p.place INTO row_id, place FROM pgonce.place_new(subscription, key, max_per_key, passed) p;
-        EXIT WHEN row_id IS NULL;
-      END IF;
-      SELECT n.subscription_id, n.id, 0, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL, n.xmax
-        INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
-        FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = row_id FOR UPDATE SKIP LOCKED;
-      IF FOUND THEN
-        RETURN NEXT;
-        RETURN;
-      END IF;
-      EXIT WHEN place IS NULL;
-      passed := passed || row_id;
-    END LOOP;
-    seen := seen || key;
-  END LOOP;
-END
+  SELECT CASE WHEN key IS NOT NULL AND (
+    SELECT pg_catalog.count(*) FROM pgonce.scheduled AS b
+     WHERE b.subscription_id OPERATOR(pg_catalog.=) subscription AND b.order_key OPERATOR(pg_catalog.=) key
+       AND b.token IS NOT NULL AND b.due_at OPERATOR(pg_catalog.>) now AND b.place_until OPERATOR(pg_catalog.>) now
+       AND b.place OPERATOR(pg_catalog.<=) max_per_key) OPERATOR(pg_catalog.>=) max_per_key::pg_catalog.int8 THEN 1 ELSE 0 END
 $$;
 
--- The same among the scheduled rows that are due. More of the oldest: from key to key it passes those too that are due later.
-CREATE OR REPLACE FUNCTION pgonce.free_due(subscription integer, max_per_key integer, after_key text)
+-- The first new row whose key has a free place, with that place, locked for the caller's transaction. What has no key needs no place.
+CREATE OR REPLACE FUNCTION pgonce.free_new(
+  subscription integer, max_per_key integer, ways text[], keys text[], after_us bigint, after_id bigint, walk_from text)
 RETURNS TABLE (subscription_id integer, id bigint, attempts integer, created_at timestamptz, payload json, delivery_key text, order_key text,
-               context jsonb, stamp integer, token uuid, held xid, place integer)
+               context jsonb, stamp integer, token uuid, held xid, place integer, seen text, busy text[], walked text)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
   now constant timestamptz := clock_timestamp();
-  passed bigint[] := '{}'; -- held by somebody who is no claim
-  seen text[] := '{}'; -- full, or nothing of it is left
-  row_id bigint;
-  key text;
+  held_by_others bigint[] := '{}'; -- who are no claims
+  rows refcursor;
+  way text;
+  began timestamptz;
+  looked integer;
+  next_id bigint;
+  next_key text;
+  chosen bigint;
+  turn integer;
+  probed integer := 0;
+  reached_us bigint := after_us;
+  reached_id bigint := after_id;
+  passed boolean := false;
+  unseen boolean := false;
+  near_us bigint := 0;
+  walk_us bigint := 0;
 BEGIN
-  FOR row_id, key IN
-    (SELECT o.id, o.order_key FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND o.due_at <= now ORDER BY o.due_at, o.id LIMIT 1000)
-    UNION ALL
-    (WITH RECURSIVE first_of_key AS (
-       (SELECT o.order_key, o.due_at, o.id FROM pgonce.scheduled o
-         WHERE o.subscription_id = subscription AND o.order_key > after_key AND o.order_key > ''
-         ORDER BY o.order_key, o.due_at, o.id LIMIT 1)
-       UNION ALL
-       SELECT b.order_key, b.due_at, b.id FROM first_of_key f CROSS JOIN LATERAL (
-         SELECT o.order_key, o.due_at, o.id FROM pgonce.scheduled o
-          WHERE o.subscription_id = subscription AND o.order_key > f.order_key AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1) b
-     )
-     SELECT f.id, f.order_key FROM first_of_key f WHERE f.due_at <= now)
-    UNION ALL
-    (WITH RECURSIVE first_of_key AS (
-       (SELECT o.order_key, o.due_at, o.id FROM pgonce.scheduled o
-         WHERE after_key <> '' AND o.subscription_id = subscription AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1)
-       UNION ALL
-       SELECT b.order_key, b.due_at, b.id FROM first_of_key f CROSS JOIN LATERAL (
-         SELECT o.order_key, o.due_at, o.id FROM pgonce.scheduled o
-          WHERE o.subscription_id = subscription AND o.order_key > f.order_key AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1) b
-        WHERE b.order_key <= after_key
-     )
-     SELECT f.id, f.order_key FROM first_of_key f WHERE f.due_at <= now)
-  LOOP
-    CONTINUE WHEN key = ANY (seen);
+  busy := '{}';
+  <<looking>> FOREACH way IN ARRAY ways LOOP
+    began := clock_timestamp();
+    looked := 0;
+    IF way = 'keys' THEN
+      OPEN rows FOR
+        SELECT f.id, f.order_key, t.turn FROM unnest(keys) AS k (key)
+          LEFT JOIN LATERAL (
+            (SELECT o.id, o.order_key FROM pgonce.notification o
+              WHERE o.subscription_id = subscription AND o.order_key >= k.key AND o.order_key <= k.key ORDER BY o.order_key, o.id LIMIT 1)
+            UNION ALL
+            (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id = pgonce.id_in(k.key) AND o.order_key IS NULL)) f ON true
+          LEFT JOIN LATERAL pgonce.fullness(subscription, f.id, f.order_key, max_per_key, now) t ON true;
+    ELSIF way = 'near' THEN
+      OPEN rows FOR
+        SELECT w.id, w.order_key, t.turn
+          FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 10000) w
+         CROSS JOIN LATERAL pgonce.fullness(subscription, w.id, w.order_key, max_per_key, now) t;
+    ELSE
+      OPEN rows FOR
+        WITH RECURSIVE first_of_key AS (
+          (SELECT o.order_key, o.id FROM pgonce.notification o
+            WHERE o.subscription_id = subscription AND o.order_key > walk_from ORDER BY o.order_key, o.id LIMIT 1)
+          UNION ALL
+          SELECT b.order_key, b.id FROM first_of_key f CROSS JOIN LATERAL (
+            SELECT o.order_key, o.id FROM pgonce.notification o
+             WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
+        )
+        SELECT f.id, f.order_key, t.turn FROM first_of_key f CROSS JOIN LATERAL pgonce.fullness(subscription, f.id, f.order_key, max_per_key, now) t LIMIT 1000;
+    END IF;
     LOOP
-      place := NULL;
-      IF key <> chr(1) || row_id THEN
-        SELECT p.row_id, p.place INTO row_id, place FROM pgonce.place_due(subscription, key, max_per_key, now, passed) p;
-        EXIT WHEN row_id IS NULL;
+      FETCH rows INTO next_id, next_key, turn;
+      EXIT WHEN NOT FOUND;
+      looked := looked + 1;
+      CASE way
+        WHEN 'keys' THEN probed := looked;
+        WHEN 'near' THEN reached_id := next_id;
+        ELSE walked := next_key; CONTINUE WHEN NOT next_id <= after_id; -- what lies behind is for near
+      END CASE;
+      CONTINUE WHEN next_id IS NULL;
+      IF turn = 1 OR next_key = ANY (busy) THEN
+        passed := true;
+        CONTINUE;
       END IF;
-      SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax
-        INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
-        FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = row_id AND s.due_at <= now FOR UPDATE SKIP LOCKED;
-      IF FOUND THEN
-        RETURN NEXT;
-        RETURN;
+      LOOP
+        place := NULL;
+        chosen := next_id;
+        IF next_key <> chr(1) || next_id THEN
+          SELECT p.row_id, p.place INTO chosen, place FROM pgonce.place_new(subscription, next_key, max_per_key, held_by_others) p;
+          EXIT WHEN chosen IS NULL;
+        END IF;
+        SELECT o.subscription_id, o.id, 0, o.created_at, o.payload, o.delivery_key, o.order_key, o.context, o.stamp, NULL, o.xmax
+          INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
+          FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id = chosen FOR UPDATE SKIP LOCKED;
+        EXIT WHEN FOUND OR place IS NULL;
+        held_by_others := held_by_others || chosen;
+      END LOOP;
+      IF id IS NOT NULL THEN
+        IF way = 'near' AND id <> next_id THEN
+          reached_id := next_id - 1; -- another row of its key was first: this one is looked at again
+        END IF;
+        EXIT;
       END IF;
-      EXIT WHEN place IS NULL;
-      passed := passed || row_id;
+      busy := busy || coalesce(next_key, chr(1) || next_id);
+      passed := true;
     END LOOP;
-    seen := seen || key;
+    CLOSE rows;
+    IF way = 'near' THEN
+      near_us := pgonce.us_since(began);
+      unseen := looked = 10000;
+    ELSIF way = 'walk' THEN
+      walk_us := pgonce.us_since(began);
+      walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;
+    END IF;
+    EXIT looking WHEN id IS NOT NULL;
   END LOOP;
+  seen := concat_ws(' ', probed, reached_us, reached_id, passed::integer, unseen::integer, near_us, walk_us);
+  RETURN NEXT;
+END
+$$;
+
+-- The same among the scheduled rows that are due.
+CREATE OR REPLACE FUNCTION pgonce.free_due(
+  subscription integer, max_per_key integer, ways text[], keys text[], after_us bigint, after_id bigint, walk_from text)
+RETURNS TABLE (subscription_id integer, id bigint, attempts integer, created_at timestamptz, payload json, delivery_key text, order_key text,
+               context jsonb, stamp integer, token uuid, held xid, place integer, seen text, busy text[], walked text)
+LANGUAGE plpgsql SECURITY DEFINER ROWS 1
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+  now constant timestamptz := clock_timestamp();
+  after constant timestamptz := pgonce.from_us(after_us);
+  held_by_others bigint[] := '{}'; -- who are no claims
+  rows refcursor;
+  way text;
+  began timestamptz;
+  looked integer;
+  next_id bigint;
+  next_key text;
+  next_at timestamptz;
+  chosen bigint;
+  turn integer;
+  probed integer := 0;
+  reached_us bigint := after_us;
+  reached_id bigint := after_id;
+  passed boolean := false;
+  unseen boolean := false;
+  near_us bigint := 0;
+  walk_us bigint := 0;
+BEGIN
+  busy := '{}';
+  <<looking>> FOREACH way IN ARRAY ways LOOP
+    began := clock_timestamp();
+    looked := 0;
+    IF way = 'keys' THEN
+      OPEN rows FOR
+        SELECT f.id, f.order_key, f.due_at, t.turn FROM unnest(keys) AS k (key)
+          LEFT JOIN LATERAL (
+            (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
+              WHERE o.subscription_id = subscription AND o.order_key > '' AND o.order_key >= k.key AND o.order_key <= k.key ORDER BY o.order_key, o.due_at, o.id LIMIT 1)
+            UNION ALL
+            (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND o.id = pgonce.id_in(k.key) AND o.order_key IS NULL)) f ON true
+          LEFT JOIN LATERAL pgonce.fullness(subscription, f.id, f.order_key, max_per_key, now) t ON true;
+    ELSIF way = 'near' THEN
+      OPEN rows FOR
+        SELECT w.id, w.order_key, w.due_at, t.turn
+          FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND (o.due_at, o.id) > (after, after_id) AND o.due_at <= now
+                 ORDER BY o.due_at, o.id LIMIT 10000) w
+         CROSS JOIN LATERAL pgonce.fullness(subscription, w.id, w.order_key, max_per_key, now) t;
+    ELSE
+      OPEN rows FOR
+        WITH RECURSIVE first_of_key AS (
+          (SELECT o.order_key, o.id, o.due_at FROM pgonce.scheduled o
+            WHERE o.subscription_id = subscription AND o.order_key > walk_from AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1)
+          UNION ALL
+          SELECT b.order_key, b.id, b.due_at FROM first_of_key f CROSS JOIN LATERAL (
+            SELECT o.order_key, o.id, o.due_at FROM pgonce.scheduled o
+             WHERE o.subscription_id = subscription AND o.order_key > f.order_key AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1) b
+        )
+        SELECT f.id, f.order_key, f.due_at, t.turn FROM first_of_key f CROSS JOIN LATERAL pgonce.fullness(subscription, f.id, f.order_key, max_per_key, now) t LIMIT 1000;
+    END IF;
+    LOOP
+      FETCH rows INTO next_id, next_key, next_at, turn;
+      EXIT WHEN NOT FOUND;
+      looked := looked + 1;
+      CASE way
+        WHEN 'keys' THEN probed := looked;
+        WHEN 'near' THEN reached_us := pgonce.to_us(next_at); reached_id := next_id;
+        ELSE walked := next_key; CONTINUE WHEN NOT (next_at, next_id) <= (after, after_id); -- what lies behind is for near
+      END CASE;
+      CONTINUE WHEN next_id IS NULL OR next_at > now;
+      IF turn = 1 OR next_key = ANY (busy) THEN
+        passed := true;
+        CONTINUE;
+      END IF;
+      LOOP
+        place := NULL;
+        chosen := next_id;
+        IF next_key <> chr(1) || next_id THEN
+          SELECT p.row_id, p.place INTO chosen, place FROM pgonce.place_due(subscription, next_key, max_per_key, now, held_by_others) p;
+          EXIT WHEN chosen IS NULL;
+        END IF;
+        SELECT o.subscription_id, o.id, o.attempts, o.created_at, o.payload, o.delivery_key, o.order_key, o.context, o.stamp, o.token, o.xmax
+          INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
+          FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND o.id = chosen AND o.due_at <= now FOR UPDATE SKIP LOCKED;
+        EXIT WHEN FOUND OR place IS NULL;
+        held_by_others := held_by_others || chosen;
+      END LOOP;
+      IF id IS NOT NULL THEN
+        IF way = 'near' AND id <> next_id THEN
+          reached_id := next_id - 1; -- another row of its key was first: this one is looked at again
+        END IF;
+        EXIT;
+      END IF;
+      busy := busy || coalesce(next_key, chr(1) || next_id);
+      passed := true;
+    END LOOP;
+    CLOSE rows;
+    IF way = 'near' THEN
+      near_us := pgonce.us_since(began);
+      unseen := looked = 10000;
+    ELSIF way = 'walk' THEN
+      walk_us := pgonce.us_since(began);
+      walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;
+    END IF;
+    EXIT looking WHEN id IS NOT NULL;
+  END LOOP;
+  seen := concat_ws(' ', probed, reached_us, reached_id, passed::integer, unseen::integer, near_us, walk_us);
+  RETURN NEXT;
 END
 $$;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.free_new(integer, integer, text), pgonce.free_due(integer, integer, text), pgonce.lock_place(integer, text, integer, bigint)
+  pgonce.free_new(integer, integer, text[], text[], bigint, bigint, text), pgonce.free_due(integer, integer, text[], text[], bigint, bigint, text), pgonce.lock_place(integer, text, integer, bigint)
 TO pgonce_listener;
 
 INSERT INTO pgonce.schema_version (version) VALUES (12) ON CONFLICT DO NOTHING;

@@ -257,7 +257,7 @@ class DefinitionChangeTest {
     stage.database.execute(
         """
         select pgonce.publish('calls', '{"id": 1, "item": "x"}');
-        select pgonce.lease(s.id, false, gen_random_uuid(), 1, 1, 'NONE', '', 'AT_MOST_ONCE')
+        select pgonce.lease(s.id, false, gen_random_uuid(), 1, 1, 'NONE', 'AT_MOST_ONCE')
           from pgonce.subscription s where s.of_channel = 'calls'
         """);
     stage.awaitSoon(

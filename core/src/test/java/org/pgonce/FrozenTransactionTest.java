@@ -283,7 +283,7 @@ class FrozenTransactionTest {
             transaction,
             "select count(l.age_us) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), "
                 + lease.toMillis()
-                + ", 10, 'NONE', '', 'AT_LEAST_ONCE') l");
+                + ", 10, 'NONE', 'AT_LEAST_ONCE') l");
     return "1".equals(lent);
   }
 

@@ -26,7 +26,7 @@ class KeyLimitFaultTest extends KeyLimitScene {
     publish(calls, "a", 1, 2);
     stage.database.execute(
         """
-        select pgonce.lease(s.id, false, gen_random_uuid(), 3600000, 1, 'NONE', '', '%s', 1)
+        select pgonce.lease(s.id, false, gen_random_uuid(), 3600000, 1, 'NONE', '%s', 1)
           from pgonce.subscription s where s.of_channel = 'calls'
         """
             .formatted(mode));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
@@ -32,6 +34,9 @@ class KeyLimitRaceTest {
 
   private static final PoolSettings POOL = new PoolSettings();
   private static final Duration LONG = Duration.ofMinutes(5);
+  // At the rows in their order, from the first one on.
+  private static final KeyLook LOOK =
+      new KeyLook(List.of(KeyLook.Way.NEAR), List.of(), KeyLook.At.START, null);
 
   /** The locks on a place and on a row, which wait before, or fail, where a session asks for it. */
   private static final String TEST_SWITCH =
@@ -119,7 +124,8 @@ class KeyLimitRaceTest {
 
   private @Nullable Claim claimOf(Connection connection, boolean due) throws SQLException {
     return ClaimStatement.claimByKey(
-        connection, POOL.take(connection), subscription, due, rules, "", LONG);
+            connection, POOL.take(connection), subscription, due, rules, LOOK, LONG)
+        .claim();
   }
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
@@ -133,14 +139,14 @@ class KeyLimitRaceTest {
       throws SQLException {
     try (var statement =
         connection.prepareStatement(
-            "select (l.claimed).id from pgonce.lease(?, ?, ?::uuid, ?, 3, 'NONE', '', 'EXACTLY_ONCE', ?) l")) {
+            "select (l.claimed).id from pgonce.lease(?, ?, ?::uuid, ?, 3, 'NONE', 'EXACTLY_ONCE', ?) l")) {
       statement.setInt(1, subscription);
       statement.setBoolean(2, due);
       statement.setString(3, token == null ? UUID.randomUUID().toString() : token);
       statement.setLong(4, lease.toMillis());
       statement.setInt(5, rules.maxPerKey());
       try (var row = statement.executeQuery()) {
-        return row.next() ? Long.valueOf(row.getLong(1)) : null;
+        return row.next() ? row.getObject(1, Long.class) : null;
       }
     }
   }

@@ -186,7 +186,7 @@ class LateCommitTest {
           """
           select (l.claimed).id - (select min(n.id) from pgonce.notification n where n.subscription_id > 0)
             from pgonce.subscription s join pgonce.channel c on c.id = s.channel_id and c.name = 'mails',
-                 pgonce.lease(s.id, false, gen_random_uuid(), 60000, 3, 'NONE', '', 'AT_LEAST_ONCE',
+                 pgonce.lease(s.id, false, gen_random_uuid(), 60000, 3, 'NONE', 'AT_LEAST_ONCE',
                    after => (select min(n.id) from pgonce.notification n where n.subscription_id > 0) + %d) l
           """;
       assertThat(database.queryLong(lease.formatted(0))).isEqualTo(1);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -31,6 +33,9 @@ class OrderRaceTest {
 
   private static final PoolSettings POOL = new PoolSettings();
   private static final Duration LONG = Duration.ofMinutes(5);
+  // At the rows in their order, from the first one on.
+  private static final KeyLook LOOK =
+      new KeyLook(List.of(KeyLook.Way.NEAR), List.of(), KeyLook.At.START, null);
   private static final ChannelOptions RULES =
       ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS);
 
@@ -98,7 +103,8 @@ class OrderRaceTest {
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var claim =
         ClaimStatement.claimByKey(
-            connection, POOL.take(connection), subscription, due, RULES, "", LONG);
+                connection, POOL.take(connection), subscription, due, RULES, LOOK, LONG)
+            .claim();
     return claim == null ? null : claim.id();
   }
 
@@ -108,13 +114,13 @@ class OrderRaceTest {
       throws SQLException {
     try (var statement =
         connection.prepareStatement(
-            "select (l.claimed).id from pgonce.lease(?, ?, ?::uuid, ?, 3, 'DEAD_LETTER_BLOCKS', '', 'AT_LEAST_ONCE') l")) {
+            "select (l.claimed).id from pgonce.lease(?, ?, ?::uuid, ?, 3, 'DEAD_LETTER_BLOCKS', 'AT_LEAST_ONCE') l")) {
       statement.setInt(1, subscription);
       statement.setBoolean(2, due);
       statement.setString(3, token == null ? UUID.randomUUID().toString() : token);
       statement.setLong(4, lease.toMillis());
       try (var row = statement.executeQuery()) {
-        return row.next() ? Long.valueOf(row.getLong(1)) : null;
+        return row.next() ? row.getObject(1, Long.class) : null;
       }
     }
   }
@@ -259,7 +265,8 @@ class OrderRaceTest {
 
   private @Nullable Claim claimLeased(String token, int refusals) throws SQLException {
     var found =
-        ClaimStatement.claimByKey(first, POOL.take(first), subscription, true, RULES, "", LONG);
+        ClaimStatement.claimByKey(first, POOL.take(first), subscription, true, RULES, LOOK, LONG)
+            .claim();
     assertThat(found).isNotNull();
     first.createStatement().execute("set test.refusals = " + refusals);
     first.commit();

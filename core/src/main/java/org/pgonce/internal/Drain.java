@@ -1,8 +1,10 @@
 package org.pgonce.internal;
 
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ScanStatements.Found;
@@ -26,9 +28,12 @@ final class Drain<T> implements Scanned, Wakeful {
   private final Wakefulness wakefulness;
   private final Runnable scanSoon;
   private final Front front = new Front();
+  private final KeyFronts keys = KeyFronts.create();
+  private final boolean goesByKey;
   private final HeadStart headStart;
   private final Places places;
   private final AtomicBoolean looksAgain = new AtomicBoolean();
+  private final AtomicBoolean looksAgainForDue = new AtomicBoolean();
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Tally tally = new Tally();
@@ -47,6 +52,7 @@ final class Drain<T> implements Scanned, Wakeful {
     this.scanSoon = () -> scan.within(Scan.WHILE_SOMETHING_WAITS);
     this.subscription = subscribed.installed().subscription();
     this.context = context;
+    this.goesByKey = subscribed.goesByKey();
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.headStart = new HeadStart(context.threads());
     this.pausing = new Pausing(subscribed, context.observer());
@@ -58,18 +64,21 @@ final class Drain<T> implements Scanned, Wakeful {
             subscribed,
             context.transactions(),
             reports,
+            keys.fresh()::reachedId,
             new HandlerPause(subscribed, context, pausing, scan));
     var stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
-            ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects, front)
-            : new LeasedStint(subscribed, context, sessions, delivery, settlement, suspects, front);
+            ? new HeldStint(
+                subscribed, context, sessions, delivery, settlement, suspects, front, keys)
+            : new LeasedStint(
+                subscribed, context, sessions, delivery, settlement, suspects, front, keys);
     var turnstile =
         new Turnstile(
             context.transactions(),
             subscription,
             subscribed.channel().options().maxRate(),
             subscribed.options().batch() > 1);
-    this.places = new Places(subscribed, context.threads(), () -> wake(subscribed.goesByKey()));
+    this.places = new Places(subscribed, context.threads(), () -> freed(subscribed.goesByKey()));
     this.standby = new Standby(context.threads(), lock, this::look);
     this.overload =
         new Overload(
@@ -77,7 +86,7 @@ final class Drain<T> implements Scanned, Wakeful {
             lock,
             () -> standby.isAlone() || places.isFree(),
             wakefulness::askForHelp);
-    this.prospects = new Prospects(tally, subscribed.goesByKey(), System::nanoTime);
+    this.prospects = new Prospects(tally, keys, System::nanoTime);
     this.workers =
         new Workers(
             context.threads(),
@@ -86,6 +95,7 @@ final class Drain<T> implements Scanned, Wakeful {
                 places,
                 turnstile,
                 prospects,
+                keys,
                 new Pace(),
                 standby,
                 overload,
@@ -132,6 +142,18 @@ final class Drain<T> implements Scanned, Wakeful {
    */
   void wake(boolean isDue) {
     wakeNow(isDue && !headStart.isGiven(() -> wakeNow(true)));
+  }
+
+  /**
+   * The same where keys may have been set free as well. Returns at once; safe on any thread.
+   *
+   * @param isDue whether scheduled rows are due
+   */
+  void freed(boolean isDue) {
+    if (goesByKey) {
+      keys.unblocked();
+    }
+    wake(isDue);
   }
 
   /** A wake-up for new rows. Returns at once. */
@@ -191,20 +213,30 @@ final class Drain<T> implements Scanned, Wakeful {
 
   /** Where that is still to be done. Called with the lock held. */
   private void lookAtTheWhole() {
-    var wait = front.left();
+    if (goesByKey) {
+      lookIn(keys.fresh().left(), false, looksAgain);
+      lookIn(keys.due().left(), true, looksAgainForDue);
+    } else {
+      lookIn(front.left(), false, looksAgain);
+    }
+  }
+
+  private void lookIn(@Nullable Duration wait, boolean isDue, AtomicBoolean isPlanned) {
     if (wait == null) {
       return;
     }
     if (wait.isZero()) {
-      prospects.woken(false);
-    } else if (looksAgain.compareAndSet(false, true)) {
-      context.threads().tickLater(wait, this::lookAgain);
+      prospects.woken(isDue);
+    } else if (isPlanned.compareAndSet(false, true)) {
+      context
+          .threads()
+          .tickLater(
+              wait,
+              () -> {
+                isPlanned.set(false);
+                wakeNow(isDue);
+              });
     }
-  }
-
-  private void lookAgain() {
-    looksAgain.set(false);
-    wakeNow(false);
   }
 
   private void wakeNow(boolean isDue) {
@@ -226,6 +258,7 @@ final class Drain<T> implements Scanned, Wakeful {
       goOn();
     }
     if (found.ready() || found.due()) {
+      keys.polled(found.listeners());
       wake(found.due());
     }
     if (found.awake()) {

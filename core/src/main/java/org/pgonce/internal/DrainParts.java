@@ -12,6 +12,7 @@ record DrainParts(
     Places places,
     Turnstile turnstile,
     Prospects prospects,
+    KeyFronts keys,
     Pace pace,
     Standby standby,
     Overload overload,

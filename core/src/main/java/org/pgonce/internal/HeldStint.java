@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.PoolSettings.Taken;
@@ -31,6 +32,7 @@ final class HeldStint implements Stint {
   private final Settlement settlement;
   private final Suspects suspects;
   private final Front front;
+  private final KeyFronts keys;
   private final ChannelOptions rules;
   private final boolean goesByKey;
   private final String label;
@@ -39,8 +41,6 @@ final class HeldStint implements Stint {
   private final BatchLimit limit;
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
-  // Whose turn it was last, so that each key's comes.
-  private volatile String lastKey = "";
 
   HeldStint(
       Subscribed<?> subscribed,
@@ -49,7 +49,8 @@ final class HeldStint implements Stint {
       Delivery<?> delivery,
       Settlement settlement,
       Suspects suspects,
-      Front front) {
+      Front front,
+      KeyFronts keys) {
     this.subscription = subscribed.installed().subscription();
     this.handlerTimeout = subscribed.options().handlerTimeout();
     this.maxAttempts = subscribed.options().maxAttempts();
@@ -59,6 +60,7 @@ final class HeldStint implements Stint {
     this.settlement = settlement;
     this.suspects = suspects;
     this.front = front;
+    this.keys = keys;
     this.rules = subscribed.channel().options();
     this.goesByKey = subscribed.goesByKey();
     this.label = subscribed.label();
@@ -103,7 +105,6 @@ final class HeldStint implements Stint {
   private boolean next(Connection connection, Taken taken, Turns turns, NextInHand hand)
       throws SQLException {
     var claim = hand.isMade() ? hand.take() : claim(connection, taken, turns);
-    remember(claim);
     if (claim != null && !turns.isPaused()) {
       return handleAlone(connection, taken, turns, hand, claim);
     }
@@ -124,8 +125,7 @@ final class HeldStint implements Stint {
             connection,
             same ->
                 goesByKey
-                    ? ClaimStatement.claimByKey(
-                        same, taken, subscription, due, rules, lastKey, handlerTimeout)
+                    ? claimByKey(same, taken, due)
                     : due
                         ? ClaimStatement.claim(same, taken, subscription, true, 0, handlerTimeout)
                         : front
@@ -143,6 +143,21 @@ final class HeldStint implements Stint {
                             .orElse(null));
     turns.found(claim, claim == null ? 0 : 1);
     return claim;
+  }
+
+  private @Nullable Claim claimByKey(Connection connection, Taken taken, boolean due)
+      throws SQLException {
+    var keyFront = keys.of(due);
+    var look = keyFront.begin();
+    Result result = null;
+    try {
+      result =
+          ClaimStatement.claimByKey(
+              connection, taken, subscription, due, rules, look.where(), handlerTimeout);
+      return result.claim();
+    } finally {
+      keyFront.ended(look, result);
+    }
   }
 
   private boolean handleAlone(
@@ -343,13 +358,6 @@ final class HeldStint implements Stint {
               ? null
               : ClaimStatement.claimLeased(same, taken, claim, token, rules, handlerTimeout);
         });
-  }
-
-  private void remember(@Nullable Claim claim) {
-    var key = claim == null ? null : claim.origin().orderKey();
-    if (key != null) {
-      lastKey = key;
-    }
   }
 
   private interface Claiming {

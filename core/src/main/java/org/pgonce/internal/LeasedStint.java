@@ -5,12 +5,14 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.Quarantine.Stay;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
+import org.pgonce.internal.claim.KeyLook;
+import org.pgonce.internal.claim.KeyLook.Result;
+import org.pgonce.internal.claim.KeyLook.Seen;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.claim.LeaseStatements.Leased;
 import org.pgonce.internal.deliver.Delivery;
@@ -37,10 +39,9 @@ final class LeasedStint implements Stint {
   private final Settlement settlement;
   private final Suspects suspects;
   private final Front front;
+  private final KeyFronts keys;
   private final Renewals renewals;
   private final int maxAttempts;
-  // Whose turn it was last, so that each key's comes.
-  private volatile String lastKey = "";
 
   LeasedStint(
       Subscribed<?> subscribed,
@@ -49,7 +50,8 @@ final class LeasedStint implements Stint {
       Delivery<?> delivery,
       Settlement settlement,
       Suspects suspects,
-      Front front) {
+      Front front,
+      KeyFronts keys) {
     this.subscribed = subscribed;
     this.context = context;
     this.sessions = sessions;
@@ -57,6 +59,7 @@ final class LeasedStint implements Stint {
     this.settlement = settlement;
     this.suspects = suspects;
     this.front = front;
+    this.keys = keys;
     this.renewals = new Renewals(subscribed, context, sessions);
     this.maxAttempts =
         subscribed.channel().mode() == Mode.AT_MOST_ONCE ? 1 : subscribed.options().maxAttempts();
@@ -81,10 +84,12 @@ final class LeasedStint implements Stint {
   private @Nullable Claim lease(Found found, Turns turns) throws SQLException {
     var due = turns.looks();
     try {
-      if (due || subscribed.goesByKey()) {
-        look(found, due, 0);
+      if (subscribed.goesByKey()) {
+        lookByKey(found, due);
+      } else if (due) {
+        look(found, true, KeyLook.behind(0));
       } else {
-        var unused = front.claim(after -> look(found, false, after), Found::id);
+        var unused = front.claim(after -> look(found, false, KeyLook.behind(after)), Found::id);
       }
     } catch (SQLException e) {
       if (found.leased != null && LostConnection.isLikely(e)) {
@@ -94,10 +99,6 @@ final class LeasedStint implements Stint {
       throw e;
     }
     turns.found(found.claim, found.claim == null ? 0 : 1);
-    var key = found.claim == null ? null : found.claim.origin().orderKey();
-    if (key != null) {
-      lastKey = key;
-    }
     if (found.claim == null) {
       return null;
     }
@@ -116,9 +117,21 @@ final class LeasedStint implements Stint {
     return found.leased;
   }
 
-  private Found look(Found found, boolean due, long after) throws SQLException {
-    context.transactions().make(connection -> found.on(connection, due, after));
+  private Found look(Found found, boolean due, KeyLook look) throws SQLException {
+    context.transactions().make(connection -> found.on(connection, due, look));
     return found;
+  }
+
+  private void lookByKey(Found found, boolean due) throws SQLException {
+    var keyFront = keys.of(due);
+    var look = keyFront.begin();
+    Result result = null;
+    try {
+      look(found, due, look.where());
+      result = new Result(found.claim, found.seen);
+    } finally {
+      keyFront.ended(look, result);
+    }
   }
 
   /** What one look has found. */
@@ -127,25 +140,26 @@ final class LeasedStint implements Stint {
     private @Nullable Claim claim;
     private @Nullable Claim leased; // null as well if it is a dead letter, or waits for its turn
     private @Nullable Stay stay;
+    private @Nullable Seen seen;
 
     /** In its transaction, which may be begun again. */
-    void on(Connection connection, boolean due, long after) throws SQLException {
+    void on(Connection connection, boolean due, KeyLook look) throws SQLException {
       leave();
       leased = null;
       asked = System.nanoTime();
-      var found = bounded(connection, due, after);
-      if (found == null) {
-        claim = null;
+      var found = bounded(connection, due, look);
+      seen = found.seen();
+      claim = found.claim();
+      if (claim == null) {
         return;
       }
-      claim = found.claim();
       var died = claim.token();
       if (died != null && (found.spent() || claim.suspect())) {
         // Its holder may be frozen or cut off, and keep what its handler has locked.
         HandlerSession.end(connection, died);
       }
       if (found.spent()) {
-        suspects.bury(connection, found.claim());
+        suspects.bury(connection, claim);
       } else {
         leased = claim.suspect() ? suspected(connection, claim) : claim;
       }
@@ -191,27 +205,22 @@ final class LeasedStint implements Stint {
     return held;
   }
 
-  private @Nullable Leased bounded(Connection connection, boolean due, long after)
-      throws SQLException {
+  private Leased bounded(Connection connection, boolean due, KeyLook look) throws SQLException {
     var options = subscribed.options();
-    return sessions
-        .within(
-            CLAIM_TIMEOUT,
-            connection,
-            same ->
-                Optional.ofNullable(
-                    LeaseStatements.lease(
-                        same,
-                        subscribed.installed().subscription(),
-                        due,
-                        options.lease(),
-                        maxAttempts,
-                        subscribed.channel().options(),
-                        lastKey,
-                        after,
-                        subscribed.channel().mode(),
-                        context.transactions())))
-        .orElse(null);
+    return sessions.within(
+        CLAIM_TIMEOUT,
+        connection,
+        same ->
+            LeaseStatements.lease(
+                same,
+                subscribed.installed().subscription(),
+                due,
+                options.lease(),
+                maxAttempts,
+                subscribed.channel().options(),
+                look,
+                subscribed.channel().mode(),
+                context.transactions()));
   }
 
   /** Later than the deadlines of statement and handler: those know what they cut off. */

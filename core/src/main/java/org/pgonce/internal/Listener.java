@@ -226,7 +226,7 @@ public final class Listener {
       case AWAKE -> {} // it is not for what is stored
       case CALL -> drain.look();
       case HELP -> drain.asked();
-      case DUE -> drain.wake(true);
+      case DUE -> drain.freed(true);
       default -> drain.heard();
     }
   }

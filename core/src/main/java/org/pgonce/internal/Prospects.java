@@ -20,7 +20,7 @@ final class Prospects {
   private static final long LOST_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final Tally tally;
-  private final boolean goesByKey;
+  private final KeyFronts keys;
   private final LongSupplier nanoTime;
   // Those among the workers that have not finished a claim yet: what they do not find,
   // wokenMeanwhile remembers.
@@ -34,12 +34,12 @@ final class Prospects {
   private boolean dueFirst;
 
   /**
-   * @param goesByKey whether rows wait for one another
+   * @param keys what is known of rows that wait for one another
    * @param nanoTime as of System
    */
-  Prospects(Tally tally, boolean goesByKey, LongSupplier nanoTime) {
+  Prospects(Tally tally, KeyFronts keys, LongSupplier nanoTime) {
     this.tally = tally;
-    this.goesByKey = goesByKey;
+    this.keys = keys;
     this.nanoTime = nanoTime;
   }
 
@@ -64,15 +64,15 @@ final class Prospects {
   }
 
   boolean isSomethingDue() {
-    return due;
+    return due || keys.due().isMore();
   }
 
   boolean isSomethingNew() {
-    return behind || wokenMeanwhile;
+    return behind || wokenMeanwhile || keys.fresh().isMore();
   }
 
   boolean isSomething() {
-    return wokenMeanwhile || behind || due;
+    return isSomethingNew() || isSomethingDue();
   }
 
   /** But for those who have been at it for so long that nothing is left to them. */
@@ -93,9 +93,6 @@ final class Prospects {
     private boolean askedForDue;
     // Whether this worker knows of new rows, or has come to look whether there are.
     private boolean more = behind;
-    private long endsBefore;
-    private long emptyBefore;
-    private long emptyDueBefore;
 
     private Look() {
       starts();
@@ -110,8 +107,7 @@ final class Prospects {
     boolean begins() {
       starts();
       tally.begins();
-      endsBefore = tally.ends();
-      dueFirst = due && !dueFirst;
+      dueFirst = isSomethingDue() && !dueFirst;
       askedForDue = dueFirst;
       if (!askedForDue) {
         // Before the claim's snapshot is taken: a wake-up from now on may be for a row that this
@@ -140,10 +136,6 @@ final class Prospects {
       stops();
       tally.found(count, askedForDue);
       var something = count > 0;
-      if (something) {
-        emptyBefore = tally.emptyOfNew();
-        emptyDueBefore = tally.emptyOfDue();
-      }
       if (askedForDue) {
         // Where none is found, those that are left are claimed; the scan tells of others.
         due = something;
@@ -151,23 +143,6 @@ final class Prospects {
         behind = something;
         foundAt = nanoTime.getAsLong();
         more &= something;
-      }
-      if (!something) {
-        lookAgainIfOneEnded();
-      }
-    }
-
-    /**
-     * Where rows wait for one another, this claim may have found none because of one that ended
-     * meanwhile: neither that one's worker nor anyone else looks for it then. The other way round,
-     * {@link #ended} looks for what others did not get while it was at work: what was stored after
-     * the snapshot that tells what is left, and heard of before it was committed, only a claim in
-     * vain tells of.
-     */
-    private void lookAgainIfOneEnded() {
-      if (goesByKey && tally.ends() != endsBefore) {
-        more |= !askedForDue;
-        due |= askedForDue;
       }
     }
 
@@ -177,15 +152,14 @@ final class Prospects {
      * @param left what may lie behind it
      */
     void ended(Left left) {
-      tally.ended();
-      more = left.more() || (goesByKey && tally.emptyOfNew() != emptyBefore);
+      more = left.more();
       behind = more;
-      due |= left.due() || (goesByKey && tally.emptyOfDue() != emptyDueBefore);
+      due |= left.due();
     }
 
     /** Whether there may be something that no claim has looked for yet. */
     boolean isMoreLeft() {
-      return more || due || wokenMeanwhile;
+      return more || due || wokenMeanwhile || keys.isMore();
     }
 
     /** The worker does not look any more. */

@@ -15,7 +15,6 @@ final class Tally {
   private long claimed;
   private long claimedBefore;
   private long emptyBefore;
-  private long ends;
 
   void begins() {
     begun++;
@@ -37,11 +36,6 @@ final class Tally {
     }
   }
 
-  /** A notification's time has ended. */
-  void ended() {
-    ends++;
-  }
-
   /** Whether a claim has begun since this was asked last. */
   boolean hasBegunSince() {
     var since = begun != begunBefore;
@@ -57,12 +51,8 @@ final class Tally {
     return emptyClaims;
   }
 
-  long emptyOfNew() {
+  private long emptyOfNew() {
     return emptyClaims - emptyDueClaims;
-  }
-
-  long emptyOfDue() {
-    return emptyDueClaims;
   }
 
   /**
@@ -75,9 +65,5 @@ final class Tally {
     claimedBefore = claimed;
     emptyBefore = emptyOfNew();
     return some >= MANY || (some > 0 && neverInVain);
-  }
-
-  long ends() {
-    return ends;
   }
 }

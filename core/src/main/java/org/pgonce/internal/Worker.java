@@ -19,6 +19,8 @@ final class Worker implements Stint.Turns {
   private final BooleanSupplier isHeldUp;
   private final Runnable whenIdle;
   private Standby.Cause cause = Standby.Cause.OTHER;
+  // What it has at work, where its channel goes by key.
+  private KeyFronts.@Nullable AtWork atWork;
   // Whether the rate allows it one more claim.
   private boolean hasTurn;
 
@@ -58,6 +60,7 @@ final class Worker implements Stint.Turns {
     lock.lock();
     try {
       hasTurn = false;
+      wentBack();
       parts.overload().begins();
       var due = look.begins();
       if (!due) {
@@ -98,6 +101,7 @@ final class Worker implements Stint.Turns {
         turnstile.giveBack(1);
         return;
       }
+      atWork = parts.keys().begins(claim.origin().orderKey());
       if (look.isMoreLeft()) {
         join.run();
       }
@@ -134,9 +138,21 @@ final class Worker implements Stint.Turns {
   public void ended(Left left) {
     lock.lock();
     try {
+      if (atWork != null) {
+        atWork.ended(left);
+        atWork = null;
+      }
       look.ended(left);
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** What it had claimed was let go, if nobody has said how it ended. Called with the lock held. */
+  private void wentBack() {
+    if (atWork != null) {
+      atWork.ended(new Left(true, true));
+      atWork = null;
     }
   }
 
@@ -161,6 +177,7 @@ final class Worker implements Stint.Turns {
   void leave() {
     lock.lock();
     try {
+      wentBack();
       look.stops();
       if (hasTurn) {
         turnstile.giveBack(1);

@@ -10,11 +10,9 @@ import org.pgonce.internal.settle.Left;
 /** What is looked for again, and what is not, claim by claim. */
 class ProspectsTest {
 
-  private static final Left NOTHING = new Left(false, false);
-
   private final Tally tally = new Tally();
   private final AtomicLong now = new AtomicLong(System.nanoTime());
-  private final Prospects prospects = new Prospects(tally, false, now::get);
+  private final Prospects prospects = new Prospects(tally, KeyFronts.create(), now::get);
 
   @Test
   void h45_aWakeUpBeforeAClaimIsAnsweredByItAndOneMeanwhileIsNot() {
@@ -103,40 +101,6 @@ class ProspectsTest {
     assertThat(look.begins()).isFalse();
     look.found(1);
     assertThat(look.begins()).as("none is due any more").isFalse();
-  }
-
-  @Test
-  void h53_aClaimInVainLooksAgainIfARowThatOthersWaitForEndedMeanwhile() {
-    assertThat(looksAgain(new Prospects(tally, true, now::get))).isTrue();
-    assertThat(looksAgain(prospects)).as("where no row waits for another").isFalse();
-  }
-
-  private static boolean looksAgain(Prospects prospects) {
-    var first = prospects.look();
-    first.begins();
-    first.found(1);
-    var second = prospects.look();
-    second.begins();
-    first.ended(NOTHING);
-    second.found(0);
-    return second.isMoreLeft();
-  }
-
-  @Test
-  void h53_aRowThatEndsLooksForWhatOthersDidNotGetMeanwhile() {
-    assertThat(looksWhenItEnds(new Prospects(tally, true, now::get))).isTrue();
-    assertThat(looksWhenItEnds(prospects)).as("where no row waits for another").isFalse();
-  }
-
-  private static boolean looksWhenItEnds(Prospects prospects) {
-    var first = prospects.look();
-    first.begins();
-    first.found(1);
-    var second = prospects.look();
-    second.begins();
-    second.found(0);
-    first.ended(NOTHING);
-    return first.isMoreLeft();
   }
 
   @Test

@@ -44,7 +44,7 @@ final class DumpScene {
           from pgonce.subscription s join pgonce.channel c on c.id = s.channel_id where c.name = 'mail';
         select pgonce.publish('mail', '"on lease"');
         select pgonce.publish('once', '"begun"');
-        select pgonce.lease(s.id, false, gen_random_uuid(), 1, 10, 'NONE', null, c.mode)
+        select pgonce.lease(s.id, false, gen_random_uuid(), 1, 10, 'NONE', c.mode)
           from pgonce.subscription s join pgonce.channel c on c.id = s.channel_id where c.name <> 'author_inserted';
         select pgonce.publish('mail', '"new"', delivery_key => 'k1');
         select pgonce.publish('mail', '"later"', delay => '1 hour');

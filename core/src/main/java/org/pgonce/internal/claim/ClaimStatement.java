@@ -79,20 +79,16 @@ public final class ClaimStatement {
 
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
-  private static final String NEXT =
+  private static final String BY_KEY =
       """
-      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
-        FROM pgonce.next_%s(?, ?, ?) AS f
+      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held,
+             f.seen, f.busy, f.walked
+        FROM pgonce.%s(?, ?, %s) AS f
       """;
-  private static final One DUE_IN_ORDER = One.of(NEXT.formatted("due"));
-  private static final One NEW_IN_ORDER = One.of(NEXT.formatted("new"));
-  private static final String FREE =
-      """
-      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held
-        FROM pgonce.free_%s(?, ?, ?) AS f
-      """;
-  private static final One DUE_AND_FREE = One.of(FREE.formatted("due"));
-  private static final One NEW_AND_FREE = One.of(FREE.formatted("new"));
+  private static final One DUE_IN_ORDER = byKey("next_due");
+  private static final One NEW_IN_ORDER = byKey("next_new");
+  private static final One DUE_AND_FREE = byKey("free_due");
+  private static final One NEW_AND_FREE = byKey("free_new");
 
   private static final String LEASED_ROW =
       """
@@ -118,6 +114,24 @@ public final class ClaimStatement {
    */
   private static String statement(String locked) {
     return text("(SELECT " + OF_SESSION + "))", "", locked);
+  }
+
+  /**
+   * The same for a row that is null where there is none: what is of the session would give its
+   * transaction an id for nothing.
+   */
+  private static One byKey(String function) {
+    var locked = BY_KEY.formatted(function, KeyLook.PARAMETERS);
+    var one = "CASE WHEN c.id IS NOT NULL THEN " + OF_SESSION;
+    var seen = ", c.seen, c.busy, c.walked";
+    return new One(
+        text(one + ") END", seen, locked),
+        text(
+                one + ", " + GuardedConnection.SESSION + ") END",
+                seen + ", " + Origin.COLUMNS_OF_ROW,
+                locked)
+            + "; "
+            + GuardedConnection.SET_SAVEPOINT);
   }
 
   private static String text(String session, String more, String locked) {
@@ -176,6 +190,9 @@ public final class ClaimStatement {
   @FunctionalInterface
   private interface Parameters {
     void set(PreparedStatement statement) throws SQLException;
+
+    /** What else stands in the first row. */
+    default void read(ResultSet row) throws SQLException {}
   }
 
   /**
@@ -274,34 +291,56 @@ public final class ClaimStatement {
    * place of it.
    *
    * @param rules the channel's, which has an order or a limit per key
-   * @param afterKey where the looking goes on when the oldest rows wait for their turn; empty at
-   *     first
    */
-  public static @Nullable Claim claimByKey(
+  public static KeyLook.Result claimByKey(
       Connection connection,
       PoolSettings.Taken taken,
       int subscription,
       boolean due,
       ChannelOptions rules,
-      String afterKey,
+      KeyLook look,
       Duration handlerTimeout)
       throws SQLException {
     var limited = rules.order() == KeyOrder.NONE;
-    return claim(
-        connection,
-        taken,
-        limited ? (due ? DUE_AND_FREE : NEW_AND_FREE) : (due ? DUE_IN_ORDER : NEW_IN_ORDER),
-        due,
-        handlerTimeout,
-        statement -> {
-          statement.setInt(3, subscription);
-          if (limited) {
-            statement.setInt(4, rules.maxPerKey());
-          } else {
-            statement.setBoolean(4, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
-          }
-          statement.setString(5, afterKey);
-        });
+    var parameters = new ByKey(subscription, rules, look);
+    var claim =
+        claim(
+            connection,
+            taken,
+            limited ? (due ? DUE_AND_FREE : NEW_AND_FREE) : (due ? DUE_IN_ORDER : NEW_IN_ORDER),
+            due,
+            handlerTimeout,
+            parameters);
+    return new KeyLook.Result(claim, parameters.seen);
+  }
+
+  private static final class ByKey implements Parameters {
+    private final int subscription;
+    private final ChannelOptions rules;
+    private final KeyLook look;
+    private KeyLook.@Nullable Seen seen;
+
+    ByKey(int subscription, ChannelOptions rules, KeyLook look) {
+      this.subscription = subscription;
+      this.rules = rules;
+      this.look = look;
+    }
+
+    @Override
+    public void set(PreparedStatement statement) throws SQLException {
+      statement.setInt(3, subscription);
+      if (rules.order() == KeyOrder.NONE) {
+        statement.setInt(4, rules.maxPerKey());
+      } else {
+        statement.setBoolean(4, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
+      }
+      look.bind(statement, 5);
+    }
+
+    @Override
+    public void read(ResultSet row) throws SQLException {
+      seen = KeyLook.Seen.read(row, 15);
+    }
   }
 
   /**
@@ -364,7 +403,13 @@ public final class ClaimStatement {
       statement.execute();
       try (var row = statement.getResultSet()) {
         var claims =
-            read(connection, column -> !taken.mustBeginAgain(column), row, isReady, scheduled);
+            read(
+                connection,
+                column -> !taken.mustBeginAgain(column),
+                row,
+                isReady,
+                scheduled,
+                parameters);
         if (claims != null) {
           return claims;
         }
@@ -384,9 +429,15 @@ public final class ClaimStatement {
       Predicate<String> isFit,
       ResultSet row,
       boolean isReady,
-      boolean scheduled)
+      boolean scheduled,
+      Parameters parameters)
       throws SQLException {
     if (!row.next()) {
+      return List.of();
+    }
+    parameters.read(row);
+    row.getLong(1);
+    if (row.wasNull()) {
       return List.of();
     }
     var session = row.getString(7).split(SEPARATOR, VALUES);
@@ -411,7 +462,7 @@ public final class ClaimStatement {
 
   /** As of {@link #read}; learns nothing of the data source, as a handler may be the reason. */
   static @Nullable List<Claim> readNew(Connection connection, ResultSet row) throws SQLException {
-    return read(connection, PoolSettings.Taken::isFit, row, true, false);
+    return read(connection, PoolSettings.Taken::isFit, row, true, false, statement -> {});
   }
 
   private static List<Claim> claimed(

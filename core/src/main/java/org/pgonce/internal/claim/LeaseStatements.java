@@ -1,7 +1,9 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -10,6 +12,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.internal.Transactions;
 
@@ -23,11 +26,15 @@ public final class LeaseStatements {
              (extract(epoch FROM (l.claimed).created_at) * 1000000)::bigint, l.age_us,
              CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
              octet_length((l.claimed).payload::text),
-             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, ?, after => ?%s) AS l
+             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died,
+             l.seen, l.busy, l.walked
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, %s) AS l
       """;
-  private static final String PLAIN = LEASE.formatted(Payload.SHORT, "");
-  private static final String WITH_PLACE = LEASE.formatted(Payload.SHORT, ", max_per_key => ?");
+  private static final String PLAIN = LEASE.formatted(Payload.SHORT, "after => ?");
+  private static final String BY_KEY =
+      LEASE.formatted(
+          Payload.SHORT,
+          "max_per_key => ?, ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?");
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
 
@@ -37,74 +44,79 @@ public final class LeaseStatements {
    * A claim on lease, unless its process died or its attempts were used up before: such a row is
    * not leased, and its attempt not counted, but the transaction has locked it.
    *
+   * @param claim null if there is none
    * @param spent whether its attempts were used up before
+   * @param seen what the look has seen, where the channel goes by key
    */
-  public record Leased(Claim claim, boolean spent) {}
+  public record Leased(@Nullable Claim claim, boolean spent, KeyLook.@Nullable Seen seen) {}
 
   /**
-   * Leases one row in the caller's transaction, or locks it; null if there is none that nobody else
-   * holds.
+   * Leases one row in the caller's transaction, or locks it.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param rules the channel's, which may have an order or a limit per key
-   * @param afterKey where the looking goes on then, when the oldest rows wait for others of their
-   *     keys; empty at first
-   * @param after of new rows, those with a higher id, where the channel has neither; 0 for all
+   * @param look where it looks; of new rows of a channel that has neither, behind which id
    * @param mode the channel's as the caller knows it: none is leased under another one
    * @param transactions where a long payload is fetched later
    */
-  public static @Nullable Leased lease(
+  public static Leased lease(
       Connection transaction,
       int subscription,
       boolean due,
       Duration lease,
       int maxAttempts,
       ChannelOptions rules,
-      String afterKey,
-      long after,
+      KeyLook look,
       Mode mode,
       Transactions transactions)
       throws SQLException {
-    var limited = rules.maxPerKey() != ChannelOptions.NO_MAX_PER_KEY;
-    try (var statement = transaction.prepareStatement(limited ? WITH_PLACE : PLAIN)) {
+    var byKey = rules.goesByKey();
+    try (var statement = transaction.prepareStatement(byKey ? BY_KEY : PLAIN)) {
       statement.setInt(1, subscription);
       statement.setBoolean(2, due);
       statement.setString(3, UUID.randomUUID().toString());
       statement.setLong(4, lease.toMillis());
       statement.setInt(5, maxAttempts);
       statement.setString(6, rules.order().name());
-      statement.setString(7, afterKey);
-      statement.setString(8, mode.name());
-      statement.setLong(9, after);
-      if (limited) {
-        statement.setInt(10, rules.maxPerKey());
+      statement.setString(7, mode.name());
+      if (byKey) {
+        statement.setObject(
+            8, rules.order() == KeyOrder.NONE ? rules.maxPerKey() : null, Types.INTEGER);
+        look.bind(statement, 9);
+      } else {
+        statement.setLong(8, look.after().id());
       }
       try (var row = statement.executeQuery()) {
-        if (!row.next()) {
-          return null;
-        }
-        var id = row.getLong(1);
-        var payload = row.getString(5);
-        var claim =
-            new Claim(
-                subscription,
-                id,
-                true,
-                row.getInt(2),
-                row.getString(10),
-                row.getLong(3),
-                row.getLong(4),
-                payload == null
-                    ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
-                    : new Payload.Fetched(payload),
-                Origin.stamped(
-                    row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
-                row.getBoolean(13),
-                null,
-                null);
-        return new Leased(claim, row.getBoolean(11));
+        return row.next() ? leased(row, subscription, transactions) : new Leased(null, false, null);
       }
     }
+  }
+
+  private static Leased leased(ResultSet row, int subscription, Transactions transactions)
+      throws SQLException {
+    var seen = KeyLook.Seen.read(row, 14);
+    var id = row.getLong(1);
+    if (row.wasNull()) {
+      return new Leased(null, false, seen);
+    }
+    var payload = row.getString(5);
+    var claim =
+        new Claim(
+            subscription,
+            id,
+            true,
+            row.getInt(2),
+            row.getString(10),
+            row.getLong(3),
+            row.getLong(4),
+            payload == null
+                ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
+                : new Payload.Fetched(payload),
+            Origin.stamped(row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
+            row.getBoolean(13),
+            null,
+            null);
+    return new Leased(claim, row.getBoolean(11), seen);
   }
 
   /** Prolongs the leases of one subscription; returns the ids of those that are still held. */

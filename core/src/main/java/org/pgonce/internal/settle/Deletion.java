@@ -4,6 +4,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.LastStatement;
 
@@ -39,16 +40,24 @@ sealed interface Deletion extends LastStatement<Left> {
   String SURELY = "RETURNING true AS more, false AS due";
   // The end of a scheduled one says nothing of new ones, unless it was leased as a new one.
   String NOTHING = "RETURNING false AS more, false AS due";
-  // Where they wait for one another, its end may have set any free.
-  String ANY =
+  // Where they wait for one another: another of its key, which its end may have set free, or a new
+  // row at which no claim of this process has looked. Ranges of one key, ordered by the key: for =
+  // the planner may take the index of all keys.
+  String BEHIND_IN_KEY =
       """
       RETURNING (SELECT b.id FROM pgonce.notification AS b
-                  WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id
-                  ORDER BY b.id LIMIT 1) IS NOT NULL AS more,
-                (SELECT d.id FROM pgonce.scheduled AS d
+                  WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.<>) h.id
+                    AND b.order_key OPERATOR(pg_catalog.>=) h.order_key AND b.order_key OPERATOR(pg_catalog.<=) h.order_key
+                  ORDER BY b.order_key, b.id LIMIT 1) IS NOT NULL
+                OR (SELECT b.id FROM pgonce.notification AS b
+                     WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) ?
+                       AND b.id OPERATOR(pg_catalog.<>) h.id
+                     ORDER BY b.id LIMIT 1) IS NOT NULL AS more,
+                COALESCE((SELECT d.due_at FROM pgonce.scheduled AS d
                   WHERE d.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND d.id OPERATOR(pg_catalog.<>) h.id
-                    AND d.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
-                  ORDER BY d.due_at LIMIT 1) IS NOT NULL AS due
+                    AND d.order_key OPERATOR(pg_catalog.>) ''
+                    AND d.order_key OPERATOR(pg_catalog.>=) h.order_key AND d.order_key OPERATOR(pg_catalog.<=) h.order_key
+                  ORDER BY d.order_key, d.due_at, d.id LIMIT 1) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp(), false) AS due
       """;
   String ONE =
       """
@@ -63,9 +72,9 @@ sealed interface Deletion extends LastStatement<Left> {
   String COMPLETE_NEW_OF_MANY = ONE.formatted(NEW + SURELY);
   String COMPLETE_DUE = ONE.formatted(DUE + NOTHING);
   String COMPLETE_LEASED = ONE.formatted(LEASED + BEHIND);
-  String COMPLETE_NEW_BY_KEY = ONE.formatted(NEW + ANY);
-  String COMPLETE_DUE_BY_KEY = ONE.formatted(DUE + ANY);
-  String COMPLETE_LEASED_BY_KEY = ONE.formatted(LEASED + ANY);
+  String COMPLETE_NEW_BY_KEY = ONE.formatted(NEW + BEHIND_IN_KEY);
+  String COMPLETE_DUE_BY_KEY = ONE.formatted(DUE + BEHIND_IN_KEY);
+  String COMPLETE_LEASED_BY_KEY = ONE.formatted(LEASED + BEHIND_IN_KEY);
   // Of several; what lies behind the last of them is new to everyone.
   String COMPLETE_ALL_NEW =
       """
@@ -96,13 +105,15 @@ sealed interface Deletion extends LastStatement<Left> {
   /**
    * Of one. A leased row must still have its token.
    *
-   * @param byKey whether others may have waited for it
    * @param ofMany whether others surely lie behind it, for all that was seen lately
+   * @param lookedAt where others may have waited for it, up to which id claims have looked; else
+   *     null
    */
-  record OfOne(Claim claim, boolean byKey, boolean ofMany) implements Deletion {
+  record OfOne(Claim claim, boolean ofMany, @Nullable Long lookedAt) implements Deletion {
 
     @Override
     public String sql() {
+      var byKey = lookedAt != null;
       if (claim.token() != null) {
         return byKey ? COMPLETE_LEASED_BY_KEY : COMPLETE_LEASED;
       }
@@ -114,7 +125,7 @@ sealed interface Deletion extends LastStatement<Left> {
 
     @Override
     public int parameters() {
-      return claim.token() == null ? 2 : 3;
+      return (claim.token() == null ? 2 : 3) + (lookedAt == null ? 0 : 1);
     }
 
     @Override
@@ -123,6 +134,9 @@ sealed interface Deletion extends LastStatement<Left> {
       statement.setLong(first + 1, claim.id());
       if (claim.token() != null) {
         statement.setString(first + 2, claim.token());
+      }
+      if (lookedAt != null) {
+        statement.setLong(first + parameters() - 1, lookedAt);
       }
     }
 

@@ -6,6 +6,7 @@ import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
@@ -46,6 +47,7 @@ public final class Settlement {
   private final boolean byKey;
   private final Transactions transactions;
   private final Reports reports;
+  private final LongSupplier lookedAt;
   private final Pauser pauser;
   private final Backlog backlog = new Backlog();
 
@@ -58,15 +60,21 @@ public final class Settlement {
   public record Outcome(boolean fit, Left left) {}
 
   /**
+   * @param lookedAt up to which id claims have looked, where the channel goes by key
    * @param pauser does what a handler asks for that pauses
    */
   public Settlement(
-      Subscribed<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+      Subscribed<?> subscribed,
+      Transactions transactions,
+      Reports reports,
+      LongSupplier lookedAt,
+      Pauser pauser) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.byKey = subscribed.goesByKey();
     this.transactions = transactions;
     this.reports = reports;
+    this.lookedAt = lookedAt;
     this.pauser = pauser;
   }
 
@@ -143,7 +151,8 @@ public final class Settlement {
   }
 
   private Deletion.OfOne deletion(Claim claim) {
-    return new Deletion.OfOne(claim, byKey, isPlain(claim) && backlog.goesOn());
+    return new Deletion.OfOne(
+        claim, isPlain(claim) && backlog.goesOn(), byKey ? lookedAt.getAsLong() : null);
   }
 
   private Left seen(Deletion.OfOne deletion, Left left) {
