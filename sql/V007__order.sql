@@ -10,7 +10,7 @@
 -- Most rows that wait cannot be claimed: their key waits for a dead letter, for a retry, or for another claim. A claim must not walk over them each
 -- time. So the caller says in which ways it looks, and is told how far it has come:
 --   keys   the first row of each of the given keys. The caller knows them: one of its own rows of that key has ended, or another claim held it.
---   near   rows in their order, behind the place that the caller has reached. What is passed over there is not looked at again in this way.
+--   near   rows in their order, behind the place that the caller has reached, at most a thousand. What is passed over is not looked at again so.
 --   walk   the first row of each key, from key to key behind the given one, at most a thousand keys. It finds what the other two miss: a row that was
 --          committed late, and a key that was set free by a discarded dead letter, a cancelled row or a process that died.
 -- The result is one row. Its first columns are those of the claimed row, null if there is none. The others are for the caller's next look:
@@ -154,7 +154,7 @@ BEGIN
     ELSIF way = 'near' THEN
       OPEN rows FOR
         SELECT w.id, w.order_key, t.turn
-          FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 10000) w
+          FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 1000) w
          CROSS JOIN LATERAL pgonce.turn(subscription, w.id, w.order_key, dead_letters_block, now) t;
     ELSE
       OPEN rows FOR
@@ -175,7 +175,7 @@ BEGIN
       CASE way
         WHEN 'keys' THEN probed := looked;
         WHEN 'near' THEN reached_id := next_id;
-        ELSE walked := next_key; CONTINUE WHEN NOT next_id <= after_id; -- what lies behind is for near
+        ELSE walked := next_key;
       END CASE;
       IF turn = 0 AND next_id IS NOT NULL THEN
         BEGIN
@@ -205,7 +205,7 @@ BEGIN
     CLOSE rows;
     IF way = 'near' THEN
       near_us := pgonce.us_since(began);
-      unseen := looked = 10000;
+      unseen := looked = 1000;
     ELSIF way = 'walk' THEN
       walk_us := pgonce.us_since(began);
       walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;
@@ -263,7 +263,7 @@ BEGIN
       OPEN rows FOR
         SELECT w.id, w.order_key, w.due_at, t.turn
           FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND (o.due_at, o.id) > (after, after_id) AND o.due_at <= now
-                 ORDER BY o.due_at, o.id LIMIT 10000) w
+                 ORDER BY o.due_at, o.id LIMIT 1000) w
          CROSS JOIN LATERAL pgonce.turn(subscription, w.id, w.order_key, dead_letters_block, now) t;
     ELSE
       OPEN rows FOR
@@ -284,7 +284,7 @@ BEGIN
       CASE way
         WHEN 'keys' THEN probed := looked;
         WHEN 'near' THEN reached_us := pgonce.to_us(next_at); reached_id := next_id;
-        ELSE walked := next_key; CONTINUE WHEN NOT (next_at, next_id) <= (after, after_id); -- what lies behind is for near
+        ELSE walked := next_key;
       END CASE;
       CONTINUE WHEN next_at > now;
       IF turn = 0 AND next_id IS NOT NULL THEN
@@ -315,7 +315,7 @@ BEGIN
     CLOSE rows;
     IF way = 'near' THEN
       near_us := pgonce.us_since(began);
-      unseen := looked = 10000;
+      unseen := looked = 1000;
     ELSIF way = 'walk' THEN
       walk_us := pgonce.us_since(began);
       walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;

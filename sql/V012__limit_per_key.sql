@@ -237,7 +237,7 @@ BEGIN
     ELSIF way = 'near' THEN
       OPEN rows FOR
         SELECT w.id, w.order_key, t.turn
-          FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 10000) w
+          FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 1000) w
          CROSS JOIN LATERAL pgonce.fullness(subscription, w.id, w.order_key, max_per_key, now) t;
     ELSE
       OPEN rows FOR
@@ -258,7 +258,7 @@ BEGIN
       CASE way
         WHEN 'keys' THEN probed := looked;
         WHEN 'near' THEN reached_id := next_id;
-        ELSE walked := next_key; CONTINUE WHEN NOT next_id <= after_id; -- what lies behind is for near
+        ELSE walked := next_key;
       END CASE;
       CONTINUE WHEN next_id IS NULL;
       IF turn = 1 OR next_key = ANY (busy) THEN
@@ -290,7 +290,7 @@ BEGIN
     CLOSE rows;
     IF way = 'near' THEN
       near_us := pgonce.us_since(began);
-      unseen := looked = 10000;
+      unseen := looked = 1000;
     ELSIF way = 'walk' THEN
       walk_us := pgonce.us_since(began);
       walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;
@@ -349,7 +349,7 @@ BEGIN
       OPEN rows FOR
         SELECT w.id, w.order_key, w.due_at, t.turn
           FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND (o.due_at, o.id) > (after, after_id) AND o.due_at <= now
-                 ORDER BY o.due_at, o.id LIMIT 10000) w
+                 ORDER BY o.due_at, o.id LIMIT 1000) w
          CROSS JOIN LATERAL pgonce.fullness(subscription, w.id, w.order_key, max_per_key, now) t;
     ELSE
       OPEN rows FOR
@@ -370,7 +370,7 @@ BEGIN
       CASE way
         WHEN 'keys' THEN probed := looked;
         WHEN 'near' THEN reached_us := pgonce.to_us(next_at); reached_id := next_id;
-        ELSE walked := next_key; CONTINUE WHEN NOT (next_at, next_id) <= (after, after_id); -- what lies behind is for near
+        ELSE walked := next_key;
       END CASE;
       CONTINUE WHEN next_id IS NULL OR next_at > now;
       IF turn = 1 OR next_key = ANY (busy) THEN
@@ -402,7 +402,7 @@ BEGIN
     CLOSE rows;
     IF way = 'near' THEN
       near_us := pgonce.us_since(began);
-      unseen := looked = 10000;
+      unseen := looked = 1000;
     ELSIF way = 'walk' THEN
       walk_us := pgonce.us_since(began);
       walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;

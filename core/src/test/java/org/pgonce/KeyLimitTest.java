@@ -215,7 +215,8 @@ class KeyLimitTest extends KeyLimitScene {
     opened.forEach(PgOnce::close);
     stage.dataSource.close();
     stage.awaitSoon(() -> stage.database.queryLong(read) > before);
-    assertThat(stage.database.queryLong(read) - before).isLessThan(due ? 60_000 : 15_000);
+    // Once over all that waits, and not with each look.
+    assertThat(stage.database.queryLong(read) - before).isLessThan(100_000);
   }
 
   @Test
