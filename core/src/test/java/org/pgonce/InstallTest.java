@@ -224,7 +224,7 @@ class InstallTest {
                  where p.pronamespace = 'pgonce'::regnamespace
                    and (p.proowner <> (case p.proname when 'as_json' then 'pgonce_sandbox' else 'pgonce_owner' end)::regrole
                      or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'word_of', 'is_asleep', 'as_json'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'word_of', 'is_asleep', 'as_json', 'turn', 'fullness'))
                 """))
         .isNull();
   }

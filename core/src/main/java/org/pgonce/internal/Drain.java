@@ -28,8 +28,8 @@ final class Drain<T> implements Scanned, Wakeful {
   private final Wakefulness wakefulness;
   private final Runnable scanSoon;
   private final Front front = new Front();
-  private final KeyFronts keys = KeyFronts.create();
-  private final boolean goesByKey;
+  private final KeyFronts keys;
+  private final Pace pace = new Pace();
   private final HeadStart headStart;
   private final Places places;
   private final AtomicBoolean looksAgain = new AtomicBoolean();
@@ -52,7 +52,7 @@ final class Drain<T> implements Scanned, Wakeful {
     this.scanSoon = () -> scan.within(Scan.WHILE_SOMETHING_WAITS);
     this.subscription = subscribed.installed().subscription();
     this.context = context;
-    this.goesByKey = subscribed.goesByKey();
+    this.keys = KeyFronts.create(subscribed.goesByKey());
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.headStart = new HeadStart(context.threads());
     this.pausing = new Pausing(subscribed, context.observer());
@@ -96,7 +96,7 @@ final class Drain<T> implements Scanned, Wakeful {
                 turnstile,
                 prospects,
                 keys,
-                new Pace(),
+                pace,
                 standby,
                 overload,
                 new Lookout(context.threads(), lock, this::lookOut)),
@@ -150,10 +150,13 @@ final class Drain<T> implements Scanned, Wakeful {
    * @param isDue whether scheduled rows are due
    */
   void freed(boolean isDue) {
-    if (goesByKey) {
-      keys.unblocked();
-    }
+    hasMissed();
     wake(isDue);
+  }
+
+  /** Nobody may have told of keys that were set free: the next look sees to them. */
+  void hasMissed() {
+    keys.unblocked();
   }
 
   /** A wake-up for new rows. Returns at once. */
@@ -213,7 +216,7 @@ final class Drain<T> implements Scanned, Wakeful {
 
   /** Where that is still to be done. Called with the lock held. */
   private void lookAtTheWhole() {
-    if (goesByKey) {
+    if (keys.inUse()) {
       lookIn(keys.fresh().left(), false, looksAgain);
       lookIn(keys.due().left(), true, looksAgainForDue);
     } else {
@@ -258,13 +261,25 @@ final class Drain<T> implements Scanned, Wakeful {
       goOn();
     }
     if (found.ready() || found.due()) {
-      keys.polled(found.listeners());
+      polled(found);
       wake(found.due());
     }
     if (found.awake()) {
       wakefulness.heardAwake();
     }
     standby.told(found.first(), found.listeners());
+  }
+
+  private void polled(Found found) {
+    if (keys.inUse()) {
+      keys.polled(found.listeners());
+      lock.lock();
+      try {
+        pace.polled();
+      } finally {
+        lock.unlock();
+      }
+    }
   }
 
   @Override

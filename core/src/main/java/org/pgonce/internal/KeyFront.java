@@ -74,6 +74,8 @@ final class KeyFront {
   private At base = At.START;
   private At nextBase = At.START;
   private long nextBaseSince;
+  // Where the next look at what came since begins: at the base, or where the last one had to stop.
+  private At baseAt = At.START;
   private boolean baseIsShort = true;
   private long baseFrom;
   private boolean owesBase;
@@ -130,7 +132,7 @@ final class KeyFront {
       }
       var walks = walker == null && walkFrom != null;
       var where =
-          new KeyLook(ways(walks), toProbe(), fromBase ? base : near, walks ? walkFrom : null);
+          new KeyLook(ways(walks), toProbe(), fromBase ? baseAt : near, walks ? walkFrom : null);
       var look = new Look(where, fromBase);
       looking.add(look);
       walker = walks ? look : walker;
@@ -219,10 +221,15 @@ final class KeyFront {
       nextBaseSince = now;
     }
     if (look.fromBase) {
-      baseIsShort = seen.nearUs() <= SHORT_US;
+      var stopped = seen.unseen() && seen.reached().compareTo(near) < 0;
+      unseen |= stopped; // it has not come to what is new
+      baseAt = stopped ? seen.reached() : base;
+      baseIsShort = seen.nearUs() <= SHORT_US && !seen.unseen();
       baseFrom = now + SHARE_OF_LAG * 1_000L * Math.min(seen.nearUs(), LONG_US);
+      owesBase = stopped;
+    } else {
+      owesBase |= !found;
     }
-    owesBase = !look.fromBase && (owesBase || !found);
   }
 
   private void walked(Seen seen, long now) {

@@ -1,16 +1,19 @@
 package org.pgonce.internal;
 
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.settle.Left;
 
 /**
  * Where the claims of a drain look whose channel has an order or a limit per key: for new rows, and
  * for those that are due. Thread-safe.
+ *
+ * @param inUse whether the channel has; else nothing here is ever told, or has anything to tell
  */
-record KeyFronts(KeyFront fresh, KeyFront due) {
+record KeyFronts(boolean inUse, KeyFront fresh, KeyFront due) {
 
-  static KeyFronts create() {
-    return new KeyFronts(new KeyFront(System::nanoTime), new KeyFront(System::nanoTime));
+  static KeyFronts create(boolean inUse) {
+    return new KeyFronts(inUse, new KeyFront(System::nanoTime), new KeyFront(System::nanoTime));
   }
 
   KeyFront of(boolean isDue) {
@@ -29,23 +32,29 @@ record KeyFronts(KeyFront fresh, KeyFront due) {
 
   /** Keys may have been set free that nobody names. */
   void unblocked() {
-    fresh.unblocked();
-    due.unblocked();
+    if (inUse) {
+      fresh.unblocked();
+      due.unblocked();
+    }
   }
 
-  /** A row of the key was claimed; {@link AtWork#ended} is to follow. */
-  AtWork begins(@Nullable String key) {
-    return new AtWork(this, key, fresh.passed(), due.passed());
+  /** A row was claimed; {@link AtWork#ended} is to follow. */
+  @Nullable AtWork begins(Claim claim) {
+    if (!inUse) {
+      return null;
+    }
+    var key = claim.origin().orderKey();
+    // As of publish in sql/V002__publish.sql: the key of a row that was given none.
+    return new AtWork(
+        this, key == null ? "\u0001" + claim.id() : key, fresh.passed(), due.passed());
   }
 
   /** A row that this process has at work, and how many looks had passed over rows before. */
-  record AtWork(KeyFronts fronts, @Nullable String key, long freshPassed, long duePassed) {
+  record AtWork(KeyFronts fronts, String key, long freshPassed, long duePassed) {
 
     void ended(Left left) {
-      if (key != null) {
-        fronts.fresh.keyEnded(key, left.more(), freshPassed);
-        fronts.due.keyEnded(key, left.due(), duePassed);
-      }
+      fronts.fresh.keyEnded(key, left.more(), freshPassed);
+      fronts.due.keyEnded(key, left.due(), duePassed);
     }
   }
 }

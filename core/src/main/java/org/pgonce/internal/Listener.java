@@ -58,6 +58,7 @@ public final class Listener {
   private final FeedWatch feeds;
   private final Foresight foresight;
   private final List<Scanned> scanned = new ArrayList<>();
+  private final List<Drain<?>> drains = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
   private final Map<String, Wakefulness> wakefulnesses = new HashMap<>();
   private final Ending ending;
@@ -166,6 +167,7 @@ public final class Listener {
     var drain = new Drain<>(one, context, sessions, scan, wakefulness);
     wakefulness.add(drain);
     scanned.add(drain);
+    drains.add(drain);
     addEar(one, payload -> heard(drain, payload));
     activities.add(drain::activity);
     ending.add(drain.places());
@@ -246,6 +248,7 @@ public final class Listener {
     @Override
     public void listening() {
       // What was committed before LISTEN took effect announced itself to nobody here.
+      drains.forEach(Drain::hasMissed);
       scan.within(Duration.ZERO);
       context.observer().listening(hearing.status().source());
     }

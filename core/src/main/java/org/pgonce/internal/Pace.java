@@ -27,6 +27,11 @@ final class Pace {
     troubles = 0;
   }
 
+  /** Where rows wait that cannot be claimed, each scan leads to claims in vain: no herd. */
+  void polled() {
+    fruitless = 0;
+  }
+
   void troubled() {
     troubles = Math.min(troubles + 1, 10);
   }

@@ -101,7 +101,7 @@ final class Worker implements Stint.Turns {
         turnstile.giveBack(1);
         return;
       }
-      atWork = parts.keys().begins(claim.origin().orderKey());
+      atWork = parts.keys().begins(claim);
       if (look.isMoreLeft()) {
         join.run();
       }

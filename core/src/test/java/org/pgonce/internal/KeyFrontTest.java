@@ -73,6 +73,24 @@ class KeyFrontTest {
     assertThat(front.left()).as("nothing is owed").isNull();
   }
 
+  /** It may look at a thousand rows at a time. */
+  @Test
+  void h56_whereThatIsTooMuchForOneLookTheNextOneIsAtWhatIsNew() {
+    looks(5_000);
+    var look = front.begin();
+    assertThat(look.where().after().id()).isZero();
+    front.ended(
+        look,
+        new Result(null, new Seen(0, new At(0, 1_000), false, true, 100, 0, List.of(), null)));
+    assertThat(front.isMore()).isTrue();
+    assertThat(looks(5_001).where().after().id()).isEqualTo(5_000);
+    assertThat(front.isMore()).isFalse();
+    assertThat(front.left()).as("the rest is owed").isNotNull();
+    passes(Duration.ofMillis(2));
+    assertThat(looks(5_001).where().after().id()).isEqualTo(1_000);
+    assertThat(front.left()).isNull();
+  }
+
   @Test
   void h56_theKeyOfWhatHasEndedIsTriedAtOnce() {
     looks(7);
