@@ -204,7 +204,7 @@ class AsynchronousCommitTest {
                 connection,
                 """
                 select count(l.age_us) from pgonce.subscription s,
-                       pgonce.lease(s.id, false, gen_random_uuid(), 60000, 1, 'NONE', '', 'AT_MOST_ONCE') l
+                       pgonce.lease(s.id, false, gen_random_uuid(), 60000, 1, 'NONE', 'AT_MOST_ONCE') l
                 """);
         assertThat(leased).isEqualTo("1");
         assertThat(one(connection, "select current_setting('synchronous_commit')")).isEqualTo(used);

@@ -77,7 +77,7 @@ class FunctionPlanTest {
               + due
               + ", gen_random_uuid(), 1000, 10, '"
               + (channel.equals("ordered") ? "DEAD_LETTER_BLOCKS" : "NONE")
-              + "', '', 'EXACTLY_ONCE'"
+              + "', 'EXACTLY_ONCE'"
               + (channel.equals("limited") ? ", max_per_key => 2" : "")
               + ")");
     }

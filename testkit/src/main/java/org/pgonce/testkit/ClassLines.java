@@ -3,6 +3,8 @@ package org.pgonce.testkit;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Map;
@@ -16,14 +18,16 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Prints one line per test class when the class ends, and one line per skipped test with the
- * reason.
+ * Prints one line per test class when the class ends, one line per skipped test with the reason,
+ * and the beginning of the stack trace of each failure.
  *
  * <p>Surefire redirects System.out of its forks to a file per class, so the lines go to the file
  * descriptor. That is safe because the forks talk to Maven by a socket (forkNode in the parent
  * POM), and not by their standard output.
  */
 public final class ClassLines implements TestExecutionListener {
+
+  private static final int TRACE_LINES = 40;
 
   private final PrintStream console =
       new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
@@ -57,7 +61,10 @@ public final class ClassLines implements TestExecutionListener {
       return;
     }
     switch (result.getStatus()) {
-      case FAILED -> count.failed.increment();
+      case FAILED -> {
+        count.failed.increment();
+        printFailure(finished, count, result.getThrowable().orElse(null));
+      }
       case ABORTED -> {
         count.skipped.increment();
         printSkipped(
@@ -76,6 +83,15 @@ public final class ClassLines implements TestExecutionListener {
     console.printf(
         "  skipped: %s %s: %s%n",
         count.name, skipped.getDisplayName(), reason == null ? "no reason given" : reason);
+  }
+
+  private void printFailure(TestIdentifier failed, ClassCount count, @Nullable Throwable failure) {
+    var trace = new StringWriter();
+    if (failure != null) {
+      failure.printStackTrace(new PrintWriter(trace));
+    }
+    console.printf("  failed: %s %s%n", count.name, failed.getDisplayName());
+    trace.toString().lines().limit(TRACE_LINES).forEach(console::println);
   }
 
   private void printIfClass(TestIdentifier ended) {
