@@ -28,6 +28,7 @@ class BlockedKeysTest {
 
   /** What each key waits for. */
   private enum Why {
+    NOTHING,
     DEAD,
     LATER,
     LEASED
@@ -68,6 +69,7 @@ class BlockedKeysTest {
     PgOnce.using(stage.dataSource).install(steps);
     var head =
         switch (why) {
+          case NOTHING -> "";
           case DEAD ->
               """
               insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, order_key)
@@ -89,6 +91,9 @@ class BlockedKeysTest {
         " from generate_series(1, %d) g, pgonce.subscription s where s.of_channel = 'steps'"
             .formatted(KEYS);
     stage.database.execute("select setval('pgonce.notification_id', " + 10 * KEYS + ")");
+    if (why == Why.NOTHING) {
+      return;
+    }
     stage.database.execute(head + from);
     stage.database.execute(
         """
@@ -168,6 +173,8 @@ class BlockedKeysTest {
 
   @ParameterizedTest
   @CsvSource({
+    "NOTHING, EXACTLY_ONCE",
+    "NOTHING, AT_LEAST_ONCE",
     "DEAD, EXACTLY_ONCE",
     "DEAD, AT_LEAST_ONCE",
     "DEAD, AT_MOST_ONCE",
@@ -180,15 +187,17 @@ class BlockedKeysTest {
   void h56_idleStaysIdleAndOtherKeysFlow(Why why, Mode mode) throws Exception {
     block(why, mode);
     var process = listen();
-    awaitSettled(process);
-    var before = tuplesRead();
-    awaitPolls(process, 8);
-    var idle = tuplesRead() - before;
-    // One walk over all keys costs 60,000 and more, and may be under way.
-    System.out.println(describe(why + " " + mode + " idle, 8 polls", idle));
-    assertThat(idle).as("8 polls").isLessThan(15L * KEYS);
+    if (why != Why.NOTHING) { // else there are few polls
+      awaitSettled(process);
+      var before = tuplesRead();
+      awaitPolls(process, 8);
+      var idle = tuplesRead() - before;
+      // One walk over all keys costs 40,000 and more, and may be under way.
+      System.out.println(describe(why + " " + mode + " idle, 8 polls", idle));
+      assertThat(idle).as("8 polls").isLessThan(15L * KEYS);
+    }
 
-    before = tuplesRead();
+    var before = tuplesRead();
     var begun = System.nanoTime();
     for (var id = 1; id <= 200; id++) {
       publish("", id, id);
