@@ -64,6 +64,7 @@ final class KeyFront {
   private final Set<String> toProbe = new LinkedHashSet<>();
   // Keys that others had locked.
   private final Set<String> busy = new LinkedHashSet<>();
+  private boolean hasBegun;
   private boolean keysLast;
   // How many looks have passed over a row that the end of another one may set free.
   private long passed;
@@ -123,6 +124,7 @@ final class KeyFront {
     lock.lock();
     try {
       var now = nanoTime.getAsLong();
+      hasBegun = true;
       var fromBase = baseIsShort || now - baseFrom >= 0;
       if (walker == null && walkFrom == null && isWalkAllowed(now)) {
         walkIsAsked = asked && now - askedWalksFrom >= 0;
@@ -316,7 +318,7 @@ final class KeyFront {
   void unblocked() {
     lock.lock();
     try {
-      asked = true;
+      asked = hasBegun; // else the first looks are at all there is
     } finally {
       lock.unlock();
     }

@@ -173,6 +173,12 @@ class KeyFrontTest {
   }
 
   @Test
+  void h56_beforeTheFirstLookNoWalkNeedsToBeAskedFor() {
+    front.unblocked();
+    assertThat(front.isMore()).isFalse();
+  }
+
+  @Test
   void h56_theWalkGoesOnWhereThereIsAlwaysWork() {
     var walksFirst = false;
     for (var n = 0; n < 8 && !walksFirst; n++) {
