@@ -7,10 +7,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.pgonce.Backoff;
-import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.NamedStatements.ModeNotKnownException;
@@ -33,9 +31,6 @@ final class StartCheck {
 
   // pgjdbc: the server and the settings of the login do not go together.
   private static final String LOGIN_REJECTED = "08004";
-
-  // No such statement, or one too many: behind a pooler that mixes them up.
-  private static final Set<String> MIXED_UP = Set.of("26000", "42P05");
 
   private final Context context;
   private final List<Subscribed<?>> subscribed;
@@ -95,36 +90,14 @@ final class StartCheck {
     var state = failure.getSQLState();
     return state == null
         || failure instanceof ModeNotKnownException
-        || MIXED_UP.contains(state)
         || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
   }
 
-  /**
-   * A lease rests on its commit. In the other modes a commit that is none undoes the handler's work
-   * together with the end of its notification.
-   */
   private void requireOwnStatements() throws SQLException {
-    var isLeased = subscribed.stream().anyMatch(StartCheck::isLeased);
-    String problem;
-    try {
-      problem = context.transactions().namedStatementsProblem();
-    } catch (ModeNotKnownException e) {
-      if (isLeased) {
-        throw e;
-      }
-      problem = e.getMessage();
-    }
-    if (problem != null && isLeased) {
+    var problem = context.transactions().namedStatementsProblem();
+    if (problem != null) {
       throw new PgOnceException("pgonce cannot start to listen:\n- " + problem);
     }
-    if (problem != null) {
-      LOG.warn("pgonce: statements may fail often, and are tried again: {}", problem);
-    }
-  }
-
-  private static boolean isLeased(Subscribed<?> one) {
-    var mode = one.channel().mode();
-    return mode == Mode.AT_LEAST_ONCE || mode == Mode.AT_MOST_ONCE;
   }
 
   private Map<String, Installed> check(Connection connection) throws SQLException {

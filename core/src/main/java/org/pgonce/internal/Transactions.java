@@ -49,8 +49,8 @@ public final class Transactions {
   }
 
   /**
-   * Why a commit may be none where the driver names its statements, and what to set; null if it is
-   * one.
+   * Why a statement that the driver has named, such as COMMIT, may be another one here, and what to
+   * set; null if it is its own.
    *
    * @throws SQLException as {@link NamedStatements#problem}
    */

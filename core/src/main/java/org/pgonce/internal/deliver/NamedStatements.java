@@ -27,7 +27,8 @@ public final class NamedStatements {
   private static final String PROBLEM =
       "a transaction-mode pooler such as PgBouncer stands before the data source, and its driver"
           + " names prepared statements, which are other clients' statements there: a commit may"
-          + " be none, and then a handler or a guarded call begins twice. "
+          + " be none, so that a handler or a guarded call begins twice, and a handler's own"
+          + " statement may be another one. "
           + WHAT_TO_DO;
 
   private static final String CANNOT_TELL =
