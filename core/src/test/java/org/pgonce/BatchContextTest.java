@@ -21,6 +21,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** Notifications of several tenants in one batch: none of them meets what belongs to another. */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class BatchContextTest {

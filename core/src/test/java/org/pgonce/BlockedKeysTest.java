@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.pgonce.Stage.Order;
@@ -21,6 +22,7 @@ import org.pgonce.testkit.TestDatabase;
  * H56: 20,000 keys wait, each for a dead letter, for a row that is due later, or for a lease. Idle
  * processes stay idle, and other keys flow.
  */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class BlockedKeysTest {
 

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,6 +23,7 @@ import org.pgonce.testkit.TestDatabase;
  * looked like when a session made its plans, and whatever statistics say. The claim's own statement
  * is {@link org.pgonce.internal.claim.ClaimPlanTest}'s.
  */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class FunctionPlanTest {
 

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.Stage.Order;
@@ -21,6 +22,7 @@ import org.postgresql.PGConnection;
  * PREPARE TRANSACTION, which PostgreSQL refuses to a transaction that has notified: with {@link
  * WakeUps#NEVER} no form of publishing notifies.
  */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class PreparedTransactionTest {
 

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,6 +24,7 @@ import tools.jackson.databind.JsonNode;
 /**
  * H78: the watched table is attached as a partition, or made to inherit, after the installation.
  */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class AttachedTableTest {
 

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -15,6 +16,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
 
 /** One notification per row that a committed statement inserted, and one wake-up per statement. */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class CaptureTest {
 

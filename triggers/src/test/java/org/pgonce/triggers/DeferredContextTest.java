@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.sql.SQLException;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,6 +18,7 @@ import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
 
 /** H26: the writer's context by each form of trigger, and what a deferred one does not go with. */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class DeferredContextTest {
 

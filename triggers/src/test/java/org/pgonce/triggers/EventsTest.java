@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -28,6 +29,7 @@ import org.pgonce.triggers.RowChange.Truncated;
 import org.pgonce.triggers.RowChange.Updated;
 
 /** Which changes of a table make notifications, and what those hold. */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class EventsTest {
 

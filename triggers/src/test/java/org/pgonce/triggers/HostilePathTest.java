@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,6 +24,7 @@ import tools.jackson.databind.JsonNode;
  * H37: a superuser installs, looks and uninstalls while an ordinary role has functions, operators
  * and types in public, which comes first in the path. None of them is called, none is bound.
  */
+@Tag("versions")
 @PgTest
 class HostilePathTest {
 

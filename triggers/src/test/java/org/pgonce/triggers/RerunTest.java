@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
@@ -24,6 +25,7 @@ import org.pgonce.testkit.TestDatabase;
  * H76: what installs or takes back is run again on a database where a transaction is open that has
  * written the watched table and pgonce's own, and others go on writing.
  */
+@Tag("versions")
 @PgTest
 class RerunTest {
 

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.ChannelOptions;
 import org.pgonce.PayloadRules;
@@ -18,6 +19,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** The watched table itself, or its partitions, become others after the installation. */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class TableDriftTest {
 

@@ -20,6 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.assertj.core.api.SoftAssertions;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.DeadLetters.DeadLetter;
 import org.pgonce.testkit.PgTest;
@@ -31,6 +32,7 @@ import tools.jackson.databind.JsonNode;
  * Each type of PostgreSQL, from the writer's row to the record that is printed for its table: every
  * value arrives exactly, or its row is a dead letter whose error names the column.
  */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class TypeRoundTripTest {
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,6 +21,7 @@ import tools.jackson.databind.JsonNode;
 /**
  * H38: casts to json, which run in the writer's session, and the roles that their functions have.
  */
+@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class UntrustedCastTest {
 

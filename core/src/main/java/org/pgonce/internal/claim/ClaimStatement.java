@@ -8,181 +8,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
-import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.PoolSettings;
 
 /**
  * The claim: one row, locked for the caller's transaction; rows that others hold are passed over.
- *
- * <p>Its plan goes by the index because the tables hold a ballast (keep_ballast in
- * sql/V003__claim_and_settle.sql). The outer select is for the one row that is locked; columns of
- * the inner one would be computed for each row that is passed over. Operators are qualified since
- * the session's search path is whatever the application makes it.
  */
 public final class ClaimStatement {
-
-  // Of the session; nothing before the last one can hold the separator.
-  private static final String SEPARATOR = ";";
-  private static final int VALUES = ClaimHolder.VALUES + 2;
-  private static final String OF_SESSION =
-      "pg_catalog.concat_ws('%s', %s, %s"
-          .formatted(SEPARATOR, ClaimHolder.COLUMNS, PoolSettings.COLUMN);
-
-  // Earliest first. The subselect makes now a bound of the index scan: a volatile function would be
-  // a filter over all that is due later.
-  private static final String DUE_ROWS =
-      """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
-            FROM pgonce.scheduled AS s
-           WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
-             AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
-           ORDER BY s.due_at, s.id LIMIT %d FOR UPDATE SKIP LOCKED
-          """;
-  private static final String NEW_ROWS =
-      """
-          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, n.xmax AS held
-            FROM pgonce.notification AS n
-           WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.>) ?
-           ORDER BY n.id LIMIT %d FOR UPDATE SKIP LOCKED
-          """;
-  private static final One DUE = One.of(DUE_ROWS.formatted(1));
-  private static final One NEW = One.of(NEW_ROWS.formatted(1));
-
-  private static final Several SEVERAL_DUE = new Several(DUE_ROWS);
-  private static final Several SEVERAL_NEW = new Several(NEW_ROWS);
-
-  // Those that this process let go a moment ago, on purpose: who held them is known.
-  private static final String DUE_AGAIN =
-      statement(
-          """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, '0'::pg_catalog.xid AS held
-            FROM pgonce.scheduled AS s
-           WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
-             AND s.attempts OPERATOR(pg_catalog.=) 0 AND s.token IS NULL AND (SELECT pgonce.may_begin_again(?))
-           FOR UPDATE SKIP LOCKED
-          """);
-  private static final String NEW_AGAIN =
-      statement(
-          """
-          SELECT n.subscription_id, n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, '0'::pg_catalog.xid AS held
-            FROM pgonce.notification AS n
-           WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
-             AND (SELECT pgonce.may_begin_again(?))
-           FOR UPDATE SKIP LOCKED
-          """);
-
-  private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
-
-  private static final String BY_KEY =
-      """
-      SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held,
-             f.seen, f.busy, f.walked
-        FROM pgonce.%s(?, ?, %s) AS f
-      """;
-  private static final One DUE_IN_ORDER = byKey("next_due");
-  private static final One NEW_IN_ORDER = byKey("next_new");
-  private static final One DUE_AND_FREE = byKey("free_due");
-  private static final One NEW_AND_FREE = byKey("free_new");
-
-  private static final String LEASED_ROW =
-      """
-          SELECT s.subscription_id, s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
-            FROM pgonce.scheduled AS s
-           WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
-             AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
-                   THEN s.order_key IS NULL OR %s ELSE false END
-             FOR UPDATE SKIP LOCKED
-          """;
-  private static final One LEASED =
-      One.of(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"));
-  private static final One LEASED_WITH_PLACE =
-      One.of(LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"));
-
-  /**
-   * held is who locked the row before: nobody, or someone whose transaction did not commit. What is
-   * of the session is a subselect of its own, computed once for all rows; where there is one row
-   * only, it costs less without.
-   *
-   * <p>Times are passed as microseconds since 1970, which every driver reads the same. (A double
-   * holds them to the microsecond until 2106.)
-   */
-  private static String statement(String locked) {
-    return text("(SELECT " + OF_SESSION + "))", "", locked);
-  }
-
-  /**
-   * The same for a row that is null where there is none: what is of the session would give its
-   * transaction an id for nothing.
-   */
-  private static One byKey(String function) {
-    var locked = BY_KEY.formatted(function, KeyLook.PARAMETERS);
-    var one = "CASE WHEN c.id IS NOT NULL THEN " + OF_SESSION;
-    var seen = ", c.seen, c.busy, c.walked";
-    return new One(
-        text(one + ") END", seen, locked),
-        text(
-                one + ", " + GuardedConnection.SESSION + ") END",
-                seen + ", " + Origin.COLUMNS_OF_ROW,
-                locked)
-            + "; "
-            + GuardedConnection.SET_SAVEPOINT);
-  }
-
-  private static String text(String session, String more, String locked) {
-    return """
-    SELECT c.id, c.attempts,
-           (pg_catalog.date_part('epoch', c.created_at) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,
-           (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) c.created_at)
-             OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,
-           CASE WHEN pg_catalog.octet_length(c.payload::pg_catalog.text) OPERATOR(pg_catalog.<=) %d
-             THEN c.payload::pg_catalog.text END,
-           pg_catalog.octet_length(c.payload::pg_catalog.text),
-           %s,
-           c.delivery_key, c.context, c.stamp, c.token,
-           c.held OPERATOR(pg_catalog.<>) '0'::pg_catalog.xid, c.subscription_id, c.order_key%s
-      FROM (%s) AS c
-    """
-        .formatted(Payload.SHORT, session, more, locked);
-  }
-
-  /**
-   * One that may be set up for its handler at once, where the driver can send several commands in
-   * one message: that saves the handler's first statement a round trip.
-   *
-   * @param alone the claim
-   * @param ready the same with what {@link GuardedConnection} would do before that statement
-   */
-  private record One(String alone, String ready) {
-
-    static One of(String locked) {
-      return new One(
-          statement(locked),
-          text(
-                  OF_SESSION + ", " + GuardedConnection.SESSION + ")",
-                  ", " + Origin.COLUMNS_OF_ROW,
-                  locked)
-              + "; "
-              + GuardedConnection.SET_SAVEPOINT);
-    }
-  }
-
-  /** For each number of rows one text, made once: at most as many as a batch may have. */
-  private record Several(String locked, Map<Integer, String> texts) {
-
-    Several(String locked) {
-      this(locked, new ConcurrentHashMap<>());
-    }
-
-    String text(int most) {
-      return texts.computeIfAbsent(most, count -> statement(locked.formatted(count)));
-    }
-  }
 
   private ClaimStatement() {}
 
@@ -214,7 +49,7 @@ public final class ClaimStatement {
     return claim(
         connection,
         taken,
-        due ? DUE : NEW,
+        due ? ClaimSql.DUE : ClaimSql.NEW,
         due,
         handlerTimeout,
         statement -> rows(statement, subscription, due, after));
@@ -235,7 +70,7 @@ public final class ClaimStatement {
     return claims(
         connection,
         taken,
-        (due ? SEVERAL_DUE : SEVERAL_NEW).text(most),
+        (due ? ClaimSql.SEVERAL_DUE : ClaimSql.SEVERAL_NEW).text(most),
         false,
         due,
         handlerTimeout,
@@ -256,7 +91,7 @@ public final class ClaimStatement {
     return claims(
         connection,
         taken,
-        first.scheduled() ? DUE_AGAIN : NEW_AGAIN,
+        first.scheduled() ? ClaimSql.DUE_AGAIN : ClaimSql.NEW_AGAIN,
         false,
         first.scheduled(),
         handlerTimeout,
@@ -269,7 +104,7 @@ public final class ClaimStatement {
 
   /** Whether the handler of a claim, whose work is undone, may begin again in its transaction. */
   public static boolean mayBeginAgain(Connection transaction, Claim claim) throws SQLException {
-    try (var statement = transaction.prepareStatement(MAY_BEGIN_AGAIN)) {
+    try (var statement = transaction.prepareStatement(ClaimSql.MAY_BEGIN_AGAIN)) {
       statement.setInt(1, claim.subscription());
       try (var row = statement.executeQuery()) {
         return row.next() && row.getBoolean(1);
@@ -307,7 +142,9 @@ public final class ClaimStatement {
         claim(
             connection,
             taken,
-            limited ? (due ? DUE_AND_FREE : NEW_AND_FREE) : (due ? DUE_IN_ORDER : NEW_IN_ORDER),
+            limited
+                ? (due ? ClaimSql.DUE_AND_FREE : ClaimSql.NEW_AND_FREE)
+                : (due ? ClaimSql.DUE_IN_ORDER : ClaimSql.NEW_IN_ORDER),
             due,
             handlerTimeout,
             parameters);
@@ -360,7 +197,7 @@ public final class ClaimStatement {
     return claim(
         connection,
         taken,
-        limited ? LEASED_WITH_PLACE : LEASED,
+        limited ? ClaimSql.LEASED_WITH_PLACE : ClaimSql.LEASED,
         true,
         handlerTimeout,
         statement -> {
@@ -376,7 +213,7 @@ public final class ClaimStatement {
   private static @Nullable Claim claim(
       Connection connection,
       PoolSettings.Taken taken,
-      One one,
+      ClaimSql.One one,
       boolean scheduled,
       Duration handlerTimeout,
       Parameters parameters)
@@ -440,8 +277,8 @@ public final class ClaimStatement {
     if (row.wasNull()) {
       return List.of();
     }
-    var session = row.getString(7).split(SEPARATOR, VALUES);
-    return isFit.test(session[VALUES - 2])
+    var session = row.getString(7).split(ClaimSql.SEPARATOR, ClaimSql.VALUES);
+    return isFit.test(session[ClaimSql.VALUES - 2])
         ? claimed(connection, row, isReady, scheduled, session)
         : null;
   }
@@ -449,7 +286,7 @@ public final class ClaimStatement {
   // What NextClaim needs: of one new row, ready for its handler.
 
   static String newAndReady() {
-    return NEW.ready();
+    return ClaimSql.NEW.ready();
   }
 
   static void bindNew(
@@ -469,7 +306,7 @@ public final class ClaimStatement {
       Connection transaction, ResultSet row, boolean isReady, boolean scheduled, String[] session)
       throws SQLException {
     var holder = ClaimHolder.of(session, row.getLong(3) + row.getLong(4));
-    var sessionBefore = isReady ? session[VALUES - 1] : null;
+    var sessionBefore = isReady ? session[ClaimSql.VALUES - 1] : null;
     var first = claim(transaction, row, scheduled, holder, sessionBefore);
     if (!row.next()) {
       return List.of(first);

@@ -274,7 +274,7 @@ public final class Settlement {
         var failure =
             new UnknownOutcomeException("the listener stopped before its handler returned");
         var verdict = Verdict.on(failure, claim, subscribed);
-        var there = record(transaction, claim, verdict);
+        var there = verdict.record(transaction, claim, pauser);
         return () -> reports.tell(there, claim, verdict, failure);
       }
       var unused = SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
@@ -326,7 +326,7 @@ public final class Settlement {
     boolean there;
     try {
       guarded.undo();
-      there = record(transaction, claim, verdict);
+      there = verdict.record(transaction, claim, pauser);
       transaction.commit();
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
@@ -366,7 +366,7 @@ public final class Settlement {
     boolean there;
     try {
       boundTheWait(connection);
-      there = record(connection, claim, verdict);
+      there = verdict.record(connection, claim, pauser);
       connection.commit();
     } catch (SQLException | RuntimeException e) {
       LOG.debug("pgonce: nor could the failure be recorded on its connection", e);
@@ -434,7 +434,7 @@ public final class Settlement {
             if (holder != null) {
               holder.end(transaction);
             }
-            return record(transaction, claim, verdict);
+            return verdict.record(transaction, claim, pauser);
           });
     } catch (SQLException e) {
       // What a pool says when it has none to give: it has waited long enough.
@@ -470,26 +470,6 @@ public final class Settlement {
     try (var statement = transaction.createStatement()) {
       statement.execute(transactions.text(BOUND_THE_WAIT));
     }
-  }
-
-  private boolean record(Connection transaction, Claim claim, Verdict verdict) throws SQLException {
-    if (verdict instanceof Verdict.Pause pause) {
-      pauser.pause(transaction, pause.why());
-      if (pause.bury() != null) {
-        return record(transaction, claim, pause.bury());
-      }
-      // Where no token holds it, its transaction does, and has changed nothing of it.
-      return claim.token() == null
-          || SettleStatements.giveBack(transaction, claim, DeadLetterReason.ATTEMPTS_USED_UP);
-    }
-    if (verdict instanceof Verdict.PutBack putBack) {
-      return SettleStatements.putBack(transaction, claim, putBack.delay(), putBack.why());
-    }
-    if (verdict instanceof Verdict.Retry retry) {
-      return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
-    }
-    var bury = (Verdict.Bury) verdict;
-    return SettleStatements.bury(transaction, claim, claim.attempt(), bury.reason(), bury.why());
   }
 
   private static boolean rollBack(Connection transaction) {

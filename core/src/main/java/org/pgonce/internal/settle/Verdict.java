@@ -1,5 +1,7 @@
 package org.pgonce.internal.settle;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -78,5 +80,26 @@ sealed interface Verdict {
     return claim.attempt() >= options.maxAttempts()
         ? new Bury(DeadLetterReason.ATTEMPTS_USED_UP, why)
         : new Retry(options.backoff().after(claim.attempt()), why);
+  }
+
+  /** Records it in the transaction; false if the row is not as the claim knows it. */
+  default boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+    if (this instanceof Pause pause) {
+      pauser.pause(transaction, pause.why());
+      if (pause.bury() != null) {
+        return pause.bury().record(transaction, claim, pauser);
+      }
+      // Where no token holds it, its transaction does, and has changed nothing of it.
+      return claim.token() == null
+          || SettleStatements.giveBack(transaction, claim, DeadLetterReason.ATTEMPTS_USED_UP);
+    }
+    if (this instanceof PutBack putBack) {
+      return SettleStatements.putBack(transaction, claim, putBack.delay(), putBack.why());
+    }
+    if (this instanceof Retry retry) {
+      return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
+    }
+    var bury = (Bury) this;
+    return SettleStatements.bury(transaction, claim, claim.attempt(), bury.reason(), bury.why());
   }
 }
