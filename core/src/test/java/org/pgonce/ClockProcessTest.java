@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ClockedProcess.Task;
@@ -26,6 +27,7 @@ import org.pgonce.testkit.TestDatabase;
  * A process whose clock is a day off, beside one whose clock is right: nothing is different from
  * two that are right.
  */
+@Tag("all")
 @PgTest(PgOnceInstalled.class)
 class ClockProcessTest {
 
