@@ -9,6 +9,7 @@ import static org.pgonce.Stage.QUICK;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.JvmProcess;
@@ -79,6 +80,7 @@ class DeadlyNotificationTest {
     assertLetter("OUTCOME_UNKNOWN", database);
   }
 
+  @Tag("all")
   @Test
   void h47_exactlyOnce_thoseThatAreAtWorkAtEachDeathAreDoneOnce(TestDatabase database)
       throws Exception {
@@ -86,6 +88,7 @@ class DeadlyNotificationTest {
     assertLetter("ATTEMPTS_USED_UP", database);
   }
 
+  @Tag("all")
   @Test
   void h47_atLeastOnce_thoseThatAreAtWorkAtEachDeathAreDone(TestDatabase database)
       throws Exception {

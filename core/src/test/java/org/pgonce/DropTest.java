@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -89,6 +90,7 @@ class DropTest {
     assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isOne();
   }
 
+  @Tag("all")
   @Test
   void h84_aTransactionThatHasPublishedIsWaitedForInShortTriesAndThenNamed(TestDatabase database)
       throws Exception {

@@ -23,6 +23,7 @@ import org.pgonce.testkit.TestDatabase;
  * looked like when a session made its plans, and whatever statistics say. The claim's own statement
  * is {@link org.pgonce.internal.claim.ClaimPlanTest}'s.
  */
+@Tag("all")
 @Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class FunctionPlanTest {

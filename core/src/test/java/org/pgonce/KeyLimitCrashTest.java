@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
@@ -30,6 +31,7 @@ class KeyLimitCrashTest extends KeyCrashScene {
     }
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BROADCAST")
   void h53_s01_theLimitOfEachKeyOutlivesListenersThatAreKilled(Mode mode) throws Exception {

@@ -91,6 +91,7 @@ class KeyLimitTest extends KeyLimitScene {
     assertThat(ended).hasSize(12).doesNotHaveDuplicates();
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({
     "EXACTLY_ONCE, false",
@@ -174,6 +175,7 @@ class KeyLimitTest extends KeyLimitScene {
     stage.awaitNothingWaits();
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({"EXACTLY_ONCE, false", "EXACTLY_ONCE, true", "AT_LEAST_ONCE, false"})
   void h53_aLookBesideAFullKeyDoesNotWalkOverAllThatWaitsInIt(Mode mode, boolean due)

@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongPredicate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -150,6 +151,7 @@ class LateCommitTest {
     await().atMost(Stage.SOON).until(() -> System.nanoTime() - since > 50_000_000);
   }
 
+  @Tag("all")
   @Test
   void h71_aClaimDoesNotWalkOverAllThatAnOldSnapshotMaySee() throws Exception {
     var rows = 6_000;

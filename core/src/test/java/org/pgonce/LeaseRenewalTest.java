@@ -30,7 +30,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest(PgOnceInstalled.class)
 class LeaseRenewalTest {
 
-  private static final int ROUNDS = 12;
+  private static final int ROUNDS = 4;
   private static final String APPLICATION = "renews";
   // Renewed each third of that.
   private static final Duration LEASE = Duration.ofSeconds(3);

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -44,6 +45,7 @@ class ModeChangeTest {
     }
   }
 
+  @Tag("all")
   @Test
   void aPublisherThatDoesNotCommitIsNotWaitedForLong() throws Exception {
     try (var publisher = transaction()) {

@@ -13,6 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -167,6 +168,7 @@ class OrderAloneTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h53_aLookAtALeasedKeyDoesNotWalkOverAllThatIsScheduledInIt() throws Exception {
     install(Mode.AT_LEAST_ONCE, KeyOrder.DEAD_LETTER_BLOCKS);

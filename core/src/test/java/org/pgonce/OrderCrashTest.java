@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Stage.Order;
@@ -27,6 +28,7 @@ class OrderCrashTest extends KeyCrashScene {
     }
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BROADCAST")
   void h53_s01_theOrderOfEachKeyOutlivesListenersThatAreKilled(Mode mode) throws Exception {

@@ -21,6 +21,7 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -182,6 +183,7 @@ class ServerCostTest {
     assertThat(printed()).containsOnlyKeys(Mode.values());
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(Mode.class)
   void h47_steadyCostIsWhatTheDocsPrint(Mode mode) throws Exception {

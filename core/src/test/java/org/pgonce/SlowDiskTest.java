@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -56,6 +57,7 @@ class SlowDiskTest {
   }
 
   /** Also where the first of the listeners is lost, or frozen. */
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void h49_writersWhoWaitForOneAnotherForTheDiskWakeNobody(boolean firstIsLost) throws Exception {

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -198,6 +199,7 @@ class WakeUpsTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h49_whatIsOwedByOneWhoDiesAnotherTakesOver() throws Exception {
     try (var victim = process();
@@ -212,6 +214,7 @@ class WakeUpsTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h49_whatIsOwedByOneWhoHasFallenAsleepAndDiesAnotherTakesOver() throws Exception {
     try (var victim = process();
@@ -229,6 +232,7 @@ class WakeUpsTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h49_whatIsOwedByOneWhoIsFrozenAnotherTakesOver() throws Exception {
     try (var victim = process();
@@ -251,6 +255,7 @@ class WakeUpsTest {
    * He may owe them for hours, and be the last one who listens. On a server of its own: he looks
    * whenever one of those has ended whom he waits for, of any database.
    */
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({"true", "false"})
   void h49_whoOwesLooksTakesOverFromAnotherWhoWasAwakeAndStopsOrIsLost(boolean stops)
@@ -315,6 +320,7 @@ class WakeUpsTest {
     }
   }
 
+  @Tag("all")
   @Test
   void s3_whatTheLastOneOwedIsFoundByTheNextOne() throws Exception {
     long published;

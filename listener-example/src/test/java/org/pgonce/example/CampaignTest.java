@@ -3,9 +3,11 @@ package org.pgonce.example;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The mail campaign, small. */
+@Tag("all")
 class CampaignTest {
 
   private static final Duration BOUND = Duration.ofMinutes(4);

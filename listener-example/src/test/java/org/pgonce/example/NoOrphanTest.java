@@ -11,10 +11,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.JvmProcess;
 
 /** However a run ends, its listeners and its server end with it. */
+@Tag("all")
 class NoOrphanTest {
 
   private static final String[] LONG_RUN = {

@@ -64,7 +64,9 @@ class AttachedTableTest {
     assertThat(operations(database)).isEqualTo("INSERT");
 
     var relation =
-        other.equals("author") ? "has become a partition of author" : "inherits from writer";
+        other.equals("author")
+            ? "has become a partition of public.author"
+            : "inherits from public.writer";
     assertThat(check(database, CHANGES))
         .hasSize(3)
         .allMatch(
@@ -106,7 +108,9 @@ class AttachedTableTest {
 
     assertThat(check(database, channel)).isEmpty();
     assertThat(plan(database, channel).warnings())
-        .anyMatch(line -> line.contains("table public.author_1 is a partition of author: rows of"));
+        .anyMatch(
+            line ->
+                line.contains("table public.author_1 is a partition of public.author: rows of"));
     try (var pgonce = PgOnce.using(database.pooled(4))) {
       pgonce.listen(channel, (change, tx) -> {});
       pgonce.start();
@@ -123,7 +127,7 @@ class AttachedTableTest {
         .singleElement()
         .asString()
         .contains(
-            "table public.author_1 is a partition of author, and its triggers fire per statement")
+            "table public.author_1 is a partition of public.author, and its triggers fire per statement")
         .endsWith("Take TriggerForm.ROW, or leave the form out");
   }
 
@@ -177,7 +181,8 @@ class AttachedTableTest {
           .doesNotHaveDuplicates()
           .allMatch(line -> line.startsWith("changes channel changes: "))
           .anyMatch(
-              line -> line.contains("has become a partition of author since its trigger for"));
+              line ->
+                  line.contains("has become a partition of public.author since its trigger for"));
     }
   }
 

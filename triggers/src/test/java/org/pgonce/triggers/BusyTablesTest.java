@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.pgonce.PgOnce;
@@ -45,6 +46,7 @@ class BusyTablesTest {
   // The commit, and a machine that does other things as well.
   private static final Duration SLACK = Duration.ofSeconds(2);
 
+  @Tag("all")
   @Test
   void h84_twoHundredChannelsAreInstalledAndDroppedByTwoAtOnceUnderWriters(TestDatabase database)
       throws Exception {
@@ -66,6 +68,7 @@ class BusyTablesTest {
         .isZero();
   }
 
+  @Tag("all")
   @Test
   void h84_channelsAreAppliedEachInATransactionOfTheCallersAndDroppedWhileOthersInstall(
       TestDatabase database) throws Exception {

@@ -7,6 +7,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
@@ -68,6 +69,7 @@ class KeptPlanTest {
         .form(form);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(
       value = TriggerForm.class,

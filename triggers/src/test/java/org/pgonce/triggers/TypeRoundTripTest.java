@@ -382,6 +382,7 @@ class TypeRoundTripTest {
     assertThat((byte[]) printed.value(row, "raw")).isEmpty();
   }
 
+  @Tag("all")
   @Test
   void h23_32MBFromToastArrive(TestDatabase database) throws Exception {
     database.execute(

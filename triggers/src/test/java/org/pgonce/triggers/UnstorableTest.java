@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -173,6 +174,7 @@ class UnstorableTest {
   }
 
   /** Eighty kilobytes of numerics are more than a gigabyte of JSON. */
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(
       value = TriggerForm.class,
@@ -190,6 +192,7 @@ class UnstorableTest {
   }
 
   /** 130 MB of bits are more than a gigabyte of JSON. */
+  @Tag("all")
   @Test
   void h04_soIsARowOfOnePlainValue(TestDatabase database) throws Exception {
     assumeEnoughMemory();

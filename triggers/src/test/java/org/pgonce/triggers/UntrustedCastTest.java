@@ -91,7 +91,7 @@ class UntrustedCastTest {
     createTable(database, type);
     asAttacker(CAST);
     var why =
-        "type %s of table score has a cast to json by function lair.leave(%1$s) of role %s"
+        "type %s of table public.score has a cast to json by function lair.leave(%1$s) of role %s"
             .formatted(type.equals("lair.span") ? type : "lair.grade", attacker.user());
     assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(SCORED))
         .isInstanceOf(PgOnceException.class)
@@ -136,7 +136,8 @@ class UntrustedCastTest {
     PgOnce.using(database.dataSource()).install(SCORED);
     assertThat(check(database)).isEmpty();
     asAttacker(CAST);
-    var why = "channel scored: type lair.grade of table score has a cast to json by function";
+    var why =
+        "channel scored: type lair.grade of table public.score has a cast to json by function";
     assertThat(check(database)).singleElement().asString().startsWith(why);
 
     PgOnce.using(database.dataSource()).install(SCORED);

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -44,6 +45,7 @@ class WholeTableTest {
       insert into heir (k, part, tag) select 1000 + g, g % 4, g from generate_series(0, 19) g
       """;
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(strings = {PARTITIONED, INHERITED})
   void h06_whoAppliesWhatStatementsTellHasTheTable(String schema, TestDatabase database)

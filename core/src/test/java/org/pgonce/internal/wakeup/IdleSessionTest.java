@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.spi.ListenAddress;
@@ -48,6 +49,7 @@ class IdleSessionTest {
     assertThatItStays(source, Addresses.of(database), database);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @MethodSource("sources")
   void h69_soDoesOneThroughASessionModePooler(WakeUpSource source, TestDatabase database)
