@@ -108,8 +108,8 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
   -- So many notifications of one order key all processes together have at work, for each subscription; null: no limit. An order means one.
   max_per_key  integer     CHECK (max_per_key BETWEEN 1 AND 100),
-  -- Whether who stores something wakes the listeners: unless one of them is awake, see V013; always; or never.
-  wake_ups     text        NOT NULL DEFAULT 'WHILE_ASLEEP' CHECK (wake_ups IN ('WHILE_ASLEEP', 'ALWAYS', 'NEVER')),
+  -- Whether a writer notifies the listeners: unless the channel's gate is open, see V013; always; or never.
+  wake_ups     text        NOT NULL DEFAULT 'GATED' CHECK (wake_ups IN ('GATED', 'ALWAYS', 'NEVER')),
   -- Until when listeners of a former EXACTLY_ONCE may have held what was stored: what they began and gave back only its lock tells.
   held_until   timestamptz,
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -138,8 +138,8 @@ CREATE TABLE IF NOT EXISTS pgonce.subscription (
   CHECK (num_nulls(paused_at, paused_by, pause_reason) IN (0, 3))
 );
 
--- From when on a subscription with a rate has turns to give; see take_turns. One row each, changed once for many turns.
-CREATE TABLE IF NOT EXISTS pgonce.pace (
+-- From when on a subscription with a rate has turns to give; see take_permits. One row each, changed once for many turns.
+CREATE TABLE IF NOT EXISTS pgonce.rate_limit (
   subscription_id integer     PRIMARY KEY REFERENCES pgonce.subscription ON DELETE CASCADE,
   free_from       timestamptz NOT NULL
 ) WITH (fillfactor = 20);

@@ -8,27 +8,25 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SET ROLE pgonce_owner;
 
 -- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
--- wake-ups of a transaction into one: empty for new rows, "due" for scheduled ones, "later" for those that are not due yet, "pause" and "resume"
--- for a look at whether it is paused, "call" where all are to look, "help" from a listener that has more to do than it can, "listeners" where others
--- listen than before. Neither SECURITY DEFINER nor a setting: so PostgreSQL puts it in the place of its call, which a trigger per row would pay for
--- each time.
+-- wake-ups of a transaction into one: empty for new rows, "due" for scheduled rows, "later" for rows that are not due yet, "pause", "resume" and
+-- "definition" for a poll that reads what has changed. Neither SECURITY DEFINER nor a setting: so PostgreSQL puts it in the place of its call, which a
+-- trigger per row would pay for each time.
 CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
 LANGUAGE sql
 AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;
 
--- The sequence whose last value is a channel's word, see V013; null if there is none, as after a restore without it.
-CREATE OR REPLACE FUNCTION pgonce.word_of(channel_name text) RETURNS regclass
+-- The sequence whose last value is a channel's notify gate, see V013; null if there is none, as after a restore without it.
+CREATE OR REPLACE FUNCTION pgonce.gate_of(channel_name text) RETURNS regclass
 LANGUAGE sql
-AS $$ SELECT pg_catalog.to_regclass('pgonce."awake_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
+AS $$ SELECT pg_catalog.to_regclass('pgonce."gate_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
 
--- Whether who stores new rows is to wake the listeners: to be asked when his transaction has its id, so after a row was written. The word is a time
--- within the next second where somebody is awake, and the highest number where nobody is ever to be woken. In one expression, which PostgreSQL
--- puts in the place of its call.
-CREATE OR REPLACE FUNCTION pgonce.is_asleep(channel_name text) RETURNS boolean
+-- Whether a writer that has stored new rows notifies: it does unless the gate is a time within the next second (open), or says that no listener is to
+-- be notified. A gate that cannot be read means that it does. One expression, which PostgreSQL puts in the place of its call.
+CREATE OR REPLACE FUNCTION pgonce.needs_notify(channel_name text) RETURNS boolean
 LANGUAGE sql
 AS $$
   SELECT coalesce(NOT (
-    (pg_catalog.pg_sequence_last_value(pgonce.word_of(channel_name))
+    (pg_catalog.pg_sequence_last_value(pgonce.gate_of(channel_name))
        OPERATOR(pg_catalog.-) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::bigint)
     OPERATOR(pg_catalog.<@) '{[0,1000000],[1000000000000000000,)}'::pg_catalog.int8multirange), true)
 $$;
@@ -341,7 +339,7 @@ BEGIN
     SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
   END IF;
   IF channel.wake_ups <> 'NEVER' THEN
-    IF new_rows > 0 AND pgonce.is_asleep(channel.name) THEN
+    IF new_rows > 0 AND pgonce.needs_notify(channel.name) THEN
       PERFORM pgonce.wake_up(channel.name);
     END IF;
     IF later_rows > 0 THEN
@@ -393,7 +391,7 @@ BEGIN
   )
   SELECT array_agg(g.id ORDER BY g.id), (SELECT count(*) FROM stored) INTO ids, amount FROM given g;
   IF amount > 0 THEN
-    IF channel.wake_ups <> 'NEVER' AND pgonce.is_asleep(channel.name) THEN
+    IF channel.wake_ups <> 'NEVER' AND pgonce.needs_notify(channel.name) THEN
       PERFORM pgonce.wake_up(channel.name);
     END IF;
   ELSIF json_array_length(payloads) > 0

@@ -6,7 +6,7 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Whether the session by which a listener hears is there: without it, the process has died, or hears nothing. A number that is given out again may
+-- Whether the session by which a process listens is there: without it, the process has died, or is disconnected. A number that is given out again may
 -- be that of another session, which only those see as such who may see when it began.
 CREATE OR REPLACE FUNCTION pgonce.has_session(backend integer, seen_at timestamptz) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -14,25 +14,17 @@ AS $$
   SELECT backend IS NULL OR EXISTS (SELECT FROM pg_stat_get_activity(backend) a WHERE a.backend_start <= seen_at IS NOT FALSE)
 $$;
 
--- Who of those that listen answers the wake-ups for a subscription's new rows at once, while the others wait a moment: each subscription has one of
--- its own, so that no process has them all. Whoever hears nothing answers nothing. Sessions are looked up in this order, until one is there.
-CREATE OR REPLACE FUNCTION pgonce.first_of(subscription integer) RETURNS uuid
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+-- The rank of a process among those that listen for a subscription: 0 answers the wake-ups for new rows at once, the others after a delay that grows with
+-- their rank. Each subscription has an order of its own, so that no process is the first for all. Null for a process that does not listen.
+CREATE OR REPLACE FUNCTION pgonce.rank(listener uuid, subscription integer) RETURNS integer
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-  candidate record;
-BEGIN
-  FOR candidate IN
-    SELECT l.id, l.backend, l.seen_at FROM pgonce.listener l
-     WHERE first_of.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence
-     ORDER BY hashtextextended(l.id::text, first_of.subscription), l.id
-  LOOP
-    IF pgonce.has_session(candidate.backend, candidate.seen_at) THEN
-      RETURN candidate.id;
-    END IF;
-  END LOOP;
-  RETURN NULL;
-END
+  SELECT r.rank FROM (
+    SELECT l.id, (row_number() OVER (ORDER BY hashtextextended(l.id::text, rank.subscription), l.id) - 1)::integer AS rank
+      FROM pgonce.listener l
+     WHERE rank.subscription = ANY (l.subscriptions) AND l.hears_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence
+       AND pgonce.has_session(l.backend, l.seen_at)) r
+   WHERE r.id = rank.listener
 $$;
 
 -- A process starts to listen.
@@ -50,31 +42,21 @@ BEGIN
   PERFORM pgonce.bound_idle(30000);
   INSERT INTO pgonce.listener (id, instance, subscriptions, hears_by, backend, silence)
   VALUES (listener, instance, subscriptions, hears_by, backend, silence_ms * interval '1 millisecond');
-  PERFORM pgonce.wake_up(s.of_channel, 'listeners')
-     FROM pgonce.subscription s
-    CROSS JOIN LATERAL (SELECT count(*) AS others FROM pgonce.listener o
-                         WHERE s.id = ANY (o.subscriptions) AND o.id <> listener AND clock_timestamp() - o.seen_at <= o.silence) l
-    WHERE s.id = ANY (subscriptions) AND s.of_channel IS NOT NULL -- what is sent to a BROADCAST is a payload
-      AND l.others > 0
-      AND (l.others = 1 OR pgonce.first_of(s.id) = listener); -- who was alone calls nobody for help
-  PERFORM pgonce.somebody_listens(subscriptions);
+  PERFORM pgonce.fit_gates(subscriptions);
 END
 $$;
 
--- A process is about to stop: another one is the first from now on, whatever it has at work still.
-CREATE OR REPLACE FUNCTION pgonce.listener_hears_no_more(listener uuid) RETURNS void
+-- A process is about to stop: it has no rank from now on, whatever it has at work still.
+CREATE OR REPLACE FUNCTION pgonce.listener_gives_up_rank(listener uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  PERFORM pgonce.wake_up(s.of_channel, 'listeners')
-     FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) AND s.of_channel IS NOT NULL
-    WHERE l.id = listener AND pgonce.first_of(s.id) = listener;
   UPDATE pgonce.listener l SET hears_by = 'polling' WHERE l.id = listener AND l.hears_by <> 'polling';
 END
 $$;
 
--- Where notifications of one key wait for others, those that it had at work may have been waited for by other processes: they look again.
+-- A process stops. Where notifications of one key wait for others, those that it had at work may have been waited for by other processes: they look again.
 CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -82,28 +64,27 @@ DECLARE
   listened integer[];
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  PERFORM pgonce.listener_hears_no_more(listener);
   DELETE FROM pgonce.listener l WHERE l.id = listener RETURNING l.subscriptions INTO listened;
   PERFORM pgonce.wake_up(c.name, 'due')
      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
     WHERE s.id = ANY (listened) AND (c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL);
-  PERFORM pgonce.nobody_listens(listened);
+  PERFORM pgonce.leave_gates(listened);
 END
 $$;
 
--- The slow scan, one statement for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
--- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed tells it (null: it was dropped). It only reads: what else a
--- listener does now and then (listener_seen, keep_house) cannot keep it from its answer. Lengths of time, never points in time: clocks differ. A paused subscription has nothing to do; since when, in
--- microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
--- awake: whether somebody looks for new rows all the while, or did and may owe looks. listeners: how many are on the list, and first: whether this one
--- is the one who answers wake-ups at once.
--- No settings for its plans: that the tables of notifications are read by their indexes is due to their ballast (pgonce.keep_ballast), and the others, which
--- are small, may be read as a whole. With enable_seqscan = off a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time.
-CREATE OR REPLACE FUNCTION pgonce.scan(listener uuid)
+-- The poll, one statement a second for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
+-- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed says it (null: it was dropped). It only reads: what else a
+-- listener does now and then (listener_seen, keep_house) cannot keep it from its answer. Lengths of time, never points in time: clocks differ. A paused
+-- subscription has nothing to do; since when, in microseconds since 1970, is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
+-- after: for each subscription, in the order in which they are registered, the id behind which new rows are looked for; empty for the whole. Claimed
+-- rows before it have dead index entries for as long as somebody's snapshot may see them.
+-- No settings for its plans: that the tables of notifications are read by their indexes is due to their padding rows (pgonce.keep_ballast), and the others,
+-- which are small, may be read as a whole. With enable_seqscan = off a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time.
+CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}')
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text, awake boolean, listeners integer, first boolean)
+               wake_ups text, epoch text, encoding text, gate_unfit boolean, listeners integer, rank integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -117,38 +98,39 @@ BEGIN
   END IF;
   -- Sub-selects with a limit: EXISTS could become a hash of all that is stored.
   RETURN QUERY
+    WITH alive AS MATERIALIZED (
+      SELECT o.id, o.subscriptions, o.hears_by <> 'polling' AND pgonce.has_session(o.backend, o.seen_at) AS listens
+        FROM pgonce.listener o WHERE clock_timestamp() - o.seen_at <= o.silence)
     SELECT s.id,
-           k.paused_at IS NULL AND (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 1) IS NOT NULL,
+           k.paused_at IS NULL AND (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1) IS NOT NULL,
            k.paused_at IS NULL AND (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 1) IS NOT NULL,
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now AND d.due_at < 'infinity' ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
-           pg_sequence_last_value(pgonce.word_of(k.of_channel)) NOT IN (0, 9223372036854775806, 9223372036854775807) IS TRUE,
-           (SELECT count(*)::integer FROM pgonce.listener o WHERE s.id = ANY (o.subscriptions) AND clock_timestamp() - o.seen_at <= o.silence), pgonce.first_of(s.id) IS NOT DISTINCT FROM l.id
-      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions) AS s (id) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
+           k.of_channel IS NOT NULL AND pgonce.gate_is_unfit(k.of_channel, i.wake_ups),
+           (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),
+           -- As pgonce.rank.
+           (SELECT count(*)::integer FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
+               AND (hashtextextended(a.id::text, s.id), a.id) < (hashtextextended(l.id::text, s.id), l.id))
+      FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
       LEFT JOIN LATERAL pgonce.installed(c.name, k.name) i ON true
      WHERE l.id = listener;
 END
 $$;
 
--- The listener's sign of life, behind each scan. True where it hears otherwise than before, by which it may be the first of a subscription, or another
--- one is by now.
-CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, hears_by text, backend integer DEFAULT NULL) RETURNS boolean
+-- The heartbeat, with each tenth poll, and where the process listens by another session than before.
+CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, hears_by text, backend integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
 AS $$
-DECLARE
-  changed boolean;
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  SELECT (l.hears_by, l.backend) IS DISTINCT FROM (listener_seen.hears_by, listener_seen.backend) INTO changed FROM pgonce.listener l WHERE l.id = listener;
   UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = listener_seen.hears_by, backend = listener_seen.backend WHERE l.id = listener;
-  RETURN coalesce(changed, false);
 END
 $$;
 
--- What no notification waits for, one task in a transaction of its own, apart from the scan: whatever goes wrong with a task, be it for a locked table, a full
--- disk or an absurd setting, keeps neither the scan nor another task from its work. One process at a time does a task; others leave it to that one. True if
+-- What no notification waits for, one task in a transaction of its own, apart from the poll: whatever goes wrong with a task, be it for a locked table, a full
+-- disk or an absurd setting, keeps neither the poll nor another task from its work. One process at a time does a task; others leave it to that one. True if
 -- there may be more of it to do at once.
 CREATE OR REPLACE FUNCTION pgonce.keep_house(task text, listener uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
@@ -168,18 +150,16 @@ BEGIN
     WHEN 'list of listeners' THEN -- a silent one may be frozen, and hold its row
       DELETE FROM pgonce.listener l
        WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED));
-    WHEN 'words of channels' THEN
-      IF EXISTS (SELECT FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) WHERE l.id = listener AND pgonce.is_unfit(s.of_channel)) THEN
-        PERFORM pgonce.somebody_listens(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
-      END IF;
+    WHEN 'gates of channels' THEN
+      PERFORM pgonce.fit_gates(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
   END CASE;
   RETURN false;
 END
 $$;
 
--- Takes turns to handle a notification from a subscription that has a rate: at most the wanted number, and those only that are free by now. What
+-- Takes permits to handle notifications from a subscription that has a rate: at most the wanted number, and those only that are free by now. What
 -- nobody took within the last tenth of a second is gone. wait_ms is how long until the next is free, where none was.
-CREATE OR REPLACE FUNCTION pgonce.take_turns(subscription integer, wanted integer) RETURNS TABLE (granted integer, wait_ms bigint)
+CREATE OR REPLACE FUNCTION pgonce.take_permits(subscription integer, wanted integer) RETURNS TABLE (granted integer, wait_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -189,26 +169,26 @@ DECLARE
 BEGIN
   PERFORM pgonce.bound_idle(2000); -- all listeners of the channel wait for this row
   SELECT c.max_rate INTO rate FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
-  IF rate IS NULL THEN -- dropped, or installed anew: the scan says so
+  IF rate IS NULL THEN -- dropped, or installed anew: the poll says so
     RETURN QUERY SELECT wanted, 0::bigint;
     RETURN;
   END IF;
-  INSERT INTO pgonce.pace (subscription_id, free_from) VALUES (subscription, '-infinity') ON CONFLICT DO NOTHING;
-  SELECT p.free_from INTO from_then FROM pgonce.pace p WHERE p.subscription_id = subscription FOR UPDATE;
+  INSERT INTO pgonce.rate_limit (subscription_id, free_from) VALUES (subscription, '-infinity') ON CONFLICT DO NOTHING;
+  SELECT p.free_from INTO from_then FROM pgonce.rate_limit p WHERE p.subscription_id = subscription FOR UPDATE;
   now := clock_timestamp();
   from_then := greatest(from_then, now - interval '100 ms');
   granted := least(wanted, CASE WHEN from_then <= now THEN floor(extract(epoch FROM now - from_then) * rate) + 1 ELSE 0 END);
   from_then := from_then + granted * interval '1 second' / rate;
   IF granted > 0 THEN
-    UPDATE pgonce.pace p SET free_from = from_then WHERE p.subscription_id = subscription;
+    UPDATE pgonce.rate_limit p SET free_from = from_then WHERE p.subscription_id = subscription;
   END IF;
   wait_ms := greatest(0, ceil(1000 * extract(epoch FROM from_then - now)));
   RETURN NEXT;
 END
 $$;
 
--- What is installed under a name: a listener compares it with the definition in code, when it starts and with each scan. encoding says what text
--- can be stored here. ROWS 1, which it has: with the default, 1,000, the scan would look expensive enough to be compiled.
+-- What is installed under a name: a listener compares it with the definition in code, when it starts and with each poll. encoding says what text
+-- can be stored here. ROWS 1, which it has: with the default, 1,000, the poll would look expensive enough to be compiled.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
 RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
                wake_ups text, epoch text, encoding text)
@@ -221,17 +201,23 @@ AS $$
    WHERE c.name = channel_name
 $$;
 
--- Whom a commit wakes that stores something in a channel, see V013: for people.
-CREATE OR REPLACE FUNCTION pgonce.wakefulness(channel_name text) RETURNS text
+-- Whether the value lets writers pass without NOTIFY for now, because a listener polls.
+CREATE OR REPLACE FUNCTION pgonce.is_open(value bigint) RETURNS boolean
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT value < 9223372036854775806 AND value - (1000000 * date_part('epoch', clock_timestamp()))::bigint BETWEEN 0 AND 1000000
+$$;
+
+-- The gate, for people.
+CREATE OR REPLACE FUNCTION pgonce.gate_state(channel_name text) RETURNS text
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT CASE WHEN c.mode = 'BROADCAST' OR c.wake_ups = 'ALWAYS' THEN 'WOKEN ALWAYS'
-              WHEN c.wake_ups = 'NEVER' THEN 'WOKEN NEVER'
-              WHEN w.word = 9223372036854775806 THEN 'NOBODY LISTENS'
-              WHEN w.word > 0 THEN 'AWAKE'
-              WHEN w.word < 0 THEN 'OWES LOOKS'
-              ELSE 'ASLEEP' END
-    FROM pgonce.channel c CROSS JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.word_of(c.name)) AS word) w WHERE c.name = channel_name
+  SELECT CASE WHEN c.mode = 'BROADCAST' OR c.wake_ups = 'ALWAYS' THEN 'ALWAYS CLOSED'
+              WHEN c.wake_ups = 'NEVER' THEN 'NEVER NOTIFIED'
+              WHEN g.value = 9223372036854775806 THEN 'NOBODY LISTENS'
+              WHEN pgonce.is_open(g.value) THEN 'OPEN'
+              ELSE 'CLOSED' END
+    FROM pgonce.channel c CROSS JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(c.name)) AS value) g WHERE c.name = channel_name
 $$;
 
 INSERT INTO pgonce.schema_version (version) VALUES (4) ON CONFLICT DO NOTHING;

@@ -49,7 +49,7 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
   key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
-  max_per_key integer DEFAULT NULL, wake_ups text DEFAULT 'WHILE_ASLEEP')
+  max_per_key integer DEFAULT NULL, wake_ups text DEFAULT 'GATED')
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -119,8 +119,8 @@ BEGIN
   IF contradiction IS NOT NULL THEN
     RAISE EXCEPTION 'pgonce: %', contradiction USING ERRCODE = 'PO003';
   END IF;
-  IF is_new AND mode <> 'BROADCAST' AND pgonce.word_of(channel_name) IS NULL THEN
-    PERFORM pgonce.make_word(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
+  IF is_new AND mode <> 'BROADCAST' AND pgonce.gate_of(channel_name) IS NULL THEN
+    PERFORM pgonce.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
   END IF;
   IF changed OR subscribed > 0 THEN
     PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
@@ -432,7 +432,7 @@ BEGIN
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
            dead.dead_letters,
            (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
-           s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.wakefulness(c.name) AS wakefulness
+           s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
       CROSS JOIN LATERAL (
@@ -465,9 +465,9 @@ BEGIN
     SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, clock_timestamp() - l.seen_at <= l.silence AS alive,
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
-           -- Those whose wake-ups it answers at once, while others stand by; none of a broadcast's.
+           -- Those whose wake-ups it answers at once, while others wait a moment; none of a broadcast's.
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-                  WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.first_of(s.id) = l.id ORDER BY c.name) AS first_for,
+                  WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.rank(l.id, s.id) = 0 ORDER BY c.name) AS first_for,
            l.backend
       FROM pgonce.listener l;
   END IF;

@@ -29,12 +29,12 @@ TO pgonce_publisher, pgonce_listener, pgonce_admin;
 GRANT EXECUTE ON FUNCTION
   pgonce.bound_idle(bigint), pgonce.payload_part(integer, bigint, boolean, integer, integer), pgonce.not_there(bigint, bigint),
   pgonce.may_begin_again(integer),
-  pgonce.take_turns(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text), pgonce.renew(integer, bigint[], uuid[], bigint),
+  pgonce.take_permits(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),
   pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
   pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid),
-  pgonce.listener_hears_no_more(uuid),
-  pgonce.scan(uuid), pgonce.listener_seen(uuid, text, integer), pgonce.keep_house(text, uuid), pgonce.installed(text, text),
+  pgonce.listener_gives_up_rank(uuid),
+  pgonce.poll(uuid, bigint[]), pgonce.listener_seen(uuid, text, integer), pgonce.keep_house(text, uuid), pgonce.installed(text, text),
   -- For a handler that finds that it cannot go on.
   pgonce.pause(text, text, text)
 TO pgonce_listener;
@@ -51,7 +51,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_admin;
 
 -- Of the views.
-GRANT EXECUTE ON FUNCTION pgonce.wakefulness(text), pgonce.first_of(integer) TO pgonce_listener, pgonce_admin;
+GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO pgonce_listener, pgonce_admin;
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
   pgonce.operation_log
 TO pgonce_listener, pgonce_admin;

@@ -149,7 +149,7 @@ BEGIN
     INSERT INTO pgonce.dropped (channel_id, subscription_id) SELECT channel, d.id FROM unnest(doomed || NULL::integer) AS d (id);
     PERFORM pgonce.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce.empty_subscriptions(channel, doomed));
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
-    EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'awake_' || channel_names[n]);
+    EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'gate_' || channel_names[n]);
     dropped := dropped + 1;
   END LOOP;
   PERFORM set_config('lock_timeout', set_before, true);

@@ -70,7 +70,7 @@ BEGIN
   PERFORM pgonce.settle_here();
   PERFORM setval('pgonce.notification_id', nextval('pgonce.notification_id') + 1000000000000);
   DELETE FROM pgonce.listener; -- those of the original
-  PERFORM pgonce.make_word(c.name, -1) FROM pgonce.channel c WHERE c.mode <> 'BROADCAST' AND pgonce.word_of(c.name) IS NULL; -- data alone has none
+  PERFORM pgonce.make_gate(c.name, 0) FROM pgonce.channel c WHERE c.mode <> 'BROADCAST' AND pgonce.gate_of(c.name) IS NULL; -- data alone has none
   PERFORM pgonce.keep_ballast();
   PERFORM pgonce.record_operation('ADOPT', '*', NULL, reason, 0);
 END

@@ -47,7 +47,7 @@ import org.pgonce.internal.store.ChannelNames;
  *     at work; what is leased is, for as long as its lease holds. 1 to 100, or {@link
  *     #NO_MAX_PER_KEY}, the default. Only with {@link KeyOrder#NONE}: in an order it is 1 anyway
  * @param wakeUps when a commit that stores notifications wakes the listeners. Default {@link
- *     WakeUps#WHILE_ASLEEP}
+ *     WakeUps#GATED}
  * @param payload which version of the payload this code writes, and how those of earlier versions
  *     are read. Default {@link PayloadRules#DEFAULT}
  */
@@ -80,7 +80,7 @@ public record ChannelOptions(
           100,
           NO_MAX_RATE,
           NO_MAX_PER_KEY,
-          WakeUps.WHILE_ASLEEP,
+          WakeUps.GATED,
           PayloadRules.DEFAULT);
 
   public ChannelOptions {

@@ -89,7 +89,7 @@ public final class Operations {
    * included. Running listeners hear of it and claim nothing more; handlers that run go on to their
    * end; what is stored waits. A listener that hears no wake-ups claims on until its next scan: a
    * second at most once it knows that it is deaf ({@link org.pgonce.spi.Observer#deaf}), and its
-   * poll interval ({@link PgOnceBuilder#pollInterval}, 10 s by default) at most as long as it does
+   * poll interval ({@link PgOnceBuilder#pollInterval}, 1 s by default) at most as long as it does
    * not.
    *
    * @return how many subscriptions it has paused: those that were paused already stay as they are,

@@ -25,7 +25,7 @@ public final class PgOnceBuilder {
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
   private @Nullable ListenAddress listenAddress;
   private HearingConfig hearing = HearingConfig.DEFAULTS;
-  private Duration pollInterval = Duration.ofSeconds(10);
+  private Duration pollInterval = Duration.ofSeconds(1);
   private Duration startTimeout = Duration.ofSeconds(30);
   private Duration stopTimeout = Duration.ofSeconds(20);
   private String instance = "pid " + ProcessHandle.current().pid();
@@ -90,9 +90,10 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * The slow scan for what no wake-up announced. Default 10 s; at most 1 s while nothing is heard,
-   * and while something waits, since whoever has it at work may die. Behind each tenth one comes
-   * housekeeping, in transactions of its own.
+   * The poll, one statement for all channels of the process, finds what no wake-up announced: a
+   * listener died, a transaction stayed open, a NOTIFY was lost. Default 1 s, which bounds how late
+   * such a notification is. Where it is longer, it is 1 s while the LISTEN connection is down, and
+   * while something waits. Heartbeat and housekeeping come behind each tenth poll.
    *
    * @param interval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds

@@ -5,26 +5,28 @@ package org.pgonce;
  * transaction of the whole server at a time commit with a NOTIFY (18 and before): many writers at
  * once wait for one another then.
  *
- * <p>What is stored is found in any case, by the listeners' scan; this is about how soon, and what
+ * <p>What is stored is found in any case, by the listeners' poll; this is about how soon, and what
  * it costs the writers. Retries and operations (pause, resume, redrive, install and the like)
  * notify whatever is set here. So do notifications that are not due yet, but for {@link #NEVER}.
  */
 public enum WakeUps {
   /**
-   * Unless a listener is awake: one that hears more than some 250 wake-ups a second, or some 30 and
-   * writers wait for one another, looks for new notifications every two milliseconds, and says so;
-   * writers that see that leave NOTIFY out. It ends when there is less to do. Nor is anybody
-   * notified while nobody listens. The default. Where processes listen for some subscriptions of
-   * the channel each, and none for all of them, none is awake.
+   * Each commit, unless the channel's notify gate is open: a listener that hears more than some 250
+   * wake-ups a second, or some 30 while writers wait for one another, opens it and claims every two
+   * milliseconds; writers that see it open leave NOTIFY out. The listener closes it when there is
+   * less to do. A commit that comes after the gate was closed, by a writer that saw it open, is
+   * found by the poll within a second. Nor is anybody notified while nobody listens. The default.
+   * Where processes listen for some subscriptions of the channel each, and none for all of them,
+   * the gate stays closed.
    */
-  WHILE_ASLEEP,
+  GATED,
 
   /** Each commit. */
   ALWAYS,
 
   /**
    * None, for no form of publishing and no trigger, whether it is due now or later. Listeners find
-   * what is stored with their next scan, see {@link PgOnceBuilder#pollInterval}. PREPARE
+   * what is stored with their next poll, see {@link PgOnceBuilder#pollInterval}. PREPARE
    * TRANSACTION, which PostgreSQL refuses after a NOTIFY, works for writers; not for operations.
    */
   NEVER

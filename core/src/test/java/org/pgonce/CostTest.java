@@ -141,7 +141,7 @@ class CostTest {
         (sql, real) -> {
           // The scan of the start may end late; it is no notification's.
           if (sql.contains("pgonce.listener_starts(")
-              || sql.contains("pgonce.scan(")
+              || sql.contains("pgonce.poll(")
               || sql.contains("pgonce.listener_seen(")
               || sql.contains("'statement_timeout', '10s'")) { // begins a task of the housekeeping
             scanning.add(real);

@@ -116,12 +116,12 @@ class FrozenTransactionTest {
       frozen.setAutoCommit(false);
       var locks =
           switch (what) {
-            case "scan" -> "select count(*) from (select pgonce.scan(id) from pgonce.listener) s";
+            case "scan" -> "select count(*) from (select pgonce.poll(id) from pgonce.listener) s";
             case "sign of life" ->
                 "select count(*) from (select pgonce.listener_seen(id, 'test') from pgonce.listener) s";
             case "housekeeping" ->
                 "select pgonce.keep_house('list of listeners', id) from pgonce.listener";
-            case "turns" -> "select pgonce.take_turns(id, 1) from pgonce.subscription";
+            case "turns" -> "select pgonce.take_permits(id, 1) from pgonce.subscription";
             default ->
                 "select pgonce.listener_starts(gen_random_uuid(), 'other', '{}', 'test', 60000)::text";
           };

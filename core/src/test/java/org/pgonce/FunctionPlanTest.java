@@ -56,7 +56,7 @@ class FunctionPlanTest {
   // In a transaction that is rolled back; %1$s is the subscription.
   private static final List<String> ALL =
       List.of(
-          "select pgonce.scan(id) from pgonce.listener",
+          "select pgonce.poll(id) from pgonce.listener",
           "select pgonce.keep_ballast()",
           "select pgonce.forget_keys(100)",
           "select pgonce.clear_leftovers(100)",

@@ -224,7 +224,7 @@ class InstallTest {
                  where p.pronamespace = 'pgonce'::regnamespace
                    and (p.proowner <> (case p.proname when 'as_json' then 'pgonce_sandbox' else 'pgonce_owner' end)::regrole
                      or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'word_of', 'is_asleep', 'as_json', 'turn', 'fullness'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'as_json', 'turn', 'fullness'))
                 """))
         .isNull();
   }
@@ -266,10 +266,10 @@ class InstallTest {
       assertThat(plan(statement, "pgonce.wake_up('orders')"))
           .contains("pg_notify('pgonce_orders'::text")
           .doesNotContain("wake_up");
-      assertThat(plan(statement, "pgonce.is_asleep('orders')"))
-          .contains("to_regclass('pgonce.\"awake_orders\"'::text")
-          .doesNotContain("is_asleep")
-          .doesNotContain("word_of");
+      assertThat(plan(statement, "pgonce.needs_notify('orders')"))
+          .contains("to_regclass('pgonce.\"gate_orders\"'::text")
+          .doesNotContain("needs_notify")
+          .doesNotContain("gate_of");
     }
   }
 

@@ -47,7 +47,7 @@ class JitTest {
 
   // What an idle process asks for.
   private static final String POLL =
-      "select %s from pg_stat_statements s where s.toplevel and s.query like '%%FROM pgonce.scan(%%'"
+      "select %s from pg_stat_statements s where s.toplevel and s.query like '%%FROM pgonce.poll(%%'"
           + " and s.dbid = (select d.oid from pg_database d where d.datname = current_database())";
 
   private static PackagedServer server;

@@ -133,7 +133,7 @@ class PauseRaceTest {
       listener.listen(ORDERS, QUICK, Stage::effect).start();
       awaitWitness(1);
       stage.awaitSoon(() -> isIdle(listener));
-      var scan = proxy.holdAnswerTo("pgonce.scan(");
+      var scan = proxy.holdAnswerTo("pgonce.poll(");
       stage.database.execute("notify pgonce_orders, 'pause'");
       scan.awaitSprung(SOON);
       stage.publish(1);

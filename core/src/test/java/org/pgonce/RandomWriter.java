@@ -225,7 +225,7 @@ final class RandomWriter implements Runnable {
 
   private static boolean isQuiet(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
-        var row = statement.executeQuery("select not pgonce.is_asleep('orders')")) {
+        var row = statement.executeQuery("select not pgonce.needs_notify('orders')")) {
       row.next();
       return row.getBoolean(1);
     }

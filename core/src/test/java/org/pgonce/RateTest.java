@@ -225,7 +225,7 @@ class RateTest {
         stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > before);
         // No other turn is free for as long as this looks.
         stage.database.execute(
-            "update pgonce.pace set free_from = clock_timestamp() + interval '3 seconds'");
+            "update pgonce.rate_limit set free_from = clock_timestamp() + interval '3 seconds'");
         publish(calls, 1);
         handledAtOnce = isHandledWithin(Duration.ofSeconds(1));
       }

@@ -62,7 +62,7 @@ class ServerCostTest {
           .entrySet()
           .removeIf(
               e ->
-                  (e.getKey().contains("pgonce.scan")
+                  (e.getKey().contains("pgonce.poll")
                           || e.getKey().contains("pgonce.listener_seen(")
                           || e.getKey().contains("pgonce.keep_house(")
                           || e.getKey().startsWith("SELECT pg_catalog.set_config($1, $2, $3)")

@@ -53,7 +53,7 @@ final class SingleWriters implements AutoCloseable {
 
   private static boolean isAsleep(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
-        var row = statement.executeQuery("select pgonce.is_asleep('orders')")) {
+        var row = statement.executeQuery("select pgonce.needs_notify('orders')")) {
       row.next();
       return row.getBoolean(1);
     }

@@ -37,7 +37,7 @@ final class Stage implements AutoCloseable {
       "select string_agg(concat_ws(' ', id, attempts, due_at - clock_timestamp(), last_error), E'\\n')"
           + " from pgonce.scheduled where subscription_id > 0";
   private static final String LISTENERS =
-      "select concat('word ', pg_sequence_last_value(pgonce.word_of('orders')), E'\\n', string_agg(l::text, E'\\n')) from pgonce.listener l";
+      "select concat('gate ', pg_sequence_last_value(pgonce.gate_of('orders')), E'\\n', string_agg(l::text, E'\\n')) from pgonce.listener l";
   private static final String SESSIONS =
       "select string_agg(concat_ws(' ', pid, state, wait_event, now() - xact_start, left(query, 60)), E'\\n')"
           + " from pg_stat_activity where datname = current_database()";
@@ -66,7 +66,7 @@ final class Stage implements AutoCloseable {
     return pool;
   }
 
-  /** A channel of which no process is ever awake, which costs something beside. */
+  /** A channel whose gate is never open. */
   static Channel<Order> wokenAlways(String name, Mode mode) {
     var options = ChannelOptions.DEFAULT;
     return Channel.of(
@@ -79,12 +79,12 @@ final class Stage implements AutoCloseable {
   /** Writers take it that a listener runs: while none does, they notify nobody. */
   void somebodyListens() throws SQLException {
     database.execute(
-        "select pgonce.somebody_listens((select array_agg(s.id) from pgonce.subscription s))");
+        "select pgonce.fit_gates((select array_agg(s.id) from pgonce.subscription s))");
   }
 
   /** Who of those on the list it is: an expression. */
   static String firstOf(Channel<?> channel) {
-    return "(select pgonce.first_of(s.id) from pgonce.subscription s where s.of_channel = '%s')"
+    return "(select l.id from pgonce.listener l, pgonce.subscription s where s.of_channel = '%s' and pgonce.rank(l.id, s.id) = 0)"
         .formatted(channel.name());
   }
 
@@ -103,11 +103,10 @@ final class Stage implements AutoCloseable {
             exit when %s = lost;
             delete from pgonce.listener where id = lost;
           end loop;
-          perform pgonce.wake_up('%s', 'listeners');
         end
         $$
         """
-            .formatted(channel.name(), firstOf(channel), channel.name()));
+            .formatted(channel.name(), firstOf(channel)));
   }
 
   PgOnce pgonce() {
@@ -161,10 +160,10 @@ final class Stage implements AutoCloseable {
     return database.queryLong("select count(*) from pgonce.dead_letter");
   }
 
-  /** A listener that starts looks once more, for transactions that took it that none listens. */
-  void awaitNothingIsOwed() {
+  /** A listener that starts closes the gate, so that writers notify. */
+  void awaitGateIsClosed() {
     awaitSoon(
-        () -> database.queryLong("select pg_sequence_last_value(pgonce.word_of('orders'))") == 0);
+        () -> database.queryLong("select pg_sequence_last_value(pgonce.gate_of('orders'))") == 0);
   }
 
   void awaitNothingWaits() {

@@ -35,7 +35,7 @@ class StartFaultTest {
   private static final String INSTALLED = "pgonce.installed(";
   private static final String LISTEN = "LISTEN \"pgonce_orders";
   private static final String REGISTER = "pgonce.listener_starts(";
-  private static final String SCAN = "pgonce.scan(";
+  private static final String SCAN = "pgonce.poll(";
 
   private Stage stage;
   private FaultProxy proxy;

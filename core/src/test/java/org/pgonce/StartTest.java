@@ -308,7 +308,7 @@ class StartTest {
   void scan_wakesOnlyWhereThereIsWork() throws Exception {
     var pgonce = stage.pgonce();
     pgonce.listen(ORDERS, Stage::effect).start();
-    stage.awaitNothingIsOwed();
+    stage.awaitGateIsClosed();
     awaitScans(2); // who had been called for what was owed has looked by then
     var claims = pgonce.status().channels().get(0).claims();
     awaitScans(3);

@@ -138,7 +138,7 @@ class StopTest {
       var pool = stage.database.login().through(proxy).pooled(2);
       var pgonce = stage.pgonce(PgOnce.builder(pool).wakeUpBy()).listen(ORDERS, Stage::effect);
       pgonce.start();
-      proxy.holdAnswerTo("pgonce.scan(").awaitSprung(SOON);
+      proxy.holdAnswerTo("pgonce.poll(").awaitSprung(SOON);
       pgonce.stop(Duration.ofMillis(100));
       awaitNoWorkers();
     }

@@ -436,7 +436,7 @@ class SubscriptionTest {
                     """
                     select string_agg(concat_ws(' ', relname, n_tup_ins, n_tup_upd, n_tup_del), ', ' order by relname)
                       from pg_stat_user_tables
-                     where relname in ('notification', 'scheduled', 'dead_letter', 'delivery_key', 'pace', 'effect')
+                     where relname in ('notification', 'scheduled', 'dead_letter', 'delivery_key', 'rate_limit', 'effect')
                        and n_tup_ins > 0
                     """)
                 .equals("effect 120 0 0, notification 632 0 120, scheduled 512 0 0"));

@@ -49,7 +49,7 @@ class WakeUpsCampaignTest {
   private static final String SCANNED_LATELY =
       "select count(*) from pgonce.listener where seen_at > clock_timestamp() - interval '2 seconds'";
 
-  private static final String ASLEEP = "select pgonce.is_asleep('orders')::int";
+  private static final String ASLEEP = "select pgonce.needs_notify('orders')::int";
 
   private final Course course = new Course();
   private final List<JvmProcess> listeners = new ArrayList<>();

@@ -87,7 +87,7 @@ class WakeUpsTest {
 
   private long word() throws SQLException {
     return stage.database.queryLong(
-        "select coalesce(pg_sequence_last_value(pgonce.word_of('orders')), 0)");
+        "select coalesce(pg_sequence_last_value(pgonce.gate_of('orders')), 0)");
   }
 
   private boolean isAwake() throws SQLException {
@@ -357,7 +357,7 @@ class WakeUpsTest {
 
   @Test
   void h72_withoutItsWordAChannelWorksAndIsGivenOneWhenItsDatabaseIsAdopted() throws Exception {
-    stage.database.execute("drop sequence pgonce.awake_orders");
+    stage.database.execute("drop sequence pgonce.gate_orders");
     assertThat(wakes()).isEqualTo(1);
     stage.database.execute("delete from pgonce.notification where subscription_id > 0");
     try (var pgonce = listener();
@@ -367,7 +367,7 @@ class WakeUpsTest {
       stage.awaitSoon(() -> stage.effects() == published);
       assertOnce(published);
     }
-    stage.database.execute("drop sequence pgonce.awake_orders");
+    stage.database.execute("drop sequence pgonce.gate_orders");
     stage.database.execute("select pgonce.adopt('the data of another')");
     assertThat(word()).isEqualTo(-1);
   }
@@ -392,7 +392,7 @@ class WakeUpsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"WHILE_ASLEEP, 0, 1", "ALWAYS, 1, 1", "NEVER, 0, 0"})
+  @CsvSource({"GATED, 0, 1", "ALWAYS, 1, 1", "NEVER, 0, 0"})
   void wakeUps_areWhatTheChannelIsInstalledWith(
       WakeUps wakeUps, int beforeSomebodyListens, int afterwards) throws Exception {
     stage.database.execute("select pgonce.drop_channel('orders')");
@@ -402,7 +402,7 @@ class WakeUpsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"WHILE_ASLEEP, ALWAYS, 1", "ALWAYS, NEVER, 0", "NEVER, WHILE_ASLEEP, 1"})
+  @CsvSource({"GATED, ALWAYS, 1", "ALWAYS, NEVER, 0", "NEVER, GATED, 1"})
   void wakeUps_thatAreInstalledAnewHoldWhenSomebodyHasListened(
       WakeUps before, WakeUps wakeUps, int wakes) throws Exception {
     install(before);
@@ -479,9 +479,9 @@ class WakeUpsTest {
   void s3_whereNobodyIsSaidToListenAListenerKnowsBetter() throws Exception {
     try (var pgonce = stage.pgonce()) {
       pgonce.listen(Stage.ORDERS, Stage::effect).start();
-      stage.awaitNothingIsOwed();
-      stage.database.execute("select setval('pgonce.awake_orders', " + NOBODY_LISTENS + ")");
-      stage.awaitNothingIsOwed();
+      stage.awaitGateIsClosed();
+      stage.database.execute("select setval('pgonce.gate_orders', " + NOBODY_LISTENS + ")");
+      stage.awaitGateIsClosed();
     }
   }
 

@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Whether a subscription is still installed as this process knows it. The start has seen to that,
- * and each scan tells again: from the first that finds a difference nothing of it is handled here,
- * until one finds none. Told by one thread at a time, asked by any.
+ * and each poll says it again: from the first that finds a difference nothing of it is handled
+ * here, until one finds none. Told by one thread at a time, asked by any.
  */
 final class DefinitionWatch {
 
@@ -37,7 +37,7 @@ final class DefinitionWatch {
   }
 
   /**
-   * What a scan has found.
+   * What a poll has found.
    *
    * @param found null if the subscription does not exist any more
    * @return whether that changes what is handled here, or why it is not

@@ -10,6 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.gate.NotifyGate;
+import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.wakeup.Hearing;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,24 +38,25 @@ final class Ending {
   private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Hearing hearing;
-  private final Scan scan;
+  private final Poll poll;
   private final FeedWatch feeds;
   private final Sessions sessions;
   private final Threads threads;
   private final List<Places> channels = new CopyOnWriteArrayList<>();
-  private final List<Wakefulness> wakefulnesses = new CopyOnWriteArrayList<>();
+  private final List<SubscriptionConsumer<?>> consumers = new CopyOnWriteArrayList<>();
+  private final List<NotifyGate> gates = new CopyOnWriteArrayList<>();
   private final AtomicBoolean released = new AtomicBoolean();
   private final FutureTask<?> handOver;
   private volatile boolean handsOver;
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
-  Ending(Hearing hearing, Scan scan, FeedWatch feeds, Sessions sessions, Threads threads) {
+  Ending(Hearing hearing, Poll poll, FeedWatch feeds, Sessions sessions, Threads threads) {
     this.hearing = hearing;
-    this.scan = scan;
+    this.poll = poll;
     this.feeds = feeds;
     this.sessions = sessions;
     this.threads = threads;
-    this.handOver = new FutureTask<>(scan::hearsNoMore, null);
+    this.handOver = new FutureTask<>(poll::giveUpRank, null);
   }
 
   /** Says who works for a channel. Before the listener starts. */
@@ -61,9 +64,15 @@ final class Ending {
     channels.add(channel);
   }
 
-  /** Says who may be awake. Before the listener starts. */
-  void add(Wakefulness channel) {
-    wakefulnesses.add(channel);
+  /** The same of what is stored. */
+  void add(SubscriptionConsumer<?> consumer) {
+    consumers.add(consumer);
+    add(consumer.slots());
+  }
+
+  /** Says which gates may be open. Before the listener starts. */
+  void add(NotifyGate gate) {
+    gates.add(gate);
   }
 
   /** Returns whether all handlers ended by themselves. */
@@ -72,8 +81,9 @@ final class Ending {
     var idle = false;
     try {
       channels.forEach(Places::stop);
-      wakefulnesses.forEach(Wakefulness::stop);
-      scan.stop();
+      consumers.forEach(SubscriptionConsumer::stop);
+      gates.forEach(NotifyGate::stop);
+      poll.stop();
       feeds.stop();
       hearing.close();
       idle =
@@ -146,10 +156,10 @@ final class Ending {
     }
     try {
       sessions.endReleased(end);
-      for (var channel : wakefulnesses) {
-        channel.awaitLeft(end - LAST_WORDS.toNanos() / 2);
+      for (var gate : gates) {
+        gate.awaitClosed(end - LAST_WORDS.toNanos() / 2);
       }
-      scan.unregister(end);
+      poll.unregister(end);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the time is over
     }

@@ -26,7 +26,7 @@ final class FeedWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FeedWatch.class);
 
   // Ten minutes with the default poll interval.
-  private static final int POLLS_BETWEEN_LOOKS = 60;
+  private static final int POLLS_BETWEEN_LOOKS = 600;
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final Context context;
@@ -85,7 +85,7 @@ final class FeedWatch {
                             same,
                             one -> PinnedPath.during(one, () -> found(one, channel)))));
       } catch (SQLException | RuntimeException e) {
-        // A table may be locked; and the scan says what is wrong with the database.
+        // A table may be locked; and the poll says what is wrong with the database.
         LOG.debug("pgonce: what feeds channel {} cannot be looked at", channel.name(), e);
       }
     }

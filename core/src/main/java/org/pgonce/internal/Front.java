@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * are not committed in their order, or be given back by a process that died. So every now and then
  * a claim looks at the whole, and the front is where that finds the first one. Where that takes
  * long, a twentieth of the time goes into it, and while there always is work a row behind the front
- * waits for it {@link #MOST} longer at the most than the look itself takes. Where nothing is found
- * from the front on, the whole is looked at as soon as it may be.
+ * waits for it {@link #MOST} longer at the most than the look itself takes. What a claim from the
+ * front on does not find, the poll does, and then the next claim looks at the whole.
  *
  * <p>Thread-safe.
  */
@@ -42,8 +42,6 @@ final class Front {
   private int generation;
   // The one that is under way. One among others is not counted: those may hang, and it with them.
   private @Nullable Look looking;
-  // Whether a claim has not looked at the whole since one did.
-  private boolean fromFront;
   private long nextWholeAt = System.nanoTime();
   // After the last one at the whole, as far as its time is known.
   private long rest = LEAST.toNanos();
@@ -68,7 +66,6 @@ final class Front {
     } else if (whole) {
       nextWholeAt = now + rest;
     }
-    fromFront = !whole;
     return look;
   }
 
@@ -150,22 +147,29 @@ final class Front {
       lock.lock();
       try {
         looking = look.equals(looking) ? null : looking;
-        fromFront = true;
       } finally {
         lock.unlock();
       }
     }
   }
 
-  /**
-   * Nobody has more to do: after which time the whole is to be looked at, for what others may have
-   * given back behind the front. Null if nobody has looked from the front on since that was done.
-   */
-  @Nullable Duration left() {
+  /** From where claims look; 0 for the whole. */
+  long after() {
     lock.lock();
     try {
-      var now = System.nanoTime();
-      return fromFront && !isLooking(now) ? Duration.ofNanos(Math.max(0, nextWholeAt - now)) : null;
+      return after;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * The poll has found a row, which may lie before the front: the next claim looks at the whole.
+   */
+  void polled() {
+    lock.lock();
+    try {
+      nextWholeAt = System.nanoTime();
     } finally {
       lock.unlock();
     }

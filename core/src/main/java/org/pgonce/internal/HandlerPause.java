@@ -5,10 +5,11 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.operate.OperateStatements;
+import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.settle.Pauser;
 
 /** A handler pauses its subscription, as this instance. */
-record HandlerPause(Subscribed<?> subscribed, Context context, Pausing pausing, Scan scan)
+record HandlerPause(Subscribed<?> subscribed, Context context, Pausing pausing, Poll poll)
     implements Pauser {
 
   @Override
@@ -24,7 +25,7 @@ record HandlerPause(Subscribed<?> subscribed, Context context, Pausing pausing, 
 
   @Override
   public void ends() {
-    pausing.asked(scan.begun());
-    scan.within(Duration.ZERO);
+    pausing.asked(poll.begun());
+    poll.within(Duration.ZERO);
   }
 }

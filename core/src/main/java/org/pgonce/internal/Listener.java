@@ -20,47 +20,41 @@ import org.pgonce.PgOnceException;
 import org.pgonce.Status;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.State;
-import org.pgonce.internal.claim.ListenerIdentity;
-import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.BroadcastReceiver;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.gate.NotifyGate;
+import org.pgonce.internal.poll.Poll;
+import org.pgonce.internal.poll.PollAnswer;
+import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.wakeup.Deafness;
 import org.pgonce.internal.wakeup.Hearing;
 
 /**
- * Everything that runs between start and stop: the hearing, a drain or receiver per channel, the
- * scan. Started once, stopped once.
+ * Everything that runs between start and stop: the LISTEN connection, a consumer or receiver per
+ * subscription, the poll. Started once, stopped once.
  */
 public final class Listener {
 
-  // The payloads of a wake-up, as pgonce.wake_up sends them; another one is for new rows.
+  // The payloads of a wake-up, as pgonce.wake_up in sql/V002__publish.sql sends them; any other one
+  // is for new rows.
   private static final String DUE = "due";
   private static final String LATER = "later";
   private static final String PAUSE = "pause";
   private static final String RESUME = "resume";
   private static final String DEFINITION = "definition";
-  private static final String AWAKE = "awake";
-  private static final String CALL = "call";
-  private static final String HELP = "help";
-  private static final String LISTENERS = "listeners";
-
-  // Anybody can NOTIFY: a broadcast's definition is looked at no more often.
-  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(100);
-
   private final Context context;
   private final ListenSettings settings;
   private final List<Subscribed<?>> subscribed;
   private final Sessions sessions;
   private final Hearing hearing;
-  private final Scan scan;
+  private final Poll poll;
   private final FeedWatch feeds;
-  private final Foresight foresight;
-  private final List<Scanned> scanned = new ArrayList<>();
-  private final List<Drain<?>> drains = new ArrayList<>();
+  private final List<PollTarget> targets = new ArrayList<>();
+  private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
-  private final Map<String, Wakefulness> wakefulnesses = new HashMap<>();
+  private final Map<String, NotifyGate> gates = new HashMap<>();
   private final Ending ending;
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final AtomicBoolean started = new AtomicBoolean();
@@ -80,20 +74,15 @@ public final class Listener {
             settings.hearing(),
             wakeUpChannels(),
             new Ears());
-    this.scan =
-        new Scan(
-            context,
-            new ListenerIdentity(UUID.randomUUID(), settings.instance(), settings.pollInterval()),
-            hearing::status,
-            sessions);
-    this.foresight = new Foresight(scan::within);
+    this.poll =
+        new Poll(context, UUID.randomUUID(), settings.pollInterval(), hearing::status, sessions);
     this.feeds =
         new FeedWatch(
             context,
             sessions,
             subscribed.stream().<Channel<?>>map(Subscribed::channel).toList(),
             settings.pollInterval());
-    this.ending = new Ending(hearing, scan, feeds, sessions, context.threads());
+    this.ending = new Ending(hearing, poll, feeds, sessions, context.threads());
   }
 
   private Set<String> wakeUpChannels() {
@@ -138,7 +127,7 @@ public final class Listener {
                               + " is a BROADCAST, which polling alone never hears")
                   .orElse(""));
     }
-    scan.start(scanned);
+    poll.start(targets);
     feeds.start();
   }
 
@@ -155,81 +144,76 @@ public final class Listener {
     var installed = all.getOrDefault(defined.label(), Installed.NOWHERE);
     var one = defined.as(installed);
     if (one.channel().mode() == Mode.BROADCAST) {
-      var receiver = new BroadcastReceiver<>(one, context);
-      var definition = new DefinitionWatch(one, context.observer());
-      scanned.add(new Broadcast(installed.subscription(), definition));
-      addEar(one, payload -> heard(receiver, definition, payload));
-      activities.add(() -> receiver.activity(definition.difference()));
-      ending.add(receiver.places());
+      addBroadcast(one);
       return;
     }
-    var wakefulness = wakefulness(one, all);
-    var drain = new Drain<>(one, context, sessions, scan, wakefulness);
-    wakefulness.add(drain);
-    scanned.add(drain);
-    drains.add(drain);
-    addEar(one, payload -> heard(drain, payload));
-    activities.add(drain::activity);
-    ending.add(drain.places());
+    var gate = gate(one, all);
+    var consumer = new SubscriptionConsumer<>(one, context, sessions, poll);
+    gate.add(consumer);
+    targets.add(consumer);
+    consumers.add(consumer);
+    addEar(one, payload -> heard(consumer, payload));
+    activities.add(consumer::activity);
+    ending.add(consumer);
+  }
+
+  private <T> void addBroadcast(Subscribed<T> one) {
+    var receiver = new BroadcastReceiver<>(one, context);
+    var definition = new DefinitionWatch(one, context.observer());
+    targets.add(new Broadcast(one.installed().subscription(), definition));
+    addEar(one, payload -> heard(receiver, definition, payload));
+    activities.add(() -> receiver.activity(definition.difference()));
+    ending.add(receiver.places());
   }
 
   /** One for each channel. */
-  private Wakefulness wakefulness(Subscribed<?> one, Map<String, Installed> all) {
-    return wakefulnesses.computeIfAbsent(
+  private NotifyGate gate(Subscribed<?> one, Map<String, Installed> all) {
+    return gates.computeIfAbsent(
         one.name(),
         name -> {
-          var wakefulness =
-              new Wakefulness(
-                  name,
-                  context,
-                  subscribed.stream()
-                      .filter(each -> each.name().equals(name))
-                      .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
-                      .toList());
-          addEar(one, payload -> heard(wakefulness, payload));
-          ending.add(wakefulness);
-          return wakefulness;
+          var listened =
+              subscribed.stream()
+                  .filter(each -> each.name().equals(name))
+                  .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
+                  .toList();
+          var gate = new NotifyGate(name, context.threads(), context.transactions(), listened);
+          addEar(
+              one,
+              payload -> {
+                if (payload.isEmpty()) {
+                  gate.heard();
+                }
+              });
+          ending.add(gate);
+          return gate;
         });
   }
 
-  private static void heard(Wakefulness wakefulness, String payload) {
-    if (payload.isEmpty()) {
-      wakefulness.heard();
-    } else if (payload.equals(AWAKE)) {
-      wakefulness.heardAwake();
-    } else if (payload.equals(HELP)) {
-      wakefulness.heardHelp();
-    }
-  }
-
-  /** Nothing of it is stored: all that a scan can tell is that it is defined anew. */
-  private record Broadcast(int subscription, DefinitionWatch definition) implements Scanned {
+  /** Nothing of it is stored: all that a poll can say is that it is defined anew. */
+  private record Broadcast(int subscription, DefinitionWatch definition) implements PollTarget {
 
     @Override
-    public void told(Found found, long scan) {
-      var unused = definition.told(found.definition());
+    public void polled(PollAnswer answer, long poll) {
+      var unused = definition.told(answer.definition());
     }
   }
 
   private void heard(BroadcastReceiver<?> receiver, DefinitionWatch definition, String payload) {
     if (payload.equals(DEFINITION)) {
-      scan.within(BETWEEN_LOOKS);
+      poll.within(Duration.ZERO);
     } else if (!definition.isOutdated()) {
       receiver.heard(payload);
     }
   }
 
-  /** Anybody can NOTIFY: whether it is paused, or defined anew, only the scan knows. */
-  private void heard(Drain<?> drain, String payload) {
+  /** Anybody can NOTIFY: whether it is paused, or defined anew, only the poll knows. */
+  private void heard(SubscriptionConsumer<?> consumer, String payload) {
     switch (payload) {
-      case PAUSE, DEFINITION -> scan.within(drain.pausing().heardPause(scan.begun()));
-      case RESUME -> scan.within(drain.pausing().heardResume());
-      case LATER, LISTENERS -> foresight.look();
-      case AWAKE -> {} // it is not for what is stored
-      case CALL -> drain.look();
-      case HELP -> drain.asked();
-      case DUE -> drain.freed(true);
-      default -> drain.heard();
+      case PAUSE, DEFINITION -> poll.within(consumer.pausing().heardPause(poll.begun()));
+      case RESUME -> poll.within(consumer.pausing().heardResume());
+      case LATER -> poll.within(Duration.ZERO);
+      case DUE -> consumer.freed(true);
+      default -> consumer.notified();
     }
   }
 
@@ -248,14 +232,14 @@ public final class Listener {
     @Override
     public void listening() {
       // What was committed before LISTEN took effect announced itself to nobody here.
-      drains.forEach(Drain::hasMissed);
-      scan.within(Duration.ZERO);
+      consumers.forEach(SubscriptionConsumer::hasMissed);
+      poll.within(Duration.ZERO);
       context.observer().listening(hearing.status().source());
     }
 
     @Override
     public void deaf(Deafness deafness) {
-      scan.within(Duration.ZERO);
+      poll.within(Duration.ZERO);
       context.observer().deaf(deafness.reason());
     }
   }

@@ -14,26 +14,26 @@ import org.slf4j.LoggerFactory;
  * step at the most: the earliest that was asked for. If its time comes while another one is under
  * way, the owner is told so when that has ended. Thread-safe, by the owner's lock.
  */
-final class OneAtATime {
+public final class OneAtATime {
 
   private static final Logger LOG = LoggerFactory.getLogger(OneAtATime.class);
 
   /** As {@link Threads#runLater}. */
   @FunctionalInterface
-  interface Timer {
+  public interface Timer {
     Future<?> runLater(Duration delay, Runnable work);
   }
 
   /** What is done. */
   @FunctionalInterface
-  interface Step {
+  public interface Step {
     /** Returns what {@link Next#after} is to know. The lock is not held. */
     @Nullable Duration take();
   }
 
   /** How it goes on. */
   @FunctionalInterface
-  interface Next {
+  public interface Next {
 
     /**
      * A step has ended. Called with the lock held.
@@ -57,7 +57,7 @@ final class OneAtATime {
   private long plannedAt;
   private @Nullable Future<?> planned;
 
-  OneAtATime(Timer timer, Lock lock, Step step, Next next) {
+  public OneAtATime(Timer timer, Lock lock, Step step, Next next) {
     this.timer = timer;
     this.lock = lock;
     this.ended = lock.newCondition();
@@ -66,7 +66,7 @@ final class OneAtATime {
   }
 
   /** Sees to it that a step begins within that time. Returns at once. */
-  void within(Duration delay) {
+  public void within(Duration delay) {
     lock.lock();
     try {
       var at = System.nanoTime() + delay.toNanos();
@@ -86,7 +86,7 @@ final class OneAtATime {
   }
 
   /** No step begins from now on. Returns at once. */
-  void stop() {
+  public void stop() {
     lock.lock();
     try {
       stopped = true;
@@ -103,7 +103,7 @@ final class OneAtATime {
    *
    * @param end by System.nanoTime()
    */
-  void awaitEnd(long end) throws InterruptedException {
+  public void awaitEnd(long end) throws InterruptedException {
     lock.lock();
     try {
       for (var left = end - System.nanoTime(); underWay && left > 0; ) {

@@ -12,12 +12,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Whether a subscription is paused, as far as this process knows. The database says so, and the
- * scan asks it; no claim does. Until the first scan has told, nothing is claimed.
+ * poll asks it; no claim does. Until the first poll has told, nothing is claimed.
  *
- * <p>A wake-up that says «pause» is believed at once, and only until the next scan has told: the
- * handlers may hold all connections, and the scan gets one when they stop claiming. But anybody can
+ * <p>A wake-up that says «pause» is believed at once, and only until the next poll has told: the
+ * handlers may hold all connections, and the poll gets one when they stop claiming. But anybody can
  * forge it. So after one that was not true the next ones are not believed for a second, and the
- * scan is asked no more often than each 100 ms. Thread-safe.
+ * poll is asked no more often than each 100 ms. Thread-safe.
  */
 final class Pausing {
 
@@ -32,11 +32,11 @@ final class Pausing {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean on = true;
   private volatile @Nullable Paused known;
-  // The last scan that may not have seen what was heard, or done here, since.
+  // The last poll that may not have seen what was heard, or done here, since.
   private long outdated;
   // Handlers that are pausing it at this moment.
   private int asking;
-  // Whether a wake-up spoke of a change that no scan has confirmed yet.
+  // Whether a wake-up spoke of a change that no poll has confirmed yet.
   private boolean rumoured;
   private boolean distrusts;
   private long distrustsUntil;
@@ -51,7 +51,7 @@ final class Pausing {
     return on;
   }
 
-  /** What the last scan has told. */
+  /** What the last poll has told. */
   @Nullable Paused known() {
     return known;
   }
@@ -59,10 +59,10 @@ final class Pausing {
   /**
    * A wake-up says that it is paused, or otherwise not to be claimed from.
    *
-   * @param scans how many scans have begun
-   * @return within which time a scan is to say whether that is so
+   * @param polls how many polls have begun
+   * @return within which time a poll is to say whether that is so
    */
-  Duration heardPause(long scans) {
+  Duration heardPause(long polls) {
     lock.lock();
     try {
       rumoured = true;
@@ -70,7 +70,7 @@ final class Pausing {
         return WHILE_DISTRUSTED;
       }
       on = true;
-      outdated = Math.max(outdated, scans);
+      outdated = Math.max(outdated, polls);
       return Duration.ZERO;
     } finally {
       lock.unlock();
@@ -104,31 +104,31 @@ final class Pausing {
     }
   }
 
-  /** The handler's pause is committed, or has failed: a scan that begins from now on tells. */
-  void asked(long scans) {
+  /** The handler's pause is committed, or has failed: a poll that begins from now on tells. */
+  void asked(long polls) {
     lock.lock();
     try {
       asking--;
-      outdated = Math.max(outdated, scans);
+      outdated = Math.max(outdated, polls);
     } finally {
       lock.unlock();
     }
   }
 
   /**
-   * What a scan has found.
+   * What a poll has found.
    *
    * @param found null if it is not paused
    * @param changed whether something else has changed, of which a wake-up may have spoken
-   * @param scan its number
+   * @param poll its number
    * @return whether claims may begin that were held up until now
    */
-  boolean told(@Nullable Paused found, boolean changed, long scan) {
+  boolean told(@Nullable Paused found, boolean changed, long poll) {
     Paused before;
     boolean goesOn;
     lock.lock();
     try {
-      if (found == null && (asking > 0 || scan <= outdated)) {
+      if (found == null && (asking > 0 || poll <= outdated)) {
         return false;
       }
       before = known;

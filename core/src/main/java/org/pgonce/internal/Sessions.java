@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * LostConnection#abandon}), before the connection can go back to the pool: a pool that has it back
  * finds it closed, and no stranger's transaction is ended in its place.
  */
-final class Sessions {
+public final class Sessions {
 
   private static final Logger LOG = LoggerFactory.getLogger(Sessions.class);
 
@@ -65,7 +65,7 @@ final class Sessions {
    * Works on the connection within the bound. If it does not answer in that time it is given up:
    * whoever waits for it gets an exception, and so does its next use.
    */
-  <R> R within(Duration bound, Connection connection, Transactions.Work<R> work)
+  public <R> R within(Duration bound, Connection connection, Transactions.Work<R> work)
       throws SQLException {
     var deadline =
         new Deadline.Bound(bound, threads).begin(() -> LostConnection.abandon(connection));

@@ -98,7 +98,7 @@ public final class Threads implements AutoCloseable {
   /**
    * Runs it on the timer's thread after the delay: it must not wait for anything but a short lock.
    */
-  void tickLater(Duration delay, Runnable tick) {
+  public void tickLater(Duration delay, Runnable tick) {
     try {
       var unused = timer.schedule(tick, delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closed) {

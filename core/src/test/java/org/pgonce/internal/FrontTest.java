@@ -45,7 +45,6 @@ class FrontTest {
     assertThat(look.whole()).isTrue();
     assertThat(look.after()).isZero();
     front.ended(look, 0);
-    assertThat(front.left()).as("nothing to look for again").isNull();
   }
 
   @Test
@@ -76,11 +75,9 @@ class FrontTest {
     front.ended(whole(), 7);
     var lost = whole();
     front.ended(front.begin(), 0);
-    assertThat(front.left()).isNull();
     var begun = System.nanoTime();
-    Awaitility.await().atMost(SOON).until(() -> front.left() != null);
-    assertThat(System.nanoTime() - begun).isGreaterThan(Duration.ofMillis(800).toNanos());
     var other = whole();
+    assertThat(System.nanoTime() - begun).isGreaterThan(Duration.ofMillis(800).toNanos());
     front.failed(lost);
     assertThat(front.begin().whole()).as("the other still looks").isFalse();
     front.ended(other, 5);
@@ -154,7 +151,6 @@ class FrontTest {
     assertThat(first).isNotNull().extracting(Front.Look::whole).isEqualTo(true);
     awaitLong(first);
     front.ended(first, 7);
-    assertThat(front.left()).as("nobody has looked from the front on").isNull();
 
     var slow = whole();
     awaitLong(slow);
@@ -175,7 +171,6 @@ class FrontTest {
     assertThat(hangs).isNotNull().extracting(Front.Look::whole).isEqualTo(true);
     var next = front.begin();
     front.ended(next, 8);
-    assertThat(next.whole() || front.left() != null).as("it is looked at, or will be").isTrue();
     assertThat(whole().after()).isZero();
   }
 
@@ -183,21 +178,6 @@ class FrontTest {
     Awaitility.await()
         .atMost(SOON)
         .until(() -> System.nanoTime() - look.begunAt() > Front.MOST.toNanos() / 10);
-  }
-
-  @Test
-  void h71_whoLeavesKnowsWhetherTheWholeIsStillToBeLookedAt() {
-    front.ended(whole(), 7);
-    assertThat(front.left()).isNull();
-
-    var busy = whole();
-    front.ended(front.begin(), 8);
-    assertThat(front.left()).as("somebody looks").isNull();
-    front.failed(busy);
-    assertThat(front.left()).isBetween(Duration.ZERO, Front.MOST);
-
-    front.ended(whole(), 0);
-    assertThat(front.left()).isNull();
   }
 
   @Test
@@ -213,7 +193,6 @@ class FrontTest {
                     },
                     claimed -> 9))
         .hasMessage("no answer");
-    assertThat(front.left()).isNotNull();
     long claimedAfter = front.claim(after -> after, claimed -> 0);
     assertThat(claimedAfter).as("the whole").isZero();
     assertThat(after()).isEqualTo(7);
@@ -234,12 +213,18 @@ class FrontTest {
   }
 
   @Test
-  void h71_howeverLongALookTakesTheNextOneComesWithinHalfASecond() {
+  void h82_whatThePollFindsIsLookedForInTheWhole() {
     var look = whole();
     awaitLong(look);
     front.ended(look, 7);
-    front.ended(front.begin(), 8);
+    assertThat(front.begin().whole()).as("a slow look rests for a while").isFalse();
+    front.polled();
+    assertThat(front.begin().whole()).isTrue();
+  }
 
-    assertThat(front.left()).isBetween(Duration.ZERO, Front.MOST);
+  @Test
+  void h71_thePollLooksFromTheFrontOn() {
+    front.ended(whole(), 7);
+    assertThat(front.after()).isEqualTo(7);
   }
 }

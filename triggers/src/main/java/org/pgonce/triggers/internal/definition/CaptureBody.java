@@ -42,7 +42,7 @@ final class CaptureBody {
         SELECT s.id, i.id, i.payload, %4$swriter_context, %6$s
           FROM %2$s AS i CROSS JOIN pgonce.subscription s
          WHERE s.of_channel = %5$s AND (s.filter IS NULL OR writer_context @> s.filter);
-        IF FOUND AND pgonce.is_asleep(%5$s) THEN
+        IF FOUND AND pgonce.needs_notify(%5$s) THEN
           PERFORM pgonce.wake_up(%5$s);
         END IF;
       """;
@@ -117,7 +117,7 @@ final class CaptureBody {
           RETURNING true
         )
         SELECT (SELECT count(*) FROM now), (SELECT count(*) FROM later) INTO stored_now, stored_for_later;
-        IF stored_now > 0 AND pgonce.is_asleep(%1$s) THEN
+        IF stored_now > 0 AND pgonce.needs_notify(%1$s) THEN
           PERFORM pgonce.wake_up(%1$s);
         END IF;
         IF stored_for_later > 0 AND channel.wake_ups <> 'NEVER' THEN

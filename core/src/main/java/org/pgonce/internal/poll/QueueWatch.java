@@ -1,4 +1,4 @@
-package org.pgonce.internal;
+package org.pgonce.internal.poll;
 
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
  * It is one for the whole server, and is emptied as far as the slowest session that listens, in
  * whatever database, has read: one that has a transaction open reads nothing. Who asks how full it
  * is (pg_notification_queue_usage) frees what all have read, even where it is full and nobody can
- * notify. Only the scan calls it, one at a time.
+ * notify. Only the poll calls it, one at a time.
  */
 final class QueueWatch {
 

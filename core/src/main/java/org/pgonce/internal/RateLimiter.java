@@ -4,14 +4,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.ChannelOptions;
-import org.pgonce.internal.claim.TurnStatements;
 
 /**
- * Lets as many claims through as the rate of the channel allows all processes together. Turns are
+ * Lets as many claims through as the rate of the channel allows all processes together. Permits are
  * taken from the database for a twentieth of a second at once, and kept for a second at most.
  * Thread-safe.
  */
-final class Turnstile {
+final class RateLimiter {
 
   private static final long KEPT_NANOS = Duration.ofSeconds(1).toNanos();
 
@@ -21,14 +20,14 @@ final class Turnstile {
   private final Duration shortestWait;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private int turns;
+  private int permits;
   private long keptUntil;
 
   /**
-   * @param several whether several turns at once are of use: then those of a twentieth of a second
-   *     are waited for, and not each by itself
+   * @param several whether several permits at once are of use: then those of a twentieth of a
+   *     second are waited for, and not each by itself
    */
-  Turnstile(Transactions transactions, int subscription, int maxRate, boolean several) {
+  RateLimiter(Transactions transactions, int subscription, int maxRate, boolean several) {
     this.transactions = transactions;
     this.subscription = subscription;
     this.maxRate = maxRate;
@@ -36,7 +35,7 @@ final class Turnstile {
   }
 
   /**
-   * Takes a turn, if need be from the database.
+   * Takes a permit, if need be from the database.
    *
    * @return zero if it has one; else how long until one is free
    */
@@ -47,14 +46,14 @@ final class Turnstile {
     var taken =
         transactions.run(
             transaction ->
-                TurnStatements.take(transaction, subscription, Math.max(1, maxRate / 20)));
+                RateStatements.take(transaction, subscription, Math.max(1, maxRate / 20)));
     if (taken.granted() == 0) {
       return taken.freeIn().compareTo(shortestWait) < 0 ? shortestWait : taken.freeIn();
     }
     lock.lock();
     try {
       // Another worker may have taken some meanwhile.
-      turns = (isKept() ? turns : 0) + taken.granted() - 1;
+      permits = (isKept() ? permits : 0) + taken.granted() - 1;
       keptUntil = System.nanoTime() + KEPT_NANOS;
     } finally {
       lock.unlock();
@@ -62,17 +61,17 @@ final class Turnstile {
     return Duration.ZERO;
   }
 
-  /** Takes a turn if this process has one. */
+  /** Takes a permit if this process has one. */
   boolean enterAtOnce() {
     if (maxRate == ChannelOptions.NO_MAX_RATE) {
       return true;
     }
     lock.lock();
     try {
-      if (turns == 0 || !isKept()) {
+      if (permits == 0 || !isKept()) {
         return false;
       }
-      turns--;
+      permits--;
       return true;
     } finally {
       lock.unlock();
@@ -86,8 +85,8 @@ final class Turnstile {
     }
     lock.lock();
     try {
-      var taken = isKept() ? Math.min(turns, most) : 0;
-      turns -= taken;
+      var taken = isKept() ? Math.min(permits, most) : 0;
+      permits -= taken;
       return taken;
     } finally {
       lock.unlock();
@@ -99,14 +98,14 @@ final class Turnstile {
     return System.nanoTime() - keptUntil <= 0;
   }
 
-  /** So many turns were not needed. */
+  /** So many permits were not needed. */
   void giveBack(int count) {
     if (maxRate == ChannelOptions.NO_MAX_RATE) {
       return;
     }
     lock.lock();
     try {
-      turns += count;
+      permits += count;
     } finally {
       lock.unlock();
     }

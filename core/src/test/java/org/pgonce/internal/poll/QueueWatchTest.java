@@ -1,4 +1,4 @@
-package org.pgonce.internal;
+package org.pgonce.internal.poll;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

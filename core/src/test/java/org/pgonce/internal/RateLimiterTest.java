@@ -17,12 +17,12 @@ import org.pgonce.testkit.TestDatabase;
 
 /** A rate's turns one by one: how many there are, whose they are, and how long they are kept. */
 @PgTest(PgOnceInstalled.class)
-class TurnstileTest {
+class RateLimiterTest {
 
   /** For so long a process keeps a turn that it does not use. */
   private static final Duration KEPT = Duration.ofSeconds(1);
 
-  private static Turnstile turnstile(TestDatabase database, int rate) throws SQLException {
+  private static RateLimiter limiter(TestDatabase database, int rate) throws SQLException {
     PgOnce.using(database.unpooled())
         .install(
             Channel.of(
@@ -34,9 +34,9 @@ class TurnstileTest {
   }
 
   /** As another process has it. */
-  private static Turnstile another(TestDatabase database, int rate) throws SQLException {
+  private static RateLimiter another(TestDatabase database, int rate) throws SQLException {
     var subscription = database.queryLong("select id from pgonce.subscription");
-    return new Turnstile(
+    return new RateLimiter(
         new Transactions(database.dataSource(), new PoolSettings(), Duration.ofSeconds(30)),
         (int) subscription,
         rate,
@@ -46,36 +46,36 @@ class TurnstileTest {
   /** The next turn is free in an hour, or an hour ago. */
   private static void setFreeFrom(TestDatabase database, String hour) throws SQLException {
     database.execute(
-        "update pgonce.pace set free_from = clock_timestamp() + interval '" + hour + "'");
+        "update pgonce.rate_limit set free_from = clock_timestamp() + interval '" + hour + "'");
   }
 
   @Test
   void aTurnThatWasNotNeededIsTakenByTheNext(TestDatabase database) throws Exception {
-    var turnstile = turnstile(database, 1);
-    assertThat(turnstile.enterAtOnce()).isFalse();
+    var limiter = limiter(database, 1);
+    assertThat(limiter.enterAtOnce()).isFalse();
     var begun = System.nanoTime();
-    assertThat(turnstile.enter()).isZero();
-    assertThat(turnstile.enterAtOnce()).isFalse();
+    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.enterAtOnce()).isFalse();
     // A claim that found nothing costs none: the rate is one of notifications.
-    turnstile.giveBack(1);
-    assertHadUnlessItWasLong(turnstile.enterAtOnce(), begun);
-    assertThat(turnstile.enterAtOnce()).isFalse();
+    limiter.giveBack(1);
+    assertHadUnlessItWasLong(limiter.enterAtOnce(), begun);
+    assertThat(limiter.enterAtOnce()).isFalse();
   }
 
   @Test
   void whoFindsNoneIsToldHowLongToWait(TestDatabase database) throws Exception {
-    var turnstile = turnstile(database, 1);
-    assertThat(turnstile.enter()).isZero();
+    var limiter = limiter(database, 1);
+    assertThat(limiter.enter()).isZero();
     setFreeFrom(database, "1 hour");
-    assertThat(turnstile.enter())
+    assertThat(limiter.enter())
         .isBetween(Duration.ofMinutes(50), Duration.ofHours(1).plusMillis(1));
     setFreeFrom(database, "-1 hour");
-    assertThat(turnstile.enter()).isZero();
+    assertThat(limiter.enter()).isZero();
   }
 
   @Test
   void allProcessesTakeFromOne(TestDatabase database) throws Exception {
-    var first = turnstile(database, 1);
+    var first = limiter(database, 1);
     var second = another(database, 1);
     assertThat(first.enter()).isZero();
     setFreeFrom(database, "1 hour");
@@ -84,28 +84,28 @@ class TurnstileTest {
 
   @Test
   void whatNobodyTookIsNotSavedUp(TestDatabase database) throws Exception {
-    var turnstile = turnstile(database, 1_000);
-    assertThat(turnstile.enter()).isZero();
+    var limiter = limiter(database, 1_000);
+    assertThat(limiter.enter()).isZero();
     setFreeFrom(database, "-1 hour");
     // A tenth of a second's turns and the one that is free now, however many are wanted.
     assertThat(
             database.queryLong(
-                "select granted from pgonce.take_turns((select id from pgonce.subscription), 5000)"))
+                "select granted from pgonce.take_permits((select id from pgonce.subscription), 5000)"))
         .isEqualTo(101);
   }
 
   /** Else the one that comes first leaves none to the others. */
   @Test
   void aTwentiethOfASecondIsTakenAtOnce(TestDatabase database) throws Exception {
-    var turnstile = turnstile(database, 100);
-    assertThat(turnstile.enter()).isZero();
+    var limiter = limiter(database, 100);
+    assertThat(limiter.enter()).isZero();
     setFreeFrom(database, "-1 hour");
-    while (turnstile.enterAtOnce()) {
+    while (limiter.enterAtOnce()) {
       // what is left of the first
     }
-    assertThat(turnstile.enter()).isZero();
+    assertThat(limiter.enter()).isZero();
     var inHand = 0;
-    while (turnstile.enterAtOnce()) {
+    while (limiter.enterAtOnce()) {
       inHand++;
     }
     assertThat(inHand).isLessThanOrEqualTo(4);
@@ -121,21 +121,21 @@ class TurnstileTest {
   /** Else a process could keep turns of a quiet hour, and use them beside those of a busy one. */
   @Test
   void turnsInHandAreKeptForASecondAtMost(TestDatabase database) throws Exception {
-    var turnstile = turnstile(database, 100);
+    var limiter = limiter(database, 100);
     var begun = System.nanoTime();
-    assertThat(turnstile.enter()).isZero();
+    assertThat(limiter.enter()).isZero();
     setFreeFrom(database, "1 hour");
-    assertHadUnlessItWasLong(turnstile.enterAtOnce(), begun);
+    assertHadUnlessItWasLong(limiter.enterAtOnce(), begun);
     Awaitility.await()
         .atMost(Duration.ofSeconds(10))
         .until(
             () -> {
-              var hadOne = turnstile.enterAtOnce();
+              var hadOne = limiter.enterAtOnce();
               if (hadOne) {
-                turnstile.giveBack(1);
+                limiter.giveBack(1);
               }
               return !hadOne;
             });
-    assertThat(turnstile.enter()).isPositive();
+    assertThat(limiter.enter()).isPositive();
   }
 }

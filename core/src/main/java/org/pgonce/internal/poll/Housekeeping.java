@@ -1,38 +1,36 @@
-package org.pgonce.internal;
+package org.pgonce.internal.poll;
 
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.ScanStatements;
+import org.pgonce.internal.Context;
+import org.pgonce.internal.OneAtATime;
+import org.pgonce.internal.Sessions;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Does what no notification waits for: behind the first scan and each tenth one, on a thread of its
- * own, each task in a transaction of its own. A task that fails is said, and tried again the next
- * time; it keeps neither a scan nor another task from its work. The tasks are those of {@code
- * pgonce.keep_house} in sql/V004__listen.sql.
+ * Does what no notification waits for, on a thread of its own, each task in a transaction of its
+ * own: all tasks at the start, then one with each heartbeat, in turn. A task that fails is
+ * reported, and tried again in its turn; it keeps neither a poll nor another task from its work.
+ * The tasks are those of {@code pgonce.keep_house} in sql/V004__listen.sql.
  */
 final class Housekeeping {
 
   private static final Logger LOG = LoggerFactory.getLogger(Housekeeping.class);
 
+  private static final String GATES = "gates of channels";
   private static final List<String> TASKS =
-      List.of(
-          "padding rows",
-          "words of channels",
-          "list of listeners",
-          "leftovers of drops",
-          "delivery keys");
-
-  private static final int SCANS = 10;
+      List.of("padding rows", GATES, "list of listeners", "leftovers of drops", "delivery keys");
 
   // The server gives a task up after 10 s; this is for a server that does not answer.
   private static final Duration LONGEST_TASK = Duration.ofSeconds(30);
@@ -46,7 +44,8 @@ final class Housekeeping {
   private final UUID listener;
   private final Sessions sessions;
   private final OneAtATime rounds;
-  private final AtomicInteger scans = new AtomicInteger();
+  private final Queue<String> tasks = new ConcurrentLinkedQueue<>(TASKS);
+  private final AtomicInteger heartbeats = new AtomicInteger();
   // By task, when it was said last, by System.nanoTime().
   private final Map<String, Long> said = new HashMap<>();
   private final ReentrantLock lock = new ReentrantLock();
@@ -61,11 +60,21 @@ final class Housekeeping {
             context.threads()::runLater, new ReentrantLock(), this::doAll, (done, again) -> null);
   }
 
-  /** A scan has answered. Returns at once. */
-  void scanned() {
-    if (scans.getAndIncrement() % SCANS == 0) {
-      rounds.within(Duration.ZERO);
+  /** A heartbeat was sent; all tasks are done behind the first. Returns at once. */
+  void heartbeat() {
+    var count = heartbeats.getAndIncrement();
+    if (count > 0) {
+      tasks.add(TASKS.get(count % TASKS.size()));
     }
+    rounds.within(Duration.ZERO);
+  }
+
+  /** A gate has a value that it must not have. Returns at once. */
+  void mendGates() {
+    if (!tasks.contains(GATES)) {
+      tasks.add(GATES);
+    }
+    rounds.within(Duration.ZERO);
   }
 
   /** No task begins from now on. Returns at once. */
@@ -75,7 +84,7 @@ final class Housekeeping {
   }
 
   private @Nullable Duration doAll() {
-    for (var task : TASKS) {
+    for (var task = tasks.poll(); task != null; task = tasks.poll()) {
       try {
         for (var round = 0; round < MOST_ROUNDS && !stopped && isLeft(task); round++) {
           LOG.trace("pgonce: there is more of {}", task);
@@ -97,7 +106,7 @@ final class Housekeeping {
                 sessions.within(
                     LONGEST_TASK,
                     connection,
-                    same -> ScanStatements.keepHouse(same, task, listener)));
+                    same -> PollStatements.keepHouse(same, task, listener)));
   }
 
   /** Says that a task has failed, but not each time. */

@@ -1,0 +1,174 @@
+package org.pgonce.internal;
+
+import java.sql.SQLException;
+import java.util.concurrent.locks.Lock;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.settle.Left;
+
+/** One worker of a subscription, from its first claim until nothing is wanted any more. */
+final class ClaimWorker implements Stint.Turns {
+
+  private final SubscriptionConsumer<?> consumer;
+  private final Lock lock;
+  private final FetchTrigger trigger;
+  private final FetchTrigger.Claiming claiming;
+  private final RateLimiter rate;
+  private final Places.Place slot;
+  // What it has at work, where its channel goes by key.
+  private KeyFronts.@Nullable AtWork atWork;
+  private boolean hasPermit;
+
+  /** Called with the consumer's lock held. */
+  ClaimWorker(SubscriptionConsumer<?> consumer, Places.Place slot) {
+    this.consumer = consumer;
+    this.lock = consumer.lock();
+    this.trigger = consumer.trigger();
+    this.claiming = trigger.claiming();
+    this.rate = consumer.rate();
+    this.slot = slot;
+  }
+
+  /** Claims and handles; returns when nothing is wanted that this worker can do. */
+  void work(Stint stint) {
+    try {
+      var wait = rate.enter();
+      if (wait.isZero()) {
+        hasPermit = true;
+        stint.work(this);
+      } else {
+        consumer.restFor(wait);
+      }
+    } catch (SQLException | RuntimeException e) {
+      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
+      consumer.troubled(e);
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public Places.Place place() {
+    return slot;
+  }
+
+  @Override
+  public boolean looks() {
+    lock.lock();
+    try {
+      hasPermit = false;
+      wentBack();
+      consumer.counts().begins();
+      return claiming.begins();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public boolean looksOn() {
+    lock.lock();
+    try {
+      if (!consumer.mayClaim() || trigger.isDue()) {
+        return false;
+      }
+      consumer.counts().begins();
+      claiming.beginsBehindCommit();
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void found(@Nullable Claim claim, int count) {
+    lock.lock();
+    try {
+      consumer.counts().found(count, claiming.wasForDue());
+      claiming.found(count);
+      if (claim == null) {
+        rate.giveBack(1);
+        return;
+      }
+      atWork = consumer.keys().begins(claim);
+      trigger.beginIfWanted();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public int mayClaim(int most) {
+    return 1 + rate.enterMore(most - 1);
+  }
+
+  @Override
+  public boolean mayRedo(int count) {
+    if (!consumer.mayClaim()) {
+      return false;
+    }
+    var allowed = rate.enterMore(count);
+    if (allowed < count) {
+      rate.giveBack(allowed);
+    }
+    return allowed == count;
+  }
+
+  @Override
+  public void notBegun(int count) {
+    rate.giveBack(count);
+  }
+
+  @Override
+  public void ended(Left left) {
+    lock.lock();
+    try {
+      if (atWork != null) {
+        atWork.ended(left);
+        atWork = null;
+      }
+      trigger.settled(left);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What it had claimed was let go, if nobody has said how it ended. Called with the lock held. */
+  private void wentBack() {
+    if (atWork != null) {
+      atWork.ended(new Left(true, true));
+      atWork = null;
+    }
+  }
+
+  @Override
+  public boolean isPaused() {
+    return consumer.isHeldUp();
+  }
+
+  @Override
+  public boolean mayGoOn() {
+    lock.lock();
+    try {
+      return consumer.mayClaim() && trigger.isWanted() && (hasPermit = rate.enterAtOnce());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave() {
+    lock.lock();
+    try {
+      wentBack();
+      claiming.ends();
+      if (hasPermit) {
+        rate.giveBack(1);
+      }
+      slot.leave();
+      trigger.beginIfWanted();
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,246 @@
+package org.pgonce.internal;
+
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.pgonce.Mode;
+import org.pgonce.Status.ChannelActivity;
+import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.gate.GatedSubscription;
+import org.pgonce.internal.poll.Poll;
+import org.pgonce.internal.poll.PollAnswer;
+import org.pgonce.internal.poll.PollTarget;
+import org.pgonce.internal.settle.Reports;
+import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.Suspects;
+
+/**
+ * Consumes one subscription in this process: what is heard and polled goes to the {@link
+ * FetchTrigger}, which lets workers begin, as many as the concurrency allows. Thread-safe.
+ */
+final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
+
+  private final int subscription;
+  private final Context context;
+  private final Pausing pausing;
+  private final DefinitionWatch definition;
+  private final Front front = new Front();
+  private final KeyFronts keys;
+  private final Places slots;
+  private final RateLimiter rate;
+  private final Reports reports;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final ClaimCounts counts = new ClaimCounts();
+  private final FetchTrigger trigger;
+  private final WaitingWorker workers;
+
+  SubscriptionConsumer(Subscribed<T> subscribed, Context context, Sessions sessions, Poll poll) {
+    this.subscription = subscribed.installed().subscription();
+    this.context = context;
+    this.keys = KeyFronts.create(subscribed.goesByKey());
+    this.pausing = new Pausing(subscribed, context.observer());
+    this.definition = new DefinitionWatch(subscribed, context.observer());
+    this.reports = new Reports(subscribed, context.observer(), poll::within);
+    this.slots = new Places(subscribed, context.threads(), () -> freed(subscribed.goesByKey()));
+    this.rate =
+        new RateLimiter(
+            context.transactions(),
+            subscription,
+            subscribed.channel().options().maxRate(),
+            subscribed.options().batch() > 1);
+    this.trigger =
+        new FetchTrigger(context.threads(), lock, System::nanoTime, keys, this::beginWorker);
+    var claims = claims(subscribed, sessions, poll);
+    this.workers = new WaitingWorker(context.threads(), lock, worker -> worker.work(claims));
+  }
+
+  private Stint claims(Subscribed<T> subscribed, Sessions sessions, Poll poll) {
+    var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
+    var suspects = new Suspects(subscribed, reports);
+    var settlement =
+        new Settlement(
+            subscribed,
+            context.transactions(),
+            reports,
+            keys.fresh()::reachedId,
+            new HandlerPause(subscribed, context, pausing, poll));
+    return subscribed.channel().mode() == Mode.EXACTLY_ONCE
+        ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects, front, keys)
+        : new LeasedStint(
+            subscribed, context, sessions, delivery, settlement, suspects, front, keys);
+  }
+
+  /** Lets one more worker begin, if there may be one. Called with the lock held. */
+  private void beginWorker() {
+    if (isHeldUp()) {
+      return;
+    }
+    var slot = slots.take();
+    if (slot != null) {
+      workers.run(new ClaimWorker(this, slot));
+    }
+  }
+
+  ReentrantLock lock() {
+    return lock;
+  }
+
+  FetchTrigger trigger() {
+    return trigger;
+  }
+
+  ClaimCounts counts() {
+    return counts;
+  }
+
+  KeyFronts keys() {
+    return keys;
+  }
+
+  RateLimiter rate() {
+    return rate;
+  }
+
+  Places slots() {
+    return slots;
+  }
+
+  Pausing pausing() {
+    return pausing;
+  }
+
+  boolean mayClaim() {
+    return !slots.isStopping() && !isHeldUp();
+  }
+
+  ChannelActivity activity() {
+    return locked(
+        () ->
+            slots.activity(
+                counts.claims(), counts.empty(), pausing.known(), definition.difference()));
+  }
+
+  private <R> R locked(Supplier<R> work) {
+    lock.lock();
+    try {
+      return work.get();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void locked(Runnable work) {
+    lock.lock();
+    try {
+      work.run();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A wake-up for new rows came. Returns at once. */
+  void notified() {
+    locked(trigger::notified);
+  }
+
+  /** Rows, or keys, may have been set free of which nobody says more. Returns at once. */
+  void freed(boolean isDue) {
+    hasMissed();
+    locked(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
+  }
+
+  /** Nobody may have said which keys were set free: the next claims look for them. */
+  void hasMissed() {
+    keys.unblocked();
+  }
+
+  /** The rate allows no claim for so long. */
+  void restFor(Duration wait) {
+    locked(() -> trigger.rest(wait));
+  }
+
+  /** The database, not a notification, is in trouble. */
+  void troubled(Exception e) {
+    if (slots.isStopping()) {
+      return;
+    }
+    locked(trigger::troubled);
+    reports.cannotClaim(e);
+  }
+
+  /** No worker begins from now on; those at work go on. */
+  void stop() {
+    slots.stop();
+    locked(workers::stop);
+  }
+
+  @Override
+  public int subscription() {
+    return subscription;
+  }
+
+  @Override
+  public long cursor() {
+    return front.after();
+  }
+
+  @Override
+  public void polled(PollAnswer answer, long poll) {
+    var changed = definition.told(answer.definition());
+    var resumed = pausing.told(answer.paused(), changed, poll);
+    if (keys.inUse() && (answer.ready() || answer.due())) {
+      keys.polled(answer.listeners());
+    }
+    lock.lock();
+    try {
+      trigger.ranked(answer.rank());
+      if (answer.ready()) {
+        front.polled();
+        trigger.request(FetchTrigger.Reason.POLLED);
+      }
+      if (answer.due()) {
+        trigger.request(FetchTrigger.Reason.DUE);
+      }
+      if (resumed || changed) {
+        trigger.beginIfWanted();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void fetch() {
+    locked(() -> trigger.request(FetchTrigger.Reason.GATE));
+  }
+
+  @Override
+  public void keepFetching() {
+    lock.lock();
+    try {
+      if (!counts.hasBegunSince()) {
+        trigger.request(FetchTrigger.Reason.GATE);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public boolean wasBusy() {
+    return locked(counts::wasBusySince);
+  }
+
+  @Override
+  public boolean answersAtOnce() {
+    return trigger.answersAtOnce();
+  }
+
+  @Override
+  public boolean isHeldUp() {
+    return pausing.isOn() || definition.isOutdated();
+  }
+}

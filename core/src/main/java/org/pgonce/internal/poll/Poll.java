@@ -1,0 +1,301 @@
+package org.pgonce.internal.poll;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.Context;
+import org.pgonce.internal.OneAtATime;
+import org.pgonce.internal.Sessions;
+import org.pgonce.internal.poll.PollStatements.ListensBy;
+import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.wakeup.HearingStatus;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What correctness rests on: one statement for all subscriptions of the process finds the work that
+ * no wake-up announced, and whether the channels are still what they were. It runs right after
+ * every (re)LISTEN, when the next row is due, and once a second. One poll at a time; requests
+ * meanwhile are folded into the next. The heartbeat and {@link Housekeeping} come behind every
+ * tenth answer, in transactions of their own.
+ */
+public final class Poll {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Poll.class);
+
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
+
+  // However many wake-ups ask for one.
+  private static final long LEAST_BETWEEN_NANOS = Duration.ofMillis(50).toNanos();
+
+  // While nothing is heard the poll is all there is, and while something waits its holder may die,
+  // of which nobody hears.
+  private static final Duration LONGEST_WHILE_NEEDED = Duration.ofSeconds(1);
+
+  private static final int POLLS_PER_HEARTBEAT = 10;
+  private static final int HEARTBEATS_PER_SILENCE = 5;
+
+  // Where dead index entries make the look at the whole slow, it gets a twentieth of the time.
+  private static final int SHARE_OF_WHOLE = 20;
+
+  private static final Duration LONGEST_TROUBLE = Duration.ofSeconds(1);
+
+  private final Context context;
+  private final ListenerIdentity identity;
+  private final Duration interval;
+  private final Supplier<HearingStatus> listening;
+  private final Sessions sessions;
+  private final Housekeeping housekeeping;
+  private final QueueWatch queue;
+  private volatile List<PollTarget> targets = List.of();
+
+  private volatile boolean started;
+  private volatile boolean registered;
+  private final AtomicLong begun = new AtomicLong();
+  private volatile long begunAt = System.nanoTime() - LEAST_BETWEEN_NANOS;
+  private int troubles;
+  private long wholeNotBefore = System.nanoTime();
+  private long heartbeatAt = wholeNotBefore;
+  private @Nullable ListensBy told;
+  private final OneAtATime polls;
+
+  /**
+   * @param interval between two polls where nothing asks for one
+   * @param listening how this process listens
+   */
+  public Poll(
+      Context context,
+      UUID listener,
+      Duration interval,
+      Supplier<HearingStatus> listening,
+      Sessions sessions) {
+    this.context = context;
+    this.identity =
+        new ListenerIdentity(
+            listener,
+            context.instance(),
+            interval.multipliedBy(POLLS_PER_HEARTBEAT * HEARTBEATS_PER_SILENCE));
+    this.interval = interval;
+    this.listening = listening;
+    this.sessions = sessions;
+    this.housekeeping = new Housekeeping(context, listener, sessions);
+    this.queue = new QueueWatch(context.observer());
+    this.polls =
+        new OneAtATime(
+            context.threads()::runLater, new ReentrantLock(), this::take, Poll::delayAfter);
+  }
+
+  public void start(Collection<PollTarget> toAskFor) {
+    targets = List.copyOf(toAskFor);
+    started = true;
+    within(Duration.ZERO);
+  }
+
+  /**
+   * Sees to it that a poll begins within the given time, or 50 ms after the last one; the first one
+   * begins with the start. Returns at once; safe on any thread.
+   */
+  public void within(Duration delay) {
+    if (started) {
+      var earliest = begunAt + LEAST_BETWEEN_NANOS - System.nanoTime();
+      polls.within(Duration.ofNanos(Math.max(delay.toNanos(), earliest)));
+    }
+  }
+
+  /** How many polls have begun: what is heard now, only a later one has seen. */
+  public long begun() {
+    return begun.get();
+  }
+
+  /** No poll begins from now on. Returns at once. */
+  public void stop() {
+    polls.stop();
+    housekeeping.stop();
+  }
+
+  /**
+   * Leaves wake-ups to the others from now on: until its last handler has ended, this process is
+   * registered still. Waits for the database.
+   */
+  public void giveUpRank() {
+    if (!registered) {
+      return;
+    }
+    try {
+      context.transactions().make(same -> PollStatements.giveUpRank(same, identity.id()));
+    } catch (SQLException | RuntimeException e) {
+      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
+      LOG.debug("pgonce: this listener could not give up its rank", e);
+    }
+  }
+
+  /**
+   * Waits for the poll under way, which may be about to register this process, and then takes it
+   * off the registry. To be called after {@link #stop}; waits for the database.
+   *
+   * @param end by System.nanoTime(): how long it waits for the poll
+   */
+  public void unregister(long end) throws InterruptedException {
+    polls.awaitEnd(end);
+    if (!registered) {
+      return;
+    }
+    try {
+      var unused =
+          context
+              .transactions()
+              .runBounded(
+                  connection -> {
+                    PollStatements.unregister(connection, identity.id());
+                    return true;
+                  });
+    } catch (SQLException e) {
+      LOG.debug(
+          "pgonce: the listener could not take itself off the registry; the others will when its silence is over",
+          e);
+    }
+  }
+
+  private Duration take() {
+    begun.incrementAndGet();
+    begunAt = System.nanoTime();
+    try {
+      var delay = poll();
+      troubles = 0;
+      return delay;
+    } catch (SQLException e) {
+      return trouble(e);
+    }
+  }
+
+  private static Duration delayAfter(@Nullable Duration returned, boolean again) {
+    if (again) {
+      return Duration.ofNanos(LEAST_BETWEEN_NANOS);
+    }
+    return returned == null ? LONGEST_TROUBLE : returned;
+  }
+
+  /** Tells each target its answer; returns the time until the next poll. */
+  private Duration poll() throws SQLException {
+    if (!registered) {
+      // By itself: the poll must see what was committed before the gates were set.
+      var unused =
+          context.transactions().run(same -> sessions.within(TIMEOUT, same, this::register));
+    }
+    var delay =
+        tell(
+            context
+                .transactions()
+                .run(connection -> sessions.within(TIMEOUT, connection, this::poll)));
+    beat();
+    return delay;
+  }
+
+  private boolean register(Connection connection) throws SQLException {
+    var by = listensBy();
+    PollStatements.register(
+        connection, identity, targets.stream().map(PollTarget::subscription).toList(), by);
+    told = by;
+    registered = true; // or not, if the commit fails: then the poll says so
+    return registered;
+  }
+
+  private List<PollAnswer> poll(Connection connection) throws SQLException {
+    var from = System.nanoTime();
+    var whole = from - wholeNotBefore >= 0;
+    try {
+      var answers =
+          PollStatements.poll(
+              connection,
+              identity.id(),
+              whole ? List.of() : targets.stream().map(PollTarget::cursor).toList());
+      if (whole) {
+        var now = System.nanoTime();
+        wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
+      }
+      return answers;
+    } catch (SQLException e) {
+      registered &= !PollStatements.NOT_REGISTERED.equals(e.getSQLState());
+      throw e;
+    }
+  }
+
+  private ListensBy listensBy() {
+    var status = listening.get();
+    var session = status.session();
+    return new ListensBy(status.source(), session == null ? null : session.backendPid());
+  }
+
+  /** Behind the answer, and apart from it: a lock on the registry keeps no notification waiting. */
+  private void beat() {
+    var by = listensBy();
+    var now = System.nanoTime();
+    if (now - heartbeatAt < 0 && by.equals(told)) {
+      return;
+    }
+    heartbeatAt = now + (POLLS_PER_HEARTBEAT - 1) * interval().toNanos();
+    try {
+      context
+          .transactions()
+          .make(
+              connection ->
+                  sessions.within(
+                      TIMEOUT,
+                      connection,
+                      same -> {
+                        PollStatements.seen(same, identity.id(), by);
+                        return true;
+                      }));
+      told = by;
+    } catch (SQLException | RuntimeException e) {
+      housekeeping.failed("heartbeat", e);
+    }
+    housekeeping.heartbeat();
+  }
+
+  private Duration interval() {
+    return interval.compareTo(LONGEST_WHILE_NEEDED) > 0 && !listening.get().listening()
+        ? LONGEST_WHILE_NEEDED
+        : interval;
+  }
+
+  private Duration tell(List<PollAnswer> answers) {
+    // Jitter, so that processes started together do not poll together.
+    var longest = interval().toMillis();
+    var delay = ThreadLocalRandom.current().nextLong(longest * 7 / 8, longest * 9 / 8 + 1);
+    answers.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));
+    if (answers.stream().anyMatch(PollAnswer::gateUnfit)) {
+      housekeeping.mendGates();
+    }
+    for (var answer : answers) {
+      targets.stream()
+          .filter(one -> one.subscription() == answer.subscription())
+          .forEach(one -> one.polled(answer, begun.get()));
+      if (answer.ready()) {
+        delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
+      }
+      if (answer.dueInMs() != null) {
+        delay = Math.min(delay, Math.max(1, answer.dueInMs()));
+      }
+    }
+    return Duration.ofMillis(delay);
+  }
+
+  private Duration trouble(SQLException e) {
+    var reason = Failures.inWords(e);
+    LOG.warn("pgonce: the poll failed: {}; it is tried again within a second", reason);
+    LOG.debug("pgonce: the trouble in full", e);
+    context.observer().databaseTrouble("", reason);
+    troubles = Math.min(troubles + 1, 6);
+    var longest = Math.min(25L << troubles, LONGEST_TROUBLE.toMillis());
+    return Duration.ofMillis(ThreadLocalRandom.current().nextLong(longest / 2, longest + 1));
+  }
+}

@@ -1,0 +1,31 @@
+package org.pgonce.internal.poll;
+
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Status.Paused;
+import org.pgonce.internal.store.Definition;
+
+/**
+ * What a poll says of one subscription.
+ *
+ * @param ready whether a new row waits, claimed or not
+ * @param due whether a scheduled row is due, claimed or not
+ * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
+ * @param paused that it is paused; null if it is not
+ * @param definition how it is installed by now; null if it does not exist any more
+ * @param queueUsage the share of the server's NOTIFY queue that is in use, 0 to 1
+ * @param gateUnfit whether the channel's gate has a value that it must not have while a process
+ *     listens
+ * @param listeners how many processes are registered for it
+ * @param rank how many of them come before this one in answering wake-ups
+ */
+public record PollAnswer(
+    int subscription,
+    boolean ready,
+    boolean due,
+    @Nullable Long dueInMs,
+    @Nullable Paused paused,
+    @Nullable Definition definition,
+    double queueUsage,
+    boolean gateUnfit,
+    int listeners,
+    int rank) {}
