@@ -59,7 +59,9 @@ class HousekeepingTest {
             troubles.add(reason);
           }
         };
-    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer));
+    // A task comes with each tenth poll.
+    var pgonce =
+        stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer), Duration.ofMillis(50));
     for (var channel : List.of(ONE, OTHER)) {
       pgonce.listen(
           channel,
@@ -163,7 +165,7 @@ class HousekeepingTest {
   @CsvSource({
     "dropped,      access exclusive, leftovers of drops",
     "delivery_key, access exclusive, delivery keys",
-    "listener,     share,            sign of life",
+    "listener,     share,            heartbeat",
   })
   void h75_aLockedTableStopsNothing(String table, String mode, String task) throws Exception {
     var pgonce = listen();
@@ -182,7 +184,7 @@ class HousekeepingTest {
     "keep_ballast(),                    void,    padding rows",
     "clear_leftovers(amount integer),   bigint,  leftovers of drops",
     "forget_keys(amount integer),       bigint,  delivery keys",
-    "is_unfit(channel_name text),       boolean, words of channels",
+    "fit_gates(listened integer[]),      void,    gates of channels",
   })
   void h75_aTaskThatFailsIsSaidAndStopsNothing(String function, String type, String task)
       throws Exception {

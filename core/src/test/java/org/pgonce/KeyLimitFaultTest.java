@@ -269,7 +269,7 @@ class KeyLimitFaultTest extends KeyLimitScene {
       throws Exception {
     var calls = install(mode, 1);
     try (var held = new HeldCommit(stage.database);
-        var pgonce = PgOnce.builder(stage.dataSource).pollInterval(NO_SCAN).build()) {
+        var pgonce = PgOnce.using(stage.dataSource)) {
       pgonce
           .listen(
               calls,

@@ -51,13 +51,9 @@ abstract class KeyLimitScene {
     return install(calls(mode, maxPerKey));
   }
 
-  /** A process that is told of what there is to do by wake-ups alone. */
+  /** A process that listens. */
   PgOnce process() {
-    var process =
-        PgOnce.builder(stage.dataSource)
-            .pollInterval(NO_SCAN)
-            .stopTimeout(Duration.ofSeconds(2))
-            .build();
+    var process = PgOnce.builder(stage.dataSource).stopTimeout(Duration.ofSeconds(2)).build();
     opened.add(process);
     return process;
   }

@@ -118,8 +118,11 @@ final class Stage implements AutoCloseable {
   }
 
   PgOnce pgonce(PgOnceBuilder builder) {
-    var pgonce =
-        builder.pollInterval(Duration.ofMillis(500)).stopTimeout(Duration.ofSeconds(2)).build();
+    return pgonce(builder, Duration.ofMillis(500));
+  }
+
+  PgOnce pgonce(PgOnceBuilder builder, Duration pollInterval) {
+    var pgonce = builder.pollInterval(pollInterval).stopTimeout(Duration.ofSeconds(2)).build();
     opened.add(pgonce);
     return pgonce;
   }

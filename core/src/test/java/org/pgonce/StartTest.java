@@ -195,9 +195,10 @@ class StartTest {
   }
 
   @Test
-  void h63_aCommitBetweenListenAndTheFirstScanIsNotLostAndNotLate() throws Exception {
-    // Many starts while a writer commits all the time: whatever falls between the two must not wait
-    // for the slow scan.
+  void h63_aCommitBetweenListenAndTheFirstPollIsNotLostAndNotLate() throws Exception {
+    // Many starts while a writer commits all the time: whatever falls between the two waits no
+    // longer
+    // than for the next poll.
     for (var round = 0; round < 5; round++) {
       var stop = new CountDownLatch(1);
       var written = new AtomicInteger();
@@ -215,8 +216,7 @@ class StartTest {
                 }
               });
       writer.start();
-      try (var pgonce =
-          PgOnce.builder(stage.dataSource).pollInterval(Duration.ofHours(1)).build()) {
+      try (var pgonce = PgOnce.using(stage.dataSource)) {
         pgonce.listen(ORDERS, QUICK.withConcurrency(1), Stage::effect).start();
         stop.countDown();
         writer.join();

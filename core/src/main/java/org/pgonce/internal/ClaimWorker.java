@@ -19,6 +19,8 @@ final class ClaimWorker implements Stint.Turns {
   // What it has at work, where its channel goes by key.
   private KeyFronts.@Nullable AtWork atWork;
   private boolean hasPermit;
+  // Whether it has claimed new rows of which nobody has said how they ended.
+  private boolean isUnsettled;
 
   /** Called with the consumer's lock held. */
   ClaimWorker(SubscriptionConsumer<?> consumer, Places.Place slot) {
@@ -58,6 +60,7 @@ final class ClaimWorker implements Stint.Turns {
     lock.lock();
     try {
       hasPermit = false;
+      isUnsettled = false;
       wentBack();
       consumer.counts().begins();
       return claiming.begins();
@@ -92,6 +95,7 @@ final class ClaimWorker implements Stint.Turns {
         return;
       }
       atWork = consumer.keys().begins(claim);
+      isUnsettled = !claiming.wasForDue();
       trigger.beginIfWanted();
     } finally {
       lock.unlock();
@@ -128,6 +132,7 @@ final class ClaimWorker implements Stint.Turns {
         atWork.ended(left);
         atWork = null;
       }
+      isUnsettled = false;
       trigger.settled(left);
     } finally {
       lock.unlock();
@@ -162,6 +167,9 @@ final class ClaimWorker implements Stint.Turns {
     try {
       wentBack();
       claiming.ends();
+      if (isUnsettled) {
+        trigger.wentBack();
+      }
       if (hasPermit) {
         rate.giveBack(1);
       }

@@ -32,6 +32,12 @@ import org.pgonce.internal.settle.Left;
  */
 final class FetchTrigger {
 
+  /** As {@link Threads#tickLater}. */
+  @FunctionalInterface
+  interface Timer {
+    void runAfter(Duration delay, Runnable tick);
+  }
+
   /** Why a claim is wanted at once. */
   enum Reason {
     POLLED,
@@ -59,7 +65,7 @@ final class FetchTrigger {
 
   private static final long NEVER = Long.MAX_VALUE;
 
-  private final Threads threads;
+  private final Timer timer;
   private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
@@ -91,12 +97,13 @@ final class FetchTrigger {
   private int troubles;
 
   /**
+   * @param timer runs it without the lock
    * @param nanoTime as of System
    * @param keys what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
-  FetchTrigger(Threads threads, Lock lock, LongSupplier nanoTime, KeyFronts keys, Runnable begin) {
-    this.threads = threads;
+  FetchTrigger(Timer timer, Lock lock, LongSupplier nanoTime, KeyFronts keys, Runnable begin) {
+    this.timer = timer;
     this.lock = lock;
     this.nanoTime = nanoTime;
     this.origin = nanoTime.getAsLong();
@@ -206,7 +213,7 @@ final class FetchTrigger {
     if (at < timerAt) {
       timerAt = at;
       var planned = at;
-      threads.tickLater(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
+      timer.runAfter(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
     }
   }
 
@@ -312,7 +319,12 @@ final class FetchTrigger {
     }
   }
 
-  /** A notification is settled, or let go. */
+  /** What was claimed is free again, and nobody may know of it. */
+  void wentBack() {
+    fresh = true;
+  }
+
+  /** A notification is settled. */
   void settled(Left left) {
     more = left.more();
     due |= left.due();

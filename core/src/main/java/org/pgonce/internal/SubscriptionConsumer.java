@@ -52,7 +52,8 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
             subscribed.channel().options().maxRate(),
             subscribed.options().batch() > 1);
     this.trigger =
-        new FetchTrigger(context.threads(), lock, System::nanoTime, keys, this::beginWorker);
+        new FetchTrigger(
+            context.threads()::tickLater, lock, System::nanoTime, keys, this::beginWorker);
     var claims = claims(subscribed, sessions, poll);
     this.workers = new WaitingWorker(context.threads(), lock, worker -> worker.work(claims));
   }

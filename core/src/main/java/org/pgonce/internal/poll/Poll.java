@@ -41,6 +41,7 @@ public final class Poll {
   private static final Duration LONGEST_WHILE_NEEDED = Duration.ofSeconds(1);
 
   private static final int POLLS_PER_HEARTBEAT = 10;
+  private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
   private static final int HEARTBEATS_PER_SILENCE = 5;
 
   // Where dead index entries make the look at the whole slow, it gets a twentieth of the time.
@@ -82,7 +83,7 @@ public final class Poll {
         new ListenerIdentity(
             listener,
             context.instance(),
-            interval.multipliedBy(POLLS_PER_HEARTBEAT * HEARTBEATS_PER_SILENCE));
+            heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE));
     this.interval = interval;
     this.listening = listening;
     this.sessions = sessions;
@@ -241,7 +242,8 @@ public final class Poll {
     if (now - heartbeatAt < 0 && by.equals(told)) {
       return;
     }
-    heartbeatAt = now + (POLLS_PER_HEARTBEAT - 1) * interval().toNanos();
+    // Not later than the tenth poll, whose time has a jitter.
+    heartbeatAt = now + heartbeatInterval(interval()).toNanos() - interval().toNanos() / 2;
     try {
       context
           .transactions()
@@ -259,6 +261,12 @@ public final class Poll {
       housekeeping.failed("heartbeat", e);
     }
     housekeeping.heartbeat();
+  }
+
+  private static Duration heartbeatInterval(Duration interval) {
+    var tenth = interval.multipliedBy(POLLS_PER_HEARTBEAT);
+    var most = interval.compareTo(MOST_BETWEEN_HEARTBEATS) > 0 ? interval : MOST_BETWEEN_HEARTBEATS;
+    return tenth.compareTo(most) < 0 ? tenth : most;
   }
 
   private Duration interval() {
