@@ -56,7 +56,7 @@ class OrderAloneTest {
   }
 
   private PgOnceBuilder builder() {
-    return PgOnce.builder(stage.dataSource).pollInterval(NO_SCAN);
+    return PgOnce.builder(stage.dataSource);
   }
 
   private void publish(Connection connection, String key, long id) throws SQLException {

@@ -23,6 +23,8 @@ import org.pgonce.internal.settle.Left;
  * to 160 ms, until a claim finds something</td></tr>
  * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
  * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 5 ms</td></tr>
+ * <tr><td>rows are due, and this process has met some that only a newer version reads</td><td>after
+ * 500 ms, for two minutes, so that a process of that version comes first</td></tr>
  * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter</td></tr>
  * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
  * </table>
@@ -57,6 +59,9 @@ final class FetchTrigger {
   private static final Duration WHILE_EMPTY = Duration.ofMillis(10);
   private static final int MOST_DOUBLED = 4;
 
+  private static final Duration BEHIND_NEWER = Duration.ofMillis(500);
+  private static final Duration NEWER_IS_THERE = Duration.ofMinutes(2);
+
   private static final long FIRST_TROUBLE_MS = 50;
   private static final long LONGEST_TROUBLE_MS = 1_000;
 
@@ -80,10 +85,12 @@ final class FetchTrigger {
   private boolean dueWasLast;
   // Rows lie behind a claimed one, by the latest that was seen.
   private boolean more;
-  // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one, a wake-up is to be
-  // answered late.
+  // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one; a wake-up is to be
+  // answered late; rows are due that others should claim first.
   private long behindAt = NEVER;
   private long answerAt = NEVER;
+  private long dueAt = NEVER;
+  private long newerUntil;
   // No claim begins before that.
   private long restUntil;
   private long timerAt = NEVER;
@@ -144,13 +151,20 @@ final class FetchTrigger {
 
   /** A claim is wanted at once. */
   void request(Reason reason) {
-    if (reason == Reason.DUE) {
+    if (reason == Reason.DUE && now() < newerUntil) {
+      dueAt = Math.min(dueAt, now() + BEHIND_NEWER.toNanos());
+    } else if (reason == Reason.DUE) {
       due = true;
     } else {
       fresh = true;
       late |= reason == Reason.POLLED;
     }
     beginIfWanted();
+  }
+
+  /** A row was put back that only a newer version of the channel's definition reads. */
+  void metNewerVersion() {
+    newerUntil = now() + NEWER_IS_THERE.toNanos();
   }
 
   /** The poll says which rank this process has. */
@@ -202,7 +216,7 @@ final class FetchTrigger {
 
   /** One timer, for the earliest of what is wanted later. */
   private void plan() {
-    var at = Math.min(behindAt, answerAt);
+    var at = Math.min(Math.min(behindAt, answerAt), dueAt);
     if (now() < restUntil && (fresh || due || more)) {
       at = Math.min(at, restUntil);
     }
@@ -230,6 +244,10 @@ final class FetchTrigger {
         fresh = true;
         late = !answersAtOnce();
         answers = true;
+      }
+      if (now >= dueAt) {
+        dueAt = NEVER;
+        due = true;
       }
       var isBehind = now >= behindAt;
       if (isBehind) {

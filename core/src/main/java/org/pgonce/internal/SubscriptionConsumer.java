@@ -43,7 +43,7 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
     this.keys = KeyFronts.create(subscribed.goesByKey());
     this.pausing = new Pausing(subscribed, context.observer());
     this.definition = new DefinitionWatch(subscribed, context.observer());
-    this.reports = new Reports(subscribed, context.observer(), poll::within);
+    this.reports = new Reports(subscribed, context.observer(), poll::within, this::metNewerVersion);
     this.slots = new Places(subscribed, context.threads(), () -> freed(subscribed.goesByKey()));
     this.rate =
         new RateLimiter(
@@ -156,6 +156,10 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
   /** Nobody may have said which keys were set free: the next claims look for them. */
   void hasMissed() {
     keys.unblocked();
+  }
+
+  private void metNewerVersion() {
+    locked(trigger()::metNewerVersion);
   }
 
   /** The rate allows no claim for so long. */

@@ -17,15 +17,22 @@ public final class Reports {
   private final String channel;
   private final Observer observer;
   private final Consumer<Duration> nextAttemptIn;
+  private final Runnable onPutBack;
 
   /**
    * @param nextAttemptIn told how long until a retry is due
+   * @param onPutBack told of each that others can read, and this process cannot
    */
-  public Reports(Subscribed<?> subscribed, Observer observer, Consumer<Duration> nextAttemptIn) {
+  public Reports(
+      Subscribed<?> subscribed,
+      Observer observer,
+      Consumer<Duration> nextAttemptIn,
+      Runnable onPutBack) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.observer = observer;
     this.nextAttemptIn = nextAttemptIn;
+    this.onPutBack = onPutBack;
   }
 
   /** The database, not a notification, is in trouble. */
@@ -83,6 +90,7 @@ public final class Reports {
       observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
     } else if (verdict instanceof Verdict.PutBack putBack) {
       LOG.info("pgonce: {}; next look in {} ms", putBack.why(), putBack.delay().toMillis());
+      onPutBack.run();
       nextAttemptIn.accept(putBack.delay());
     } else if (verdict instanceof Verdict.Bury bury) {
       buried(claim, claim.attempt(), bury);
