@@ -48,7 +48,7 @@ BEGIN
   END IF;
   -- The roles belong to the whole server: each goes if nothing is owned by it or granted to it, in any database, and who runs this may drop it. What it
   -- owns elsewhere, and what others have granted it there, is theirs.
-  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
+  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
         EXECUTE format('DROP ROLE %I', role_name);
