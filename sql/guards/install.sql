@@ -337,7 +337,7 @@ $$;
 
 -- Begins a step that must happen at most once. No row if another run has the sequence.
 CREATE OR REPLACE FUNCTION pgonce_guards.step_begin(
-  guard_scope text, guard_key text, guard_step text, request_hash text, run_token uuid, attempt_token uuid, instance_name text,
+  run_token uuid, guard_scope text, guard_key text, guard_step text, guard_kind text, request_hash text, attempt_token uuid, instance_name text,
   longest_ms bigint, horizon_ms bigint, wait_ms bigint)
 RETURNS SETOF pgonce_guards.guard
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -345,7 +345,7 @@ AS $$
 BEGIN
   IF pgonce_guards.hold_sequence(guard_scope, guard_key, run_token, longest_ms) THEN
     RETURN QUERY SELECT * FROM pgonce_guards.guard_begin(
-      guard_scope, guard_key, guard_step, 'CALL', request_hash, attempt_token, instance_name, longest_ms, horizon_ms, wait_ms);
+      guard_scope, guard_key, guard_step, guard_kind, request_hash, attempt_token, instance_name, longest_ms, horizon_ms, wait_ms);
   END IF;
 END
 $$;
@@ -468,7 +468,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce_guards.guard_finish(text, text, text, uuid, text, boolean, text, text),
   pgonce_guards.guard_probed(text, text, text, integer, text, boolean, text, text),
   pgonce_guards.sequence_steps(text, text),
-  pgonce_guards.step_begin(text, text, text, text, uuid, uuid, text, bigint, bigint, bigint),
+  pgonce_guards.step_begin(uuid, text, text, text, text, text, uuid, text, bigint, bigint, bigint),
   pgonce_guards.step_done(text, text, text, text, uuid, text, bigint, bigint, text, text)
 TO pgonce_guard, pgonce_listener;
 GRANT EXECUTE ON FUNCTION pgonce_guards.guard_standing(text, text, text), pgonce_guards.guard_purge(integer)

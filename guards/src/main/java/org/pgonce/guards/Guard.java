@@ -4,8 +4,9 @@ import java.util.Objects;
 import org.pgonce.internal.store.ChannelNames;
 
 /**
- * What is done at most once per key: a payment, a mail, a business step. Defined in code, once,
- * usually as a constant; immutable and safe for use by several threads. {@link Guards} does it.
+ * What is done at most once per key: a payment, a mail, a business step, a sequence of steps.
+ * Defined in code, once, usually as a constant; immutable and safe for use by several threads.
+ * {@link Guards} does it.
  *
  * @param scope what the keys belong to, named as a channel is: 1 to 48 of a to z, 0 to 9, {@code
  *     _}, {@code .} and {@code -}, first a letter; another guard with the same scope is the same
@@ -14,6 +15,8 @@ import org.pgonce.internal.store.ChannelNames;
  *     key with another request is an error. So let its encoding say the same each time: records,
  *     lists and maps do, sets need not
  * @param responseType of the result that is stored and that a repeat gives
+ * @param options of a sequence: for the whole and each step; {@link GuardOptions#longestCall()} is
+ *     the most that one step may take, with what lies before it
  */
 public record Guard<Q, R>(
     String scope, Class<Q> requestType, Class<R> responseType, GuardOptions options) {

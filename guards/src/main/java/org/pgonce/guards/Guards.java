@@ -22,7 +22,8 @@ import org.pgonce.guards.internal.GuardService;
  * var receipt = paid.orElseThrow();
  * }</pre>
  *
- * <p>Two forms, which promise different things. A {@link Sequence} makes several calls in a row.
+ * <p>Two forms, which promise different things. {@link #run} makes several calls in a row, with a
+ * recovery point after each. A key of a sequence cannot be one of a single call.
  *
  * <table>
  * <caption>What each form can promise</caption>
@@ -147,27 +148,25 @@ public final class Guards {
   }
 
   /**
-   * Runs a sequence from its last recovery point to its end, or returns what keeps it from that.
-   * See {@link Sequence}.
+   * Runs a sequence of steps from its last recovery point to its end, or returns what keeps it from
+   * that. See {@link Steps}.
    *
    * @return Succeeded with the body's result, or with the stored one of an earlier run; InProgress
    *     if another run holds it; Unknown or Failed, as the step that was not done; Failed and
    *     repeatable, with the cause, if the body threw anything else: the next run resumes. An
    *     interrupt of the body is given back to the thread
-   * @throws IllegalArgumentException if the key is not as {@link GuardKey} says, or the request
-   *     cannot be encoded; before any SQL runs
+   * @throws IllegalArgumentException as {@link #once}
    * @throws RequestMismatchException if the key was begun with another request
    * @throws OutcomeNotRecordedException if the body, or a step that happens at most once, came to
    *     its end and that could not be stored
    * @throws PgOnceException if the database refuses or cannot be reached; nothing was run then
    */
-  public <Q, R> GuardResult<R> run(
-      Sequence<Q, R> sequence, String key, Q request, Sequence.Body<R> body) {
-    Objects.requireNonNull(sequence, "sequence");
-    var where = sequence.key(key);
+  public <Q, R> GuardResult<R> run(Guard<Q, R> guard, String key, Q request, Steps.Body<R> body) {
+    Objects.requireNonNull(guard, "guard");
+    var where = guard.key(key);
     Objects.requireNonNull(request, "request");
     Objects.requireNonNull(body, "body");
-    return service.run(sequence, where, request, body);
+    return service.run(guard, where, request, body);
   }
 
   /**
@@ -250,7 +249,7 @@ public final class Guards {
    */
   public void release(GuardKey key, String who, String why) {
     requireDecision(key, who, why);
-    service.release(key, who, why);
+    service.settle(key, Object.class, GuardAnswer.mayBeRepeated(why), who, why);
   }
 
   /**

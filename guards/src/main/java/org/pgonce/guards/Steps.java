@@ -4,10 +4,41 @@ import java.util.concurrent.Callable;
 import org.pgonce.PgOnceException;
 
 /**
- * The steps of one run of a sequence. Each has a name; a step that an earlier run has completed is
- * not done again and gives its stored result. For the thread of the run.
+ * The steps of one run of a sequence, with a recovery point after each: its result is committed,
+ * and a rerun with the same key gives the stored results and does what is missing. {@link
+ * Guards#run} runs a sequence. For the thread of the run.
+ *
+ * <pre>{@code
+ * var shipped = guards.run(FULFILMENT, "order-42", order, steps -> {
+ *   var receipt = steps.once("charge", Receipt.class, () -> bank.charge(order));        // never twice
+ *   var label = steps.repeatable("label", Label.class, () -> carrier.label(order));     // twice after a crash within
+ *   steps.once("mail", () -> mail.send(order, receipt, label));
+ *   return new Shipped(receipt.id(), label.number());
+ * });
+ * }</pre>
+ *
+ * <p>A run that meets another one at work returns {@link GuardResult.InProgress}; nobody waits. A
+ * run holds its sequence from step to step, each time for {@link GuardOptions#longestCall()} of the
+ * database's clock. After that long without a step another run may take it over, whether the first
+ * is dead or not. What the first one then still does as a repeatable step happens twice, and it is
+ * told so at its end; a step that happens at most once stays so. A run that ends in an exception
+ * gives its sequence back at once, and can be resumed at once.
+ *
+ * <p>What happens between the steps is done again in each run, so keep it to looking and deciding.
+ * Steps are known by their names: one may be added, one that others have completed must not change
+ * its meaning.
+ *
+ * <p>A sequence takes connections from the data source for short transactions of its own: one to
+ * begin, one per repeatable step, two per step that happens at most once, one to end; none is held
+ * while a step runs.
  */
 public interface Steps {
+
+  /** What a sequence does. */
+  @FunctionalInterface
+  interface Body<R> {
+    R run(Steps steps) throws Exception;
+  }
 
   /** Something to do that gives nothing. */
   @FunctionalInterface

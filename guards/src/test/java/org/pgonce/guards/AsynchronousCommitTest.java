@@ -25,8 +25,8 @@ class AsynchronousCommitTest {
 
   private static final Guard<String, String> PAYMENT =
       Guard.of("payment", String.class, String.class);
-  private static final Sequence<String, String> FULFILMENT =
-      Sequence.of("fulfilment", String.class, String.class);
+  private static final Guard<String, String> FULFILMENT =
+      Guard.of("fulfilment", String.class, String.class);
 
   private static TestServer server;
 

@@ -23,8 +23,8 @@ class GuardCrashTest {
 
   private static final Guard<String, String> PAYMENT =
       Guard.of("payment", String.class, String.class).withOptions(QUICK);
-  private static final Sequence<String, String> FULFILMENT =
-      Sequence.of("fulfilment", String.class, String.class).withOptions(QUICK);
+  private static final Guard<String, String> FULFILMENT =
+      Guard.of("fulfilment", String.class, String.class).withOptions(QUICK);
 
   /** Makes the call, or runs the sequence, in a process of its own. */
   static final class Caller {

@@ -108,7 +108,7 @@ class GuardSessionTest {
       guards.once(guard, "order " + n / 2, "request", () -> "done");
     }
     guards.run(
-        Sequence.of("fulfilment", String.class, String.class),
+        Guard.of("fulfilment", String.class, String.class),
         "order",
         "request",
         steps ->

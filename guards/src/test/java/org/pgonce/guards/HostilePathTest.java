@@ -165,7 +165,7 @@ class HostilePathTest {
     var guard = Guard.of("payment", String.class, String.class);
     assertThat(guards.once(guard, "k", "r", () -> "done").orElseThrow()).isEqualTo("done");
     assertThat(guards.find(guard.key("k"))).isPresent();
-    var sequence = Sequence.of("fulfilment", String.class, String.class);
+    var sequence = Guard.of("fulfilment", String.class, String.class);
     guards.run(sequence, "k", "r", s -> s.once("a", String.class, () -> "b")).orElseThrow();
     assertThat(ask(BOUND)).as("what is bound").isNull();
     run(InstallTest.uninstallScript());

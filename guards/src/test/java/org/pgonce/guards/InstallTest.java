@@ -37,7 +37,7 @@ class InstallTest {
     var shop = Guards.using(database.loginRole("shop", "pgonce_guard").unpooled());
     assertThat(shop.once(PAYMENT, "order-1", "7 EUR", () -> "receipt").orElseThrow())
         .isEqualTo("receipt");
-    var sequence = Sequence.of("fulfilment", String.class, String.class);
+    var sequence = Guard.of("fulfilment", String.class, String.class);
     assertThat(
             shop.run(sequence, "k", "r", s -> s.once("a", String.class, () -> "b")).orElseThrow())
         .isEqualTo("b");

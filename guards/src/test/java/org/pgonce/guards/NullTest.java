@@ -18,7 +18,6 @@ class NullTest {
     var source = new PGSimpleDataSource();
     var guards = Guards.using(source);
     var guard = Guard.of("g", String.class, String.class);
-    var sequence = Sequence.of("s", String.class, String.class);
     var key = guard.key("k");
     return Stream.of(
         that("dataSource", () -> Guards.using(none())),
@@ -54,13 +53,9 @@ class NullTest {
         that("longestWait", () -> GuardOptions.DEFAULT.withLongestWait(none())),
         that("failures", () -> GuardOptions.DEFAULT.withFailures(none())),
         that("failure", () -> GuardOptions.cautious(none())),
-        that("scope", () -> Sequence.of(none(), String.class, String.class)),
-        that("options", () -> sequence.withOptions(none())),
-        that(
-            "sequence",
-            () -> guards.run(Nulls.<Sequence<String, String>>none(), "k", "r", steps -> "")),
-        that("request", () -> guards.run(sequence, "k", none(), steps -> "")),
-        that("body", () -> guards.run(sequence, "k", "r", none())));
+        that("guard", () -> guards.run(Nulls.<Guard<String, String>>none(), "k", "r", steps -> "")),
+        that("request", () -> guards.run(guard, "k", none(), steps -> "")),
+        that("body", () -> guards.run(guard, "k", "r", none())));
   }
 
   @ParameterizedTest(name = "{0}")

@@ -25,8 +25,7 @@ class RecoveryPointsTest {
 
   record Order(long id) {}
 
-  static final Sequence<Order, String> FULFILMENT =
-      Sequence.of("fulfilment", Order.class, String.class);
+  static final Guard<Order, String> FULFILMENT = Guard.of("fulfilment", Order.class, String.class);
   static final Order ORDER = new Order(42);
 
   private TestDatabase database;
@@ -46,13 +45,13 @@ class RecoveryPointsTest {
     outside.close();
   }
 
-  private GuardResult<String> run(Sequence.Body<String> body) {
+  private GuardResult<String> run(Steps.Body<String> body) {
     return guards.run(FULFILMENT, "order-42", ORDER, body);
   }
 
   @Test
   void example_aSequenceGoesOnWhereItStood() {
-    Sequence.Body<String> fulfil =
+    Steps.Body<String> fulfil =
         steps -> {
           var receipt = steps.once("charge", String.class, () -> outside.call("charge"));
           var label = steps.repeatable("label", String.class, () -> outside.call("label"));
@@ -108,7 +107,7 @@ class RecoveryPointsTest {
   void s8_aRunThatIsNotHeardOfIsTakenOverAndToldSo() throws Exception {
     var quick =
         FULFILMENT.withOptions(GuardOptions.DEFAULT.withLongestCall(Duration.ofMillis(500)));
-    Sequence.Body<String> second =
+    Steps.Body<String> second =
         steps -> {
           steps.repeatable("label", () -> outside.call("label"));
           return steps.once("charge", String.class, () -> outside.call("charge"));
@@ -173,7 +172,7 @@ class RecoveryPointsTest {
   }
 
   private GuardResult<String> takeOver(
-      Sequence<Order, String> sequence, CountDownLatch taken, CountDownLatch goOn) {
+      Guard<Order, String> sequence, CountDownLatch taken, CountDownLatch goOn) {
     return Awaitility.await()
         .atMost(Duration.ofSeconds(20))
         .until(
@@ -192,7 +191,7 @@ class RecoveryPointsTest {
 
   @Test
   void s8_aStepWhoseOutcomeIsUnknownStopsTheSequenceUntilItIsSettled() throws Exception {
-    Sequence.Body<String> body =
+    Steps.Body<String> body =
         steps -> {
           var receipt =
               steps.once(
@@ -226,7 +225,7 @@ class RecoveryPointsTest {
   @Test
   void s8_aFailedStepIsFinalUntilAPersonReleasesIt() {
     var broken = new AtomicInteger(1);
-    Sequence.Body<String> body =
+    Steps.Body<String> body =
         steps ->
             steps.once(
                 "charge",
@@ -293,7 +292,7 @@ class RecoveryPointsTest {
   @Test
   void s8_stepsAreKeptUntilTheirSequenceIsAtItsEndAndGoWithIt() throws Exception {
     var brief = FULFILMENT.withOptions(GuardOptions.DEFAULT.withRetention(Duration.ZERO));
-    Sequence.Body<String> body =
+    Steps.Body<String> body =
         steps -> {
           steps.once("charge", () -> outside.call("charge"));
           steps.repeatable("label", () -> outside.call("label"));

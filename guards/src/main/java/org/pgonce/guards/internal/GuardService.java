@@ -13,7 +13,7 @@ import org.pgonce.guards.GuardKey;
 import org.pgonce.guards.GuardOutcome;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.GuardState;
-import org.pgonce.guards.Sequence;
+import org.pgonce.guards.Steps;
 import org.pgonce.spi.PayloadCodec;
 
 /** What {@link org.pgonce.guards.Guards} does once its arguments are checked. Thread-safe. */
@@ -22,11 +22,9 @@ public final class GuardService {
   private static final int PURGE_BATCH = 1_000;
 
   private final GuardStore store;
-  private final SequenceRunner sequences;
 
   private GuardService(GuardStore store) {
     this.store = store;
-    this.sequences = new SequenceRunner(store);
   }
 
   public static GuardService over(DataSource dataSource, PayloadCodec codec, String instance) {
@@ -38,7 +36,7 @@ public final class GuardService {
   }
 
   public <Q, R> GuardResult<R> once(Guard<Q, R> guard, GuardKey key, Q request, Callable<R> call) {
-    var attempt = attempt(guard, key, request);
+    var attempt = attempt("CALL", guard, key, request);
     var found = store.begin(attempt);
     return found.isPresent() && found.get().isBegunBy(attempt)
         ? new GuardedCall<>(store, attempt, guard.responseType()).make(call)
@@ -48,7 +46,7 @@ public final class GuardService {
   public <Q, R> GuardResult<R> inTransaction(
       Connection transaction, Guard<Q, R> guard, GuardKey key, Q request, Callable<R> step)
       throws Exception {
-    var attempt = attempt(guard, key, request);
+    var attempt = attempt("CALL", guard, key, request);
     if (transaction.getAutoCommit()) {
       throw new IllegalArgumentException(
           "the connection for "
@@ -70,9 +68,9 @@ public final class GuardService {
     }
   }
 
-  private <Q, R> Attempt attempt(Guard<Q, R> guard, GuardKey key, Q request) {
+  private <Q> Attempt attempt(String kind, Guard<Q, ?> guard, GuardKey key, Q request) {
     var fingerprint = Fingerprint.of(store.codec(), request, guard.requestType());
-    return Attempt.at(key, "CALL", fingerprint, guard.options());
+    return Attempt.at(key, kind, fingerprint, guard.options());
   }
 
   /** Of an attempt that was not begun, as something is there; empty: in an open transaction. */
@@ -101,9 +99,9 @@ public final class GuardService {
     }
   }
 
-  public <Q, R> GuardResult<R> run(
-      Sequence<Q, R> sequence, GuardKey key, Q request, Sequence.Body<R> body) {
-    return sequences.run(sequence, key, request, body);
+  public <Q, R> GuardResult<R> run(Guard<Q, R> guard, GuardKey key, Q request, Steps.Body<R> body) {
+    var attempt = attempt("SEQUENCE", guard, key, request);
+    return new SequenceRunner(store).run(attempt, guard.responseType(), body);
   }
 
   public Optional<GuardState> find(GuardKey key) {
@@ -142,14 +140,6 @@ public final class GuardService {
       throw new IllegalArgumentException(
           key + " cannot be settled by an answer that cannot tell: leave it open");
     }
-    settle(key, outcome, who, why);
-  }
-
-  public void release(GuardKey key, String who, String why) {
-    settle(key, new CallOutcome(GuardOutcome.FAILED, true, null, null), who, why);
-  }
-
-  private void settle(GuardKey key, CallOutcome outcome, String who, String why) {
     var unused =
         store.run(
             "settle " + key,

@@ -9,8 +9,10 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.guards.GuardKey;
+import org.pgonce.guards.GuardOptions;
 import org.pgonce.guards.GuardOutcome;
 import org.pgonce.guards.GuardState;
 
@@ -43,7 +45,7 @@ final class GuardStatements {
   private static final String STEPS = ROW + "pgonce_guards.sequence_steps(?, ?) AS g";
   private static final String STEP_BEGIN =
       ROW
-          + "pgonce_guards.step_begin(?, ?, ?, ?, ?::pg_catalog.uuid, ?::pg_catalog.uuid, ?, ?, ?, ?) AS g";
+          + "pgonce_guards.step_begin(?::pg_catalog.uuid, ?, ?, ?, ?, ?, ?::pg_catalog.uuid, ?, ?, ?, ?) AS g";
   private static final String STEP_DONE =
       ROW + "pgonce_guards.step_done(?, ?, ?, ?, ?::pg_catalog.uuid, ?, ?, ?, ?, ?) AS g";
   private static final String SETTLE =
@@ -58,46 +60,45 @@ final class GuardStatements {
   /** In a transaction that has nothing else in it: SQLState 55P03 if the key is held too long. */
   static Optional<StoredGuard> begin(Connection transaction, Attempt attempt, String instance)
       throws SQLException {
-    return begin(transaction, BEGIN, attempt, instance, LOCK_WAIT);
+    return one(transaction, BEGIN, attempt, instance, attempt.options(), LOCK_WAIT);
   }
 
   /** In the caller's transaction, which goes on; empty if the key is held too long. */
   static Optional<StoredGuard> enter(Connection transaction, Attempt attempt, String instance)
       throws SQLException {
-    return begin(transaction, ENTER, attempt, instance, attempt.options().longestWait());
+    var options = attempt.options();
+    return one(transaction, ENTER, attempt, instance, options, options.longestWait());
   }
 
-  private static Optional<StoredGuard> begin(
-      Connection transaction, String sql, Attempt attempt, String instance, Duration wait)
+  /** As {@link #begin}; empty also if the run has lost its sequence. */
+  static Optional<StoredGuard> stepBegin(
+      Connection transaction, Attempt step, Attempt run, String instance) throws SQLException {
+    return one(transaction, STEP_BEGIN, run.token(), step, instance, step.options(), LOCK_WAIT);
+  }
+
+  /** Keeps the result of a repeatable step; empty if the run has lost its sequence. */
+  static Optional<StoredGuard> stepDone(
+      Connection transaction, GuardKey step, Attempt run, String instance, CallOutcome outcome)
       throws SQLException {
     return one(
         transaction,
-        sql,
-        attempt.key().scope(),
-        attempt.key().key(),
-        attempt.key().step(),
-        attempt.kind(),
-        attempt.fingerprint(),
-        attempt.token().toString(),
+        STEP_DONE,
+        step,
+        run.fingerprint(),
+        run.token(),
         instance,
-        attempt.options().longestCall().toMillis(),
-        attempt.options().retention().toMillis(),
-        wait.toMillis());
+        run.options(),
+        outcome.response(),
+        outcome.error());
+  }
+
+  static List<StoredGuard> steps(Connection transaction, GuardKey sequence) throws SQLException {
+    return all(transaction, STEPS, GuardStatements::guard, sequence.scope(), sequence.key());
   }
 
   static Optional<StoredGuard> finish(Connection transaction, Attempt attempt, CallOutcome outcome)
       throws SQLException {
-    return one(
-        transaction,
-        FINISH,
-        attempt.key().scope(),
-        attempt.key().key(),
-        attempt.key().step(),
-        attempt.token().toString(),
-        outcome.outcome().name(),
-        outcome.repeatable(),
-        outcome.response(),
-        outcome.error());
+    return one(transaction, FINISH, attempt.key(), attempt.token(), outcome, outcome.error());
   }
 
   /**
@@ -105,78 +106,17 @@ final class GuardStatements {
    */
   static Optional<StoredGuard> probed(
       Connection transaction, GuardKey key, int attempt, CallOutcome outcome) throws SQLException {
-    return one(
-        transaction,
-        PROBED,
-        key.scope(),
-        key.key(),
-        key.step(),
-        attempt,
-        outcome.outcome().name(),
-        outcome.repeatable(),
-        outcome.response(),
-        outcome.error());
+    return one(transaction, PROBED, key, attempt, outcome, outcome.error());
   }
 
   static Optional<StoredGuard> settle(
       Connection transaction, GuardKey key, CallOutcome outcome, String who, String why)
       throws SQLException {
-    return one(
-        transaction,
-        SETTLE,
-        key.scope(),
-        key.key(),
-        key.step(),
-        outcome.outcome().name(),
-        outcome.repeatable(),
-        outcome.response(),
-        who,
-        why);
+    return one(transaction, SETTLE, key, outcome, who, why);
   }
 
   static Optional<StoredGuard> standing(Connection transaction, GuardKey key) throws SQLException {
-    return one(transaction, STANDING, key.scope(), key.key(), key.step());
-  }
-
-  static List<StoredGuard> steps(Connection transaction, GuardKey sequence) throws SQLException {
-    return all(transaction, STEPS, sequence.scope(), sequence.key());
-  }
-
-  /** Empty if the run has lost its sequence. */
-  static Optional<StoredGuard> stepBegin(
-      Connection transaction, Attempt step, Attempt run, String instance) throws SQLException {
-    return one(
-        transaction,
-        STEP_BEGIN,
-        step.key().scope(),
-        step.key().key(),
-        step.key().step(),
-        step.fingerprint(),
-        run.token().toString(),
-        step.token().toString(),
-        instance,
-        step.options().longestCall().toMillis(),
-        step.options().retention().toMillis(),
-        LOCK_WAIT.toMillis());
-  }
-
-  /** Empty if the run has lost its sequence. */
-  static Optional<StoredGuard> stepDone(
-      Connection transaction, GuardKey step, Attempt run, String instance, CallOutcome outcome)
-      throws SQLException {
-    return one(
-        transaction,
-        STEP_DONE,
-        step.scope(),
-        step.key(),
-        step.step(),
-        run.fingerprint(),
-        run.token().toString(),
-        instance,
-        run.options().longestCall().toMillis(),
-        run.options().retention().toMillis(),
-        outcome.response(),
-        outcome.error());
+    return one(transaction, STANDING, key);
   }
 
   /**
@@ -193,26 +133,25 @@ final class GuardStatements {
     return all(transaction, PURGE, row -> row.getLong(1), batch).get(0);
   }
 
-  private static Optional<StoredGuard> one(
-      Connection transaction, String sql, @Nullable Object... parameters) throws SQLException {
-    return all(transaction, sql, parameters).stream().findFirst();
-  }
-
-  private static List<StoredGuard> all(
-      Connection transaction, String sql, @Nullable Object... parameters) throws SQLException {
-    return all(transaction, sql, GuardStatements::stored, parameters);
-  }
-
   private interface RowReader<T> {
     T read(ResultSet row) throws SQLException;
+  }
+
+  private static Optional<StoredGuard> one(
+      Connection transaction, String sql, @Nullable Object... parameters) throws SQLException {
+    return all(transaction, sql, GuardStatements::guard, parameters).stream().findFirst();
   }
 
   private static <T> List<T> all(
       Connection transaction, String sql, RowReader<T> reader, @Nullable Object... parameters)
       throws SQLException {
+    var values = new ArrayList<@Nullable Object>();
+    for (var parameter : parameters) {
+      add(parameter, values);
+    }
     try (var statement = transaction.prepareStatement(sql)) {
-      for (var i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
+      for (var i = 0; i < values.size(); i++) {
+        statement.setObject(i + 1, values.get(i));
       }
       var found = new ArrayList<T>();
       try (var row = statement.executeQuery()) {
@@ -224,7 +163,26 @@ final class GuardStatements {
     }
   }
 
-  private static StoredGuard stored(ResultSet row) throws SQLException {
+  /** The values of a parameter, in the order in which the functions take them. */
+  private static void add(@Nullable Object parameter, List<@Nullable Object> values) {
+    if (parameter instanceof GuardKey key) {
+      values.addAll(List.of(key.scope(), key.key(), key.step()));
+    } else if (parameter instanceof Attempt attempt) {
+      add(attempt.key(), values);
+      values.addAll(List.of(attempt.kind(), attempt.fingerprint(), attempt.token().toString()));
+    } else if (parameter instanceof GuardOptions options) {
+      values.addAll(List.of(options.longestCall().toMillis(), options.retention().toMillis()));
+    } else if (parameter instanceof CallOutcome outcome) {
+      values.addAll(List.of(outcome.outcome().name(), outcome.repeatable()));
+      values.add(outcome.response());
+    } else if (parameter instanceof Duration duration) {
+      values.add(duration.toMillis());
+    } else {
+      values.add(parameter instanceof UUID token ? token.toString() : parameter);
+    }
+  }
+
+  private static StoredGuard guard(ResultSet row) throws SQLException {
     return new StoredGuard(
         state(row), row.getString(12), row.getString(13), row.getString(14), row.getString(15));
   }

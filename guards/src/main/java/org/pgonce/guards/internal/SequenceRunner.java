@@ -1,11 +1,10 @@
 package org.pgonce.guards.internal;
 
 import org.pgonce.guards.FailureMeaning;
-import org.pgonce.guards.GuardKey;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.OutcomeNotRecordedException;
-import org.pgonce.guards.Sequence;
 import org.pgonce.guards.StepNotDoneException;
+import org.pgonce.guards.Steps;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,16 +19,12 @@ final class SequenceRunner {
     this.store = store;
   }
 
-  <Q, R> GuardResult<R> run(
-      Sequence<Q, R> sequence, GuardKey key, Q request, Sequence.Body<R> body) {
-    var type = sequence.responseType();
-    var fingerprint = Fingerprint.of(store.codec(), request, sequence.requestType());
-    var run = Attempt.at(key, "SEQUENCE", fingerprint, sequence.options());
+  <R> GuardResult<R> run(Attempt run, Class<R> type, Steps.Body<R> body) {
     var found = store.beginSequence(run);
     if (found.isEmpty()) {
-      return new GuardResult.InProgress<>(key, null);
+      return new GuardResult.InProgress<>(run.key(), null);
     }
-    var head = found.get().head().requireRequest(fingerprint);
+    var head = found.get().head().requireRequest(run.fingerprint());
     if (!head.isBegunBy(run)) {
       return head.result(store.codec(), type);
     }
@@ -45,7 +40,7 @@ final class SequenceRunner {
       return result;
     } catch (Exception e) {
       return steps.isLost()
-          ? lost(key, e)
+          ? lost(run, e)
           : store.finishFailed(run, CallOutcome.threw(e, FailureMeaning.NO_EFFECT), type, e);
     } catch (Error e) {
       giveBack(run, steps, e);
@@ -53,12 +48,12 @@ final class SequenceRunner {
     }
     var outcome = CallOutcome.returned(store.codec(), response, type);
     var unused = store.finish(run, outcome, response);
-    return new GuardResult.Succeeded<>(key, response, false, outcome.error());
+    return new GuardResult.Succeeded<>(run.key(), response, false, outcome.error());
   }
 
-  private static <R> GuardResult<R> lost(GuardKey key, Exception failure) {
+  private static <R> GuardResult<R> lost(Attempt run, Exception failure) {
     GuardStore.passOnInterrupt(failure);
-    return new GuardResult.InProgress<>(key, null);
+    return new GuardResult.InProgress<>(run.key(), null);
   }
 
   /** So that the next run need not wait until this one is taken for dead. */

@@ -6,10 +6,10 @@ import java.util.concurrent.TimeUnit;
 import org.pgonce.example.DatabaseAddress;
 import org.pgonce.example.Scenario;
 import org.pgonce.example.Scene;
+import org.pgonce.guards.Guard;
 import org.pgonce.guards.GuardOptions;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.Guards;
-import org.pgonce.guards.Sequence;
 import org.pgonce.testkit.ParentWatch;
 import picocli.CommandLine.Command;
 
@@ -26,8 +26,8 @@ public final class ResumedOrder extends Scenario {
   record Done(String receipt, String label) {}
 
   /** A dead process's sequence may be taken over after the longest call: 5 min by default. */
-  static final Sequence<Order, Done> FULFILMENT =
-      Sequence.of("fulfilment", Order.class, Done.class)
+  static final Guard<Order, Done> FULFILMENT =
+      Guard.of("fulfilment", Order.class, Done.class)
           .withOptions(GuardOptions.DEFAULT.withLongestCall(Duration.ofSeconds(1)));
 
   private static GuardResult<Done> fulfil(Guards guards, String url, Order order) {
