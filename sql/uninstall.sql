@@ -2,6 +2,8 @@
 -- triggers' functions live in the schema). The watched tables stay as they are, and so does everything else outside the schema: if something there
 -- depends on what is in it, nothing is removed, and the error says what that is.
 
+-- Guards have a schema and a script of their own: guards/uninstall.sql.
+
 -- See V001.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);

@@ -78,14 +78,14 @@ CREATE TABLE IF NOT EXISTS pgonce_guards.guard (
   -- Of what has failed: it may be begun again.
   repeatable  boolean     NOT NULL DEFAULT false,
   attempt     integer     NOT NULL DEFAULT 1,
-  -- Of the attempt: who began it, and nobody else, says what its call came to.
+  -- Of the attempt: only its process may report the outcome.
   token       uuid        NOT NULL,
   -- Of the request: the same key with another one is an error.
   fingerprint bytea       NOT NULL,
   instance    text        NOT NULL,
   role        text        NOT NULL DEFAULT session_user,
   started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- Who has said nothing by then is taken for dead: a call that was STARTED counts as UNKNOWN, a sequence may be resumed.
+  -- A process that is silent until then counts as dead: its call is UNKNOWN, its sequence may be resumed.
   unknown_at  timestamptz NOT NULL,
   settled_at  timestamptz,
   settled_by  text        CHECK (settled_by IN ('CALL', 'PROBE', 'PERSON')),
@@ -110,7 +110,7 @@ BEGIN
 END
 $$;
 
--- What people have decided, and what was said too late. It is kept when its guard is gone.
+-- Decisions of people, and outcomes that came too late. A row stays when its guard is gone.
 CREATE TABLE IF NOT EXISTS pgonce_guards.guard_history (
   id      bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   scope   text COLLATE "C" NOT NULL,
@@ -118,7 +118,7 @@ CREATE TABLE IF NOT EXISTS pgonce_guards.guard_history (
   step    text COLLATE "C" NOT NULL,
   attempt integer     NOT NULL,
   at      timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- LATE: a call's own outcome that came when somebody else had settled or released it.
+  -- LATE: a call's own outcome, reported after a probe or a person had settled or released it.
   action  text        NOT NULL CHECK (action IN ('RELEASED', 'SETTLED', 'LATE')),
   was     text,
   became  text        NOT NULL,
@@ -136,7 +136,7 @@ $$;
 
 -- Functions. Each is replaced when this file runs again.
 
--- As whoever looks at it now must take it. The token is shown to its owner only: with it an outcome could be forged.
+-- The row as it counts now. Only the attempt that owns the token sees it: with it an outcome could be forged.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_as_seen(guard pgonce_guards.guard, own_token uuid DEFAULT NULL) RETURNS pgonce_guards.guard
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -153,8 +153,8 @@ BEGIN
 END
 $$;
 
--- Begins an attempt, or says what is there. It was begun if the row is STARTED with the token given: so the same call can be made again when
--- the answer to its commit was lost. Waits for a transaction that holds the same key, and ends with lock_not_available after wait_ms.
+-- Begins an attempt, or returns what is there. The attempt was begun if the row is STARTED with the token given: so the same statement can be sent
+-- again when the answer to its commit was lost. Waits for a transaction that holds the same key, and ends with lock_not_available after wait_ms.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_begin(
   guard_scope text, guard_key text, guard_step text, guard_kind text, request_hash text, attempt_token uuid, instance_name text,
   longest_ms bigint, horizon_ms bigint, wait_ms bigint)
@@ -197,7 +197,7 @@ BEGIN
 END
 $$;
 
--- The same in a transaction that goes on whatever the answer: no row if another transaction has had the key for longer than wait_ms.
+-- The same in a transaction that goes on whatever the answer: no row if another transaction holds the key for longer than wait_ms.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_enter(
   guard_scope text, guard_key text, guard_step text, guard_kind text, request_hash text, attempt_token uuid, instance_name text,
   longest_ms bigint, horizon_ms bigint, wait_ms bigint)
@@ -212,9 +212,9 @@ EXCEPTION
 END
 $$;
 
--- Says what the attempt with this token came to, and returns what is there then; again and again with the same effect. A call may say so at
--- any time, even late; that it succeeded counts for more than what somebody else took for a failure, as long as no other attempt was begun.
--- A probe and a person are heard only where the outcome is unknown. What comes too late is kept in the history.
+-- Records what the attempt with this token came to, and returns what is there then; a repetition changes nothing. A call may report at any time, even
+-- late: its success overrules a failure that a probe or a person has recorded, as long as no other attempt was begun. A probe and a person count only
+-- where the outcome is unknown. A report that comes too late is kept in the history.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_record(
   guard_scope text, guard_key text, guard_step text, attempt_token uuid, by_whom text,
   new_outcome text, may_repeat boolean, new_response text, new_error text)
@@ -271,7 +271,7 @@ BEGIN
 END
 $$;
 
--- What a call came to, told by who made it.
+-- Records what a call came to, as its process reports it.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_finish(
   guard_scope text, guard_key text, guard_step text, attempt_token uuid, new_outcome text, may_repeat boolean, new_response text, new_error text)
 RETURNS SETOF pgonce_guards.guard
@@ -280,7 +280,7 @@ AS $$
   SELECT * FROM pgonce_guards.guard_record(guard_scope, guard_key, guard_step, attempt_token, 'CALL', new_outcome, may_repeat, new_response, new_error)
 $$;
 
--- What became of an attempt whose outcome is unknown, as the outside has told a probe. Of several at once the first is heard.
+-- Records what a probe found out about an attempt whose outcome is unknown. Of several at once the first counts.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_probed(
   guard_scope text, guard_key text, guard_step text, probed_attempt integer, new_outcome text, may_repeat boolean, new_response text, new_error text)
 RETURNS SETOF pgonce_guards.guard
@@ -307,7 +307,8 @@ AS $$
   SELECT s.* FROM pgonce_guards.guard g CROSS JOIN LATERAL pgonce_guards.guard_as_seen(g) AS s WHERE g.scope = guard_scope AND g.key = guard_key AND g.step = guard_step
 $$;
 
--- The steps of a sequence that were begun or done. For its holder: who began one of them that has no outcome is dead, or has lost the sequence.
+-- The steps of a sequence that were begun or done. For its holder: a step without an outcome was begun by a run that died or
+-- lost the sequence, so it is UNKNOWN.
 CREATE OR REPLACE FUNCTION pgonce_guards.sequence_steps(guard_scope text, guard_key text) RETURNS SETOF pgonce_guards.guard
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -324,7 +325,7 @@ BEGIN
 END
 $$;
 
--- Whether this run still has the sequence; if so it has it for longest_ms from now, and nobody takes it before this transaction ends.
+-- Whether this run still holds the sequence; if so it holds it for longest_ms from now, and no other takes it before this transaction ends.
 CREATE OR REPLACE FUNCTION pgonce_guards.hold_sequence(guard_scope text, guard_key text, run_token uuid, longest_ms bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
@@ -335,7 +336,7 @@ BEGIN
 END
 $$;
 
--- Begins a step that must happen at most once. No row if another run has the sequence.
+-- Begins a step that must happen at most once. No row if another run holds the sequence.
 CREATE OR REPLACE FUNCTION pgonce_guards.step_begin(
   run_token uuid, guard_scope text, guard_key text, guard_step text, guard_kind text, request_hash text, attempt_token uuid, instance_name text,
   longest_ms bigint, horizon_ms bigint, wait_ms bigint)
@@ -350,7 +351,7 @@ BEGIN
 END
 $$;
 
--- Keeps the result of a step that may be repeated. No row if another run has the sequence.
+-- Keeps the result of a step that may be repeated. No row if another run holds the sequence.
 CREATE OR REPLACE FUNCTION pgonce_guards.step_done(
   guard_scope text, guard_key text, guard_step text, request_hash text, run_token uuid, instance_name text,
   longest_ms bigint, horizon_ms bigint, new_response text, new_error text)
@@ -392,7 +393,7 @@ BEGIN
 END
 $$;
 
--- A person says what became of it, or that it may be begun again. Not while the call may still run, and never against a success.
+-- Records what a person decides: what became of it, or that it may be begun again. Not while the call may still run, and never against a success.
 CREATE OR REPLACE FUNCTION pgonce_guards.settle_guard(
   guard_scope text, guard_key text, guard_step text, new_outcome text, may_repeat boolean, new_response text, who text, why text)
 RETURNS SETOF pgonce_guards.guard
@@ -433,7 +434,7 @@ BEGIN
 END
 $$;
 
--- A person says that it may be begun again: after having made sure that the first call has had no effect, and will have none.
+-- Records that it may be begun again. Whoever calls this has made sure that the first call has had no effect, and will have none.
 CREATE OR REPLACE FUNCTION pgonce_guards.release_guard(guard_scope text, guard_key text, who text, why text, guard_step text DEFAULT '') RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT FROM pgonce_guards.settle_guard(guard_scope, guard_key, guard_step, 'FAILED', true, NULL, who, why) $$;
