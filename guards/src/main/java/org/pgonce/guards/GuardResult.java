@@ -13,6 +13,11 @@ public sealed interface GuardResult<R> {
   /** What it is about. */
   GuardKey key();
 
+  /** The exception, if it was thrown by this very call. */
+  default @Nullable Exception cause() {
+    return null;
+  }
+
   /**
    * The response.
    *
@@ -61,8 +66,6 @@ public sealed interface GuardResult<R> {
 
   /**
    * It failed. It is tried again only if it is repeatable, by whoever comes next with the same key.
-   *
-   * @param cause the exception, if it was thrown by this very call
    */
   record Failed<R>(GuardState state, @Nullable Exception cause) implements GuardResult<R> {
     @Override
@@ -93,8 +96,6 @@ public sealed interface GuardResult<R> {
   /**
    * Nobody knows. It is not tried again; ask the outside with {@link Guards#probe}, or let a person
    * settle it with {@link Guards#settle}.
-   *
-   * @param cause the exception, if it was thrown by this very call
    */
   record Unknown<R>(GuardState state, @Nullable Exception cause) implements GuardResult<R> {
     @Override

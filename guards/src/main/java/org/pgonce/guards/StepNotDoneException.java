@@ -1,7 +1,6 @@
 package org.pgonce.guards;
 
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A step of a sequence was not done. Let it pass, and {@link Guards#run} gives its result; catch it
@@ -17,13 +16,15 @@ public class StepNotDoneException extends Exception {
    * @param result of the step
    * @throws IllegalArgumentException if that is Succeeded
    */
-  public StepNotDoneException(String message, GuardResult<?> result, @Nullable Throwable cause) {
-    super(Objects.requireNonNull(message, "message"), cause);
+  public StepNotDoneException(String message, GuardResult<?> result) {
+    super(
+        Objects.requireNonNull(message, "message"),
+        Objects.requireNonNull(result, "result").cause());
     if (result instanceof GuardResult.Succeeded) {
       throw new IllegalArgumentException(
           "a step that was done is no reason to end: " + result.key());
     }
-    this.result = Objects.requireNonNull(result, "result");
+    this.result = result;
   }
 
   /** What there is of the step; InProgress if another run has the sequence now. */

@@ -90,21 +90,14 @@ final class SequenceRun implements Steps {
     return new StepNotDoneException(
         "%s step %s: another run has taken the sequence over, as nothing was heard of this one for %s"
             .formatted(run.key(), step, run.options().longestCall()),
-        new GuardResult.InProgress<>(run.key(), null),
-        null);
+        new GuardResult.InProgress<>(run.key(), null));
   }
 
   private static <R> R given(GuardResult<R> result) throws StepNotDoneException {
     if (result instanceof GuardResult.Succeeded<R> succeeded) {
       return succeeded.orElseThrow();
     }
-    Exception cause = null;
-    if (result instanceof GuardResult.Failed<R> failed) {
-      cause = failed.cause();
-    } else if (result instanceof GuardResult.Unknown<R> unknown) {
-      cause = unknown.cause();
-    }
     throw new StepNotDoneException(
-        result.key() + " was not done: " + result.getClass().getSimpleName(), result, cause);
+        result.key() + " was not done: " + result.getClass().getSimpleName(), result);
   }
 }

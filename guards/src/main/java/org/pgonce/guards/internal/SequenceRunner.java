@@ -39,9 +39,11 @@ final class SequenceRunner {
       var result = (GuardResult<R>) e.result();
       return result;
     } catch (Exception e) {
-      return steps.isLost()
-          ? lost(run, e)
-          : store.finishFailed(run, CallOutcome.threw(e, FailureMeaning.NO_EFFECT), type, e);
+      if (steps.isLost()) {
+        GuardStore.passOnInterrupt(e);
+        return new GuardResult.InProgress<>(run.key(), null);
+      }
+      return store.finishFailed(run, CallOutcome.threw(e, FailureMeaning.NO_EFFECT), type, e);
     } catch (Error e) {
       giveBack(run, steps, e);
       throw e;
@@ -49,11 +51,6 @@ final class SequenceRunner {
     var outcome = CallOutcome.returned(store.codec(), response, type);
     var unused = store.finish(run, outcome, response);
     return new GuardResult.Succeeded<>(run.key(), response, false, outcome.error());
-  }
-
-  private static <R> GuardResult<R> lost(Attempt run, Exception failure) {
-    GuardStore.passOnInterrupt(failure);
-    return new GuardResult.InProgress<>(run.key(), null);
   }
 
   /** So that the next run need not wait until this one is taken for dead. */
