@@ -2,6 +2,8 @@
 -- triggers' functions live in the schema). The watched tables stay as they are, and so does everything else outside the schema: if something there
 -- depends on what is in it, nothing is removed, and the error says what that is.
 
+-- Guards have a schema and a script of their own: guards/uninstall.sql.
+
 -- See V001.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
@@ -48,7 +50,7 @@ BEGIN
   END IF;
   -- The roles belong to the whole server: each goes if nothing is owned by it or granted to it, in any database, and who runs this may drop it. What it
   -- owns elsewhere, and what others have granted it there, is theirs.
-  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
+  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
         EXECUTE format('DROP ROLE %I', role_name);

@@ -1,5 +1,5 @@
 /** Exactly-once notification channels on PostgreSQL LISTEN/NOTIFY. */
-@SuppressWarnings("module") // the sister module is compiled after this one
+@SuppressWarnings("module") // the sister modules are compiled after this one
 module org.pgonce {
   requires transitive java.sql;
   requires transitive org.jspecify;
@@ -12,9 +12,16 @@ module org.pgonce {
 
   exports org.pgonce;
   exports org.pgonce.spi;
-  // Its sister module installs and checks channels as core does, by the same code.
+  // Its sister modules install, check and commit as core does, by the same code.
+  exports org.pgonce.internal to
+      org.pgonce.guards;
+  exports org.pgonce.internal.deliver to
+      org.pgonce.guards;
   exports org.pgonce.internal.operate to
       org.pgonce.triggers;
+  exports org.pgonce.internal.settle to
+      org.pgonce.guards;
   exports org.pgonce.internal.store to
+      org.pgonce.guards,
       org.pgonce.triggers;
 }

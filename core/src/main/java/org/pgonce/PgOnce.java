@@ -370,16 +370,6 @@ public final class PgOnce implements AutoCloseable {
     return new Operations(settings.operating());
   }
 
-  /** Keeps calls from being made twice, with or without a channel. Needs no start. */
-  public Guards guards() {
-    return new Guards(settings.guardStore());
-  }
-
-  /** Runs sequences of steps that go on after a crash. Needs no start. */
-  public RecoveryPoints recoveryPoints() {
-    return new RecoveryPoints(settings.guardStore());
-  }
-
   private Listener running() {
     lock.lock();
     try {

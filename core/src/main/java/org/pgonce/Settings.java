@@ -9,7 +9,6 @@ import org.pgonce.internal.SafeObserver;
 import org.pgonce.internal.Threads;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.PoolSettings;
-import org.pgonce.internal.guard.GuardStore;
 import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -23,9 +22,6 @@ record Settings(
     ListenSettings listening,
     Duration stopTimeout) {
 
-  // Look-ups by a key, which wait 10 s for a lock at most.
-  private static final Duration LONGEST_GUARD_CALL = Duration.ofSeconds(30);
-
   /** For what a person does to channels, said to be done by this instance. */
   OperatorTransactions operating() {
     return new OperatorTransactions(transactions(), listening.instance());
@@ -34,11 +30,6 @@ record Settings(
   /** For whoever installs and redrives: a million dead letters take their time. */
   Transactions transactions() {
     return new Transactions(dataSource, pool, Duration.ofHours(1));
-  }
-
-  GuardStore guardStore() {
-    return new GuardStore(
-        new Transactions(dataSource, pool, LONGEST_GUARD_CALL), codec, listening.instance());
   }
 
   /** With threads of its own, which the listener closes. */

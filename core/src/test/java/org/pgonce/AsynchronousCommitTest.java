@@ -6,7 +6,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
@@ -14,7 +13,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
@@ -26,10 +24,6 @@ import org.pgonce.testkit.TestServer;
 class AsynchronousCommitTest {
 
   private static final Channel<Order> ONCE = Stage.wokenAlways("once", Mode.AT_MOST_ONCE);
-  private static final Guard<String, String> PAYMENT =
-      Guard.of("payment", String.class, String.class);
-  private static final Sequence<String, String> FULFILMENT =
-      Sequence.of("fulfilment", String.class, String.class);
 
   private static TestServer server;
 
@@ -105,97 +99,18 @@ class AsynchronousCommitTest {
     }
   }
 
-  @Test
-  void h79_aGuardCallsOnce() throws Exception {
-    try (var database = server.createDatabase();
-        var pool = database.pooled(2)) {
-      PgOnce.using(pool).install();
-      flush(database);
-      var calls = new AtomicInteger();
-      var guards = Guards.using(pool);
-      var result =
-          guards.once(
-              PAYMENT,
-              "k",
-              "r",
-              () -> {
-                killServer();
-                return "call " + calls.incrementAndGet();
-              });
-      // Its outcome is recorded, and lost neither.
-      assertThat(result).isInstanceOf(GuardResult.Succeeded.class);
-      killServer();
-      assertThat(guards.once(PAYMENT, "k", "r", () -> "call " + calls.incrementAndGet()))
-          .isInstanceOfSatisfying(
-              GuardResult.Succeeded.class,
-              again -> assertThat(again.response()).isEqualTo("call 1"));
-      assertThat(calls).hasValue(1);
-    }
-  }
-
-  @Test
-  void h79_aStepOfASequenceIsMadeOnce() throws Exception {
-    try (var database = server.createDatabase();
-        var pool = database.pooled(2)) {
-      PgOnce.using(pool).install();
-      flush(database);
-      var calls = new AtomicInteger();
-      var labels = new AtomicInteger();
-      var points = RecoveryPoints.using(pool);
-      for (var run = 1; run <= 2; run++) {
-        var last = run;
-        var result =
-            points.run(
-                FULFILMENT,
-                "k",
-                "r",
-                steps -> {
-                  var label =
-                      steps.repeatable(
-                          "label", String.class, () -> "label " + labels.incrementAndGet());
-                  killServer();
-                  var charge =
-                      steps.once(
-                          "charge",
-                          String.class,
-                          () -> {
-                            killServer();
-                            return "charge " + calls.incrementAndGet();
-                          });
-                  killServer();
-                  if (last == 1) {
-                    throw new IllegalStateException("run again");
-                  }
-                  return label + ", " + charge;
-                });
-        assertThat(result)
-            .isInstanceOf(run == 1 ? GuardResult.Failed.class : GuardResult.Succeeded.class);
-      }
-      assertThat(calls).hasValue(1);
-      assertThat(labels).hasValue(1);
-    }
-  }
-
-  /** What the session has as its default, and what the begin of a guard commits with. */
+  /**
+   * What the session has as its default, and what the begin of an AT_MOST_ONCE handler commits
+   * with.
+   */
   @ParameterizedTest
   @CsvSource({"off, on", "local, on", "remote_write, on", "on, on", "remote_apply, remote_apply"})
   void h79_aStrongerSettingStays(String own, String used) throws Exception {
     try (var database = server.createDatabase()) {
-      var committedWith = new CopyOnWriteArrayList<String>();
       var source = database.dataSource();
       PgOnce.using(source).install(ONCE);
       database.execute(
           "alter database %s set synchronous_commit = '%s'".formatted(database.name(), own));
-      TappedSource.Tap tap =
-          (sql, real) -> {
-            if (sql.equals("COMMIT")) {
-              committedWith.add(one(real, "select current_setting('synchronous_commit')"));
-            }
-            return sql;
-          };
-      var guards = Guards.using(TappedSource.over(source, tap));
-      assertThat(guards.once(PAYMENT, "k", "r", () -> "done").orElseThrow()).isEqualTo("done");
-      assertThat(committedWith).hasSize(2).containsOnly(used);
       database.execute("select pgonce.publish('once', '{\"id\": 1}')");
       try (var connection = source.getConnection()) {
         connection.setAutoCommit(false);
@@ -211,22 +126,6 @@ class AsynchronousCommitTest {
         connection.rollback();
         assertThat(one(connection, "select current_setting('synchronous_commit')")).isEqualTo(own);
       }
-    }
-  }
-
-  /** In the user's own transaction the guard is committed with it, as the user has it. */
-  @ParameterizedTest
-  @ValueSource(strings = {"off", "on"})
-  void h79_aGuardInTheUsersTransactionLeavesItsSetting(String own) throws Exception {
-    try (var database = server.createDatabase();
-        var connection = database.dataSource().getConnection()) {
-      PgOnce.using(database.dataSource()).install();
-      connection.setAutoCommit(false);
-      one(connection, "select set_config('synchronous_commit', '%s', true)".formatted(own));
-      var guards = Guards.using(database.dataSource());
-      assertThat(guards.inTransaction(connection, PAYMENT, "k", "r", () -> "done").orElseThrow())
-          .isEqualTo("done");
-      assertThat(one(connection, "select current_setting('synchronous_commit')")).isEqualTo(own);
     }
   }
 

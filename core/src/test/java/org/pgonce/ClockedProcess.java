@@ -16,9 +16,10 @@ import org.pgonce.Stage.Order;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.ParentWatch;
+import org.pgonce.testkit.ShiftedClock;
 import org.pgonce.testkit.TestDatabase;
 
-/** A process with a clock of its own that publishes, listens, and guards. */
+/** A process with a clock of its own that publishes and listens. */
 final class ClockedProcess {
 
   static final Duration BOUND = Duration.ofSeconds(60);
@@ -27,9 +28,6 @@ final class ClockedProcess {
   static final Channel<Order> MINDFUL =
       Channel.of(
           "mindful", Order.class, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withKeyMemory(MEMORY));
-  static final Guard<String, String> PAYMENT =
-      Guard.of("payment", String.class, String.class)
-          .withOptions(GuardOptions.DEFAULT.withRetention(MEMORY));
 
   /** So long that a retry is seen to wait, by at least half of it. */
   static final Duration BACKOFF = Duration.ofMillis(800);
@@ -171,36 +169,14 @@ final class ClockedProcess {
     pgonce.awaitStopped();
   }
 
-  /** A key and a guard: new, remembered, and forgotten. */
+  /** A key: new, remembered, and forgotten. */
   private void remember() throws Exception {
     pgonce.listen(MINDFUL, (order, tx) -> {}).start();
-    System.out.println(
-        "paid: "
-            + pgonce
-                .guards()
-                .once(
-                    PAYMENT,
-                    "order-1",
-                    "7 EUR",
-                    () -> {
-                      System.out.println("paying");
-                      awaitStep(1);
-                      return "first receipt";
-                    })
-                .orElseThrow());
     System.out.println("stored at first: " + publishMindful());
+    awaitStep(1);
+    System.out.println("remembered: stored " + publishMindful());
     awaitStep(2);
-    tellMemory("remembered");
-    awaitStep(3);
-    tellMemory("forgotten");
-  }
-
-  private void tellMemory(String when) throws SQLException {
-    var purged = pgonce.guards().purge(10);
-    var receipt =
-        pgonce.guards().once(PAYMENT, "order-1", "7 EUR", () -> "second receipt").orElseThrow();
-    System.out.println(
-        "%s: stored %s, purged %d, %s".formatted(when, publishMindful(), purged, receipt));
+    System.out.println("forgotten: stored " + publishMindful());
   }
 
   private boolean publishMindful() throws SQLException {

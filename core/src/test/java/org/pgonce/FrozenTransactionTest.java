@@ -16,9 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.GuardTest.Receipt;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
@@ -183,12 +183,6 @@ class FrozenTransactionTest {
     stage.awaitNothingWaits();
     pgonce.operations().pause(held, "a look at it");
     pgonce.operations().resume(held, "seen");
-    assertThat(
-            pgonce
-                .guards()
-                .once(GuardTest.PAYMENT, "order-1", GuardTest.CHARGE, () -> new Receipt("done"))
-                .orElseThrow())
-        .isEqualTo(new Receipt("done"));
     try (var sweep =
         pgonce.sweep(
             CALLS,

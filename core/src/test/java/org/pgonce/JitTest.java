@@ -77,7 +77,7 @@ class JitTest {
     }
     var plans = LoggedPlans.of(server);
     assertThat(plans.plans()).hasSizeGreaterThan(1_000);
-    for (var text : List.of("FOR UPDATE SKIP LOCKED", "pgonce.dropped", "pgonce.guard ")) {
+    for (var text : List.of("FOR UPDATE SKIP LOCKED", "pgonce.dropped")) {
       assertThat(plans.has(text)).as(text).isTrue();
     }
     assertThat(plans.disabled()).as("plans that use what is disabled").isEmpty();
@@ -113,7 +113,6 @@ class JitTest {
       publish(stage);
       stage.awaitSoon(() -> stage.waiting() == 0 && stage.deadLetters() > 0);
       operate(stage, pgonce, failing);
-      guard(pgonce);
       drop(stage, pgonce);
       // What a listener does now and then that has nothing to do.
       var polls = polls(stage.database);
@@ -199,27 +198,6 @@ class JitTest {
         List.of("channel_status", "dead_letter_status", "retry_status", "listener_status")) {
       stage.database.queryLong("select count(*) from (select * from pgonce." + view + ") v");
     }
-  }
-
-  private static void guard(PgOnce pgonce) {
-    var guards = pgonce.guards();
-    var guard =
-        Guard.of("payment", String.class, String.class)
-            .withOptions(GuardOptions.DEFAULT.withRetention(Duration.ZERO));
-    for (var n = 0; n < 8; n++) {
-      guards.once(guard, "order " + n / 2, "request", () -> "done");
-    }
-    pgonce
-        .recoveryPoints()
-        .run(
-            Sequence.of("fulfilment", String.class, String.class),
-            "order",
-            "request",
-            steps ->
-                steps.once("charge", String.class, () -> "charged")
-                    + steps.repeatable("label", String.class, () -> "printed"));
-    assertThat(guards.open(10)).isEmpty();
-    assertThat(guards.purge(100)).isPositive();
   }
 
   private static void drop(Stage stage, PgOnce pgonce) throws SQLException {

@@ -24,6 +24,7 @@ import org.pgonce.Stage.Order;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 
 /** A renewal of a lease that meets the end of the same lease. */

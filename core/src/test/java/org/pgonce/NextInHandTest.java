@@ -17,6 +17,7 @@ import org.pgonce.Stage.Order;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 
 /**

@@ -33,10 +33,6 @@ class NullTest {
     var pgonce = PgOnce.using(source);
     var builder = PgOnce.builder(source);
     Handler<Stage.Order> handler = (order, tx) -> {};
-    var guards = pgonce.guards();
-    var guard = Guard.of("g", String.class, String.class);
-    var sequence = Sequence.of("s", String.class, String.class);
-    var key = guard.key("k");
     return Stream.of(
         that("dataSource", () -> PgOnce.using(none())),
         that("a channel", () -> pgonce.install(ORDERS, none())),
@@ -132,52 +128,12 @@ class NullTest {
         that("dueAt", () -> PublishOptions.DEFAULT.withDueAt(none())),
         that("deliveryKey", () -> PublishOptions.DEFAULT.withDeliveryKey(none())),
         that("orderKey", () -> PublishOptions.DEFAULT.withOrderKey(none())),
-        that("table", () -> Transition.of(none(), "id", "state")),
-        that("transaction", () -> Transition.of("a", "id", "s").move(none(), 1, 2, 3)),
         that("sql", () -> pgonce.sweep(ORDERS, Duration.ofSeconds(1), none(), row -> none())),
         that("mapper", () -> pgonce.sweep(ORDERS, Duration.ofSeconds(1), "", none())),
         that("a part", () -> DeliveryKey.of("a", none())),
         that("transaction", () -> WriterContext.set(none(), Map.of())),
         that("connection", () -> WriterContext.setForSession(none(), Map.of())),
-        that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())),
-        that("guard", () -> guards.once(Nulls.<Guard<String, String>>none(), "k", "r", () -> "")),
-        that("key", () -> guards.once(guard, none(), "r", () -> "")),
-        that("request", () -> guards.once(guard, "k", none(), () -> "")),
-        that("call", () -> guards.once(guard, "k", "r", none())),
-        that("transaction", () -> guards.inTransaction(none(), guard, "k", "r", () -> "")),
-        that("key", () -> guards.probe(none(), String.class, state -> GuardAnswer.cannotTell())),
-        that("type", () -> guards.probe(key, none(), state -> GuardAnswer.cannotTell())),
-        that("probe", () -> guards.probe(key, String.class, none())),
-        that("key", () -> guards.find(none())),
-        that("scope", () -> guards.open(none(), 1)),
-        that("key", () -> guards.overrides().release(none(), "who", "why")),
-        that("who", () -> guards.overrides().release(key, none(), "why")),
-        that("why", () -> guards.overrides().release(key, "who", none())),
-        that("answer", () -> guards.overrides().settle(key, String.class, none(), "who", "why")),
-        that("response", () -> GuardAnswer.happened(none())),
-        that("reason", () -> GuardAnswer.didNotHappen(none())),
-        that("reason", () -> GuardAnswer.mayBeRepeated(none())),
-        that("scope", () -> Guard.of(none(), String.class, String.class)),
-        that("requestType", () -> Guard.of("g", none(), String.class)),
-        that("responseType", () -> Guard.of("g", String.class, Nulls.<Class<String>>none())),
-        that("options", () -> guard.withOptions(none())),
-        that("scope", () -> new GuardKey(none(), "k", "")),
-        that("step", () -> new GuardKey("g", "k", none())),
-        that("longestCall", () -> GuardOptions.DEFAULT.withLongestCall(none())),
-        that("retention", () -> GuardOptions.DEFAULT.withRetention(none())),
-        that("longestWait", () -> GuardOptions.DEFAULT.withLongestWait(none())),
-        that("failures", () -> GuardOptions.DEFAULT.withFailures(none())),
-        that("failure", () -> GuardOptions.cautious(none())),
-        that("scope", () -> Sequence.of(none(), String.class, String.class)),
-        that("options", () -> sequence.withOptions(none())),
-        that(
-            "sequence",
-            () ->
-                pgonce
-                    .recoveryPoints()
-                    .run(Nulls.<Sequence<String, String>>none(), "k", "r", steps -> "")),
-        that("request", () -> pgonce.recoveryPoints().run(sequence, "k", none(), steps -> "")),
-        that("body", () -> pgonce.recoveryPoints().run(sequence, "k", "r", none())));
+        that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())));
   }
 
   @ParameterizedTest(name = "{0}")

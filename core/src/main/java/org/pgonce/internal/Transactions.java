@@ -48,6 +48,11 @@ public final class Transactions {
     this.longestCall = longestCall;
   }
 
+  /** The same over a pool that nothing is known of yet. */
+  public Transactions(DataSource dataSource, Duration longestCall) {
+    this(dataSource, new PoolSettings(), longestCall);
+  }
+
   /**
    * Why a statement that the driver has named, such as COMMIT, may be another one here, and what to
    * set; null if it is its own.

@@ -73,8 +73,8 @@ class RerunTest {
       @Override
       List<String> statements(TestDatabase database) throws Exception {
         var files = new ArrayList<String>();
-        for (var n = 1; n <= Schema.latest(); n++) {
-          files.add(file(n));
+        for (var name : FILES) {
+          files.add(file(name));
         }
         return ranOnce(database, files);
       }
@@ -124,26 +124,23 @@ class RerunTest {
     }
   }
 
-  private static String file(int version) throws Exception {
-    var name =
-        List.of(
-                "roles_and_tables",
-                "publish",
-                "claim_and_settle",
-                "listen",
-                "install_and_operate",
-                "grants",
-                "order",
-                "guards",
-                "capture",
-                "drop",
-                "copies",
-                "limit_per_key",
-                "wake_ups")
-            .get(version - 1);
-    try (var in =
-        Schema.class.getResourceAsStream(
-            "/org/pgonce/sql/V%03d__%s.sql".formatted(version, name))) {
+  private static final List<String> FILES =
+      List.of(
+          "V001__roles_and_tables",
+          "V002__publish",
+          "V003__claim_and_settle",
+          "V004__listen",
+          "V005__install_and_operate",
+          "V006__grants",
+          "V007__order",
+          "V009__capture",
+          "V010__drop",
+          "V011__copies",
+          "V012__limit_per_key",
+          "V013__wake_ups");
+
+  private static String file(String name) throws Exception {
+    try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/%s.sql".formatted(name))) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     }
   }
@@ -231,7 +228,7 @@ class RerunTest {
       insert into author values (1000, 'Ann');
       insert into pgonce.notification (subscription_id, id, payload) values (0, 1000, '1');
       insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload) values (0, 1000, 'infinity', 0, now(), '1');
-      select count(*) from pgonce.channel_status, pgonce.guard_status
+      select count(*) from pgonce.channel_status
       """;
 
   /** Whose triggers, functions and mode a migration has to change. */

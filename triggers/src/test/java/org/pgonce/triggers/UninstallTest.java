@@ -40,7 +40,7 @@ class UninstallTest {
       create table reports.monthly (id int);
       alter table reports.monthly owner to pgonce_publisher;
       alter default privileges for role pgonce_owner in schema reports grant select on tables to pgonce_admin;
-      alter default privileges in schema reports grant select on tables to pgonce_guard;
+      alter default privileges in schema reports grant select on tables to pgonce_listener;
       """;
 
   private static final String STATE =

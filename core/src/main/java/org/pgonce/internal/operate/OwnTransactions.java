@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.internal.Transactions;
-import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.PinnedPath;
 
@@ -17,7 +16,7 @@ public final class OwnTransactions {
   private final Transactions transactions;
 
   public OwnTransactions(DataSource dataSource) {
-    this.transactions = new Transactions(dataSource, new PoolSettings(), LONGEST_CALL);
+    this.transactions = new Transactions(dataSource, LONGEST_CALL);
   }
 
   /** Statements of one transaction. */

@@ -23,7 +23,6 @@ public final class Schema {
           "V005__install_and_operate.sql",
           "V006__grants.sql",
           "V007__order.sql",
-          "V008__guards.sql",
           "V009__capture.sql",
           "V010__drop.sql",
           "V011__copies.sql",
@@ -46,7 +45,7 @@ public final class Schema {
 
   /** The version that this library brings. */
   public static int latest() {
-    return VERSIONS.size();
+    return number(VERSIONS.get(VERSIONS.size() - 1));
   }
 
   /**
@@ -62,8 +61,13 @@ public final class Schema {
       return before;
     }
     var reached = PinnedPath.during(transaction, () -> lockedVersion(transaction));
-    run(VERSIONS.subList(Math.min(reached, latest()), latest()), transaction);
+    run(VERSIONS.stream().filter(script -> number(script) > reached).toList(), transaction);
     return before;
+  }
+
+  /** The version that a script, named V013__…, brings. */
+  private static int number(String script) {
+    return Integer.parseInt(script.substring(1, 4));
   }
 
   private static int lockedVersion(Connection transaction) throws SQLException {

@@ -15,6 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
+import org.pgonce.testkit.PgBouncer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

@@ -10,6 +10,7 @@ import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceInstalled;
 import org.pgonce.Publisher;
+import org.pgonce.testkit.PgBouncer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

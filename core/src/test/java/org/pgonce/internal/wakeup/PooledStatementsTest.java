@@ -22,7 +22,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Backoff;
 import org.pgonce.Channel;
-import org.pgonce.Guard;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
@@ -31,6 +30,7 @@ import org.pgonce.PgOnceInstalled;
 import org.pgonce.Publisher;
 import org.pgonce.internal.deliver.NamedStatements;
 import org.pgonce.testkit.Login;
+import org.pgonce.testkit.PgBouncer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -145,25 +145,6 @@ class PooledStatementsTest {
         .hasMessageContaining("prepareThreshold=0")
         .hasMessageContaining("max_prepared_statements > 0")
         .hasMessageContaining("pool_mode=session");
-  }
-
-  @Test
-  void h67_thereAGuardedCallIsNotMade() throws Exception {
-    var pool = pool(pooler("transaction").login(database), DEFAULT, 4);
-    var calls = new AtomicInteger();
-    var guards = PgOnce.using(pool).guards();
-
-    assertThatThrownBy(
-            () ->
-                guards.once(
-                    Guard.of("payment", String.class, Integer.class),
-                    "1",
-                    "request",
-                    calls::incrementAndGet))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("the call was not made")
-        .hasMessageContaining("prepareThreshold=0");
-    assertThat(calls).hasValue(0);
   }
 
   @ParameterizedTest

@@ -9,9 +9,9 @@ import java.util.concurrent.Executors;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
-import org.pgonce.Transition;
 import org.pgonce.example.Scenario;
 import org.pgonce.example.Scene;
+import org.pgonce.guards.Transition;
 import picocli.CommandLine.Command;
 
 /** S13: two ticks at once, one winner. */

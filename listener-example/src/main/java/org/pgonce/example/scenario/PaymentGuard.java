@@ -4,15 +4,14 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
-import org.pgonce.Guard;
-import org.pgonce.GuardAnswer;
-import org.pgonce.GuardOptions;
-import org.pgonce.GuardResult;
-import org.pgonce.Guards;
-import org.pgonce.PgOnce;
 import org.pgonce.example.DatabaseAddress;
 import org.pgonce.example.Scenario;
 import org.pgonce.example.Scene;
+import org.pgonce.guards.Guard;
+import org.pgonce.guards.GuardAnswer;
+import org.pgonce.guards.GuardOptions;
+import org.pgonce.guards.GuardResult;
+import org.pgonce.guards.Guards;
 import org.pgonce.testkit.ParentWatch;
 import picocli.CommandLine.Command;
 
@@ -28,7 +27,7 @@ public final class PaymentGuard extends Scenario {
 
   record Receipt(String order) {}
 
-  /** After the longest call, who has not been heard of is taken for dead: 5 min by default. */
+  /** A call that is silent for longer than this is taken for dead: 5 min by default. */
   static final Guard<Charge, Receipt> PAYMENT =
       Guard.of("payment", Charge.class, Receipt.class)
           .withOptions(GuardOptions.DEFAULT.withLongestCall(Duration.ofSeconds(2)));
@@ -52,7 +51,7 @@ public final class PaymentGuard extends Scenario {
           guards.probe(
               open.key(),
               Receipt.class,
-              state ->
+              () ->
                   Outside.send("GET", bank + "/charges/" + order).equals("charged")
                       ? GuardAnswer.happened(new Receipt(order))
                       : GuardAnswer.didNotHappen("the bank has no such charge"));
@@ -64,7 +63,7 @@ public final class PaymentGuard extends Scenario {
     public static void main(String[] arguments) {
       ParentWatch.exitWhenParentDies();
       try (var pool = DatabaseAddress.fromEnvironment().pool("payer", 2)) {
-        var guards = PgOnce.builder(pool).instance("payer").build().guards();
+        var guards = Guards.builder(pool).instance("payer").build();
         var unused = pay(guards, arguments[0], new Charge(arguments[1], 4_200)).orElseThrow();
       }
     }
@@ -75,9 +74,9 @@ public final class PaymentGuard extends Scenario {
     scene.tell("longest call", "2 s instead of the default 5 minutes, the same code");
     try (var bank = new Outside()) {
       bank.answers(path -> bank.effects(path) > 0 ? "charged" : "no such charge");
-      var pgonce = PgOnce.using(scene.dataSource()).install();
-      together(scene, pgonce.guards(), bank);
-      killed(scene, pgonce.guards(), bank);
+      var guards = Guards.using(scene.dataSource()).install();
+      together(scene, guards, bank);
+      killed(scene, guards, bank);
     }
     return "one charge per order, and none is made again while its outcome is unknown";
   }

@@ -3,14 +3,13 @@ package org.pgonce.example.scenario;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.pgonce.GuardOptions;
-import org.pgonce.GuardResult;
-import org.pgonce.PgOnce;
-import org.pgonce.RecoveryPoints;
-import org.pgonce.Sequence;
 import org.pgonce.example.DatabaseAddress;
 import org.pgonce.example.Scenario;
 import org.pgonce.example.Scene;
+import org.pgonce.guards.Guard;
+import org.pgonce.guards.GuardOptions;
+import org.pgonce.guards.GuardResult;
+import org.pgonce.guards.Guards;
 import org.pgonce.testkit.ParentWatch;
 import picocli.CommandLine.Command;
 
@@ -27,12 +26,12 @@ public final class ResumedOrder extends Scenario {
   record Done(String receipt, String label) {}
 
   /** A dead process's sequence may be taken over after the longest call: 5 min by default. */
-  static final Sequence<Order, Done> FULFILMENT =
-      Sequence.of("fulfilment", Order.class, Done.class)
+  static final Guard<Order, Done> FULFILMENT =
+      Guard.of("fulfilment", Order.class, Done.class)
           .withOptions(GuardOptions.DEFAULT.withLongestCall(Duration.ofSeconds(1)));
 
-  private static GuardResult<Done> fulfil(RecoveryPoints points, String url, Order order) {
-    return points.run(
+  private static GuardResult<Done> fulfil(Guards guards, String url, Order order) {
+    return guards.run(
         FULFILMENT,
         order.id(),
         order,
@@ -54,11 +53,11 @@ public final class ResumedOrder extends Scenario {
     public static void main(String[] arguments) throws InterruptedException {
       ParentWatch.exitWhenParentDies();
       try (var pool = DatabaseAddress.fromEnvironment().pool("worker", 2)) {
-        var points = PgOnce.using(pool).recoveryPoints();
-        var result = fulfil(points, arguments[0], new Order(arguments[1]));
+        var guards = Guards.using(pool);
+        var result = fulfil(guards, arguments[0], new Order(arguments[1]));
         while (result instanceof GuardResult.InProgress<Done>) {
           TimeUnit.MILLISECONDS.sleep(100);
-          result = fulfil(points, arguments[0], new Order(arguments[1]));
+          result = fulfil(guards, arguments[0], new Order(arguments[1]));
         }
         var unused = result.orElseThrow();
       }
@@ -70,7 +69,7 @@ public final class ResumedOrder extends Scenario {
     scene.tell("longest call", "1 s instead of the default 5 minutes, the same code");
     try (var outside = new Outside()) {
       outside.answers(path -> path.substring(1) + " " + outside.effects(path));
-      var pgonce = PgOnce.using(scene.dataSource()).install();
+      var guards = Guards.using(scene.dataSource()).install();
       for (var point : List.of("charged", "packed", "mailed")) {
         killAfter(scene, outside, point);
       }
@@ -79,10 +78,10 @@ public final class ResumedOrder extends Scenario {
       for (var step : List.of("charge", "label", "mail")) {
         scene.check(step, outside.calls("/" + step), 1, "call, of four processes");
       }
-      var repeat = fulfil(pgonce.recoveryPoints(), outside.url(), new Order("order-1"));
+      var repeat = fulfil(guards, outside.url(), new Order("order-1"));
       scene.isTrue(
           "a repeat has the result", repeat.orElseThrow().equals(new Done("charge 1", "label 1")));
-      scene.check("unfinished", pgonce.guards().open(10).size(), 0, "sequences or steps");
+      scene.check("unfinished", guards.open(10).size(), 0, "sequences or steps");
     }
     return "no step that was completed is done again";
   }

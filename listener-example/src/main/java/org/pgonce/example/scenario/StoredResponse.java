@@ -1,15 +1,14 @@
 package org.pgonce.example.scenario;
 
-import org.pgonce.Guard;
-import org.pgonce.GuardResult;
-import org.pgonce.Guards;
-import org.pgonce.PgOnce;
-import org.pgonce.RequestMismatchException;
 import org.pgonce.example.Scenario;
 import org.pgonce.example.Scene;
+import org.pgonce.guards.Guard;
+import org.pgonce.guards.GuardResult;
+import org.pgonce.guards.Guards;
+import org.pgonce.guards.RequestMismatchException;
 import picocli.CommandLine.Command;
 
-/** S7: who repeats a request gets the first answer; a key belongs to one request. */
+/** S7: a repeated request gets the first answer; a key belongs to one request. */
 @Command(
     name = "s07-stored-response",
     mixinStandardHelpOptions = true,
@@ -41,14 +40,14 @@ public final class StoredResponse extends Scenario {
     try (var airline = new Outside()) {
       airline.answers(path -> "100 EUR");
       var two = new Booking("PO1", 2);
-      var before = PgOnce.using(scene.dataSource()).install().guards();
+      var before = Guards.using(scene.dataSource()).install();
       var first = book(before, airline.url(), "key-1", two).orElseThrow();
       scene.tell("first", first.toString());
 
       airline.answers(path -> "120 EUR");
       scene.tell("meanwhile", "the price is 120 EUR");
       // Another instance of the service, which knows nothing but the database.
-      var after = PgOnce.using(scene.dataSource()).guards();
+      var after = Guards.using(scene.dataSource());
       var repeat = book(after, airline.url(), "key-1", two).orElseThrow();
       scene.tell("repeat", repeat.toString());
       scene.isTrue("the repeat has the first answer", repeat.equals(first));
