@@ -17,4 +17,6 @@ module org.pgonce {
       org.pgonce.triggers;
   exports org.pgonce.internal.store to
       org.pgonce.triggers;
+  exports org.pgonce.internal.text to
+      org.pgonce.triggers;
 }

@@ -168,7 +168,7 @@ final class HandlerScope {
     if (read.refusal() != null) {
       throw refused(read.refusal());
     }
-    if (inTurns && HandlerSql.changesSettings(sql)) {
+    if (inTurns && read.changesSettings()) {
       settingRefused = true;
       throw refused(Refusal.ofSharedSetting("SET LOCAL, SET CONSTRAINTS or set_config()"));
     }

@@ -1,10 +1,14 @@
 package org.pgonce.internal.deliver;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.text.SqlStatements;
+import org.pgonce.internal.text.SqlToken;
 
 /**
  * Which SQL a handler may run: all but what ends its transaction or changes the session for longer
@@ -14,96 +18,37 @@ import org.jspecify.annotations.Nullable;
  * @param refusal the first thing in the string that is refused, or null if there is none
  * @param keepsSetting whether the string calls set_config for longer than the transaction, or may,
  *     on a setting that {@link SessionState} does not set back
+ * @param changesSettings whether it changes something for the rest of the transaction that other
+ *     handlers in it would meet: by SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
  */
-record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting) {
+record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
 
-  private static final HandlerSql HARMLESS = new HandlerSql(null, false);
-  private static final HandlerSql KEEPS_SETTING = new HandlerSql(null, true);
+  private static final HandlerSql HARMLESS = new HandlerSql(null, false, false);
 
-  private static final Pattern SET_CONFIG = Pattern.compile("(?i)set_config");
-  private static final Pattern LITERAL = Pattern.compile("(?i)\\s*'([^']*)'\\s*");
-  private static final Pattern TRUE = Pattern.compile("(?i)\\s*(is_local\\s*(=>|:=)\\s*)?true\\s*");
-
-  // Context and depth are pgonce's own: it sets them for each notification.
-  private static final Pattern SETS_OTHER =
-      Pattern.compile(
-          "set_config\"?\\s*\\((?!\\s*'pgonce\\.(context|depth)')", Pattern.CASE_INSENSITIVE);
-  private static final Pattern SET_IN_BLOCK =
-      Pattern.compile("\\bset\\s+(local|constraints)\\b", Pattern.CASE_INSENSITIVE);
+  private static final Pattern SET_CONFIG = Pattern.compile("set_config", Pattern.CASE_INSENSITIVE);
+  private static final Set<String> TRUE = Set.of("true", "is_local=>true", "is_local:=true");
+  // pgonce's own: it sets them for each notification.
+  private static final Set<String> OWN = Set.of("'pgonce.context'", "'pgonce.depth'");
 
   static HandlerSql read(String sql) {
-    if (!isOneHarmlessStatement(sql)) {
-      for (List<String> words : SqlStatements.leadingWords(sql)) {
-        Refusal refusal = refusal(words);
-        if (refusal != null) {
-          return new HandlerSql(refusal, false);
-        }
+    if (isOneHarmlessStatement(sql)) {
+      return HARMLESS;
+    }
+    var statements = SqlStatements.of(sql);
+    for (var statement : statements) {
+      var words = SqlStatements.words(statement);
+      var refusal = words.isEmpty() ? null : refusal(words);
+      if (refusal != null) {
+        return new HandlerSql(refusal, false, false);
       }
     }
-    return keepsSetting(sql) ? KEEPS_SETTING : HARMLESS;
-  }
-
-  private static boolean keepsSetting(String sql) {
-    var call = SET_CONFIG.matcher(sql);
-    while (call.find()) {
-      if (!endsOrIsSetBack(sql, call.end())) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** Reads the arguments of one call. What it cannot read, as a parameter, counts as kept. */
-  private static boolean endsOrIsSetBack(String sql, int from) {
-    var depth = 0;
-    var argument = from;
-    for (var at = from; at < sql.length(); at++) {
-      switch (sql.charAt(at)) {
-        case '\'' -> {
-          at = sql.indexOf('\'', at + 1);
-          if (at < 0) {
-            return false;
-          }
-        }
-        case '(' -> {
-          if (depth++ == 0) {
-            argument = at + 1;
-          }
-        }
-        case ',' -> {
-          if (depth == 1) {
-            var name = LITERAL.matcher(sql.substring(argument, at));
-            if (name.matches() && SessionState.isSetBack(name.group(1))) {
-              return true;
-            }
-            argument = at + 1;
-          }
-        }
-        case ')' -> {
-          if (--depth == 0) {
-            return TRUE.matcher(sql.substring(argument, at)).matches();
-          }
-        }
-        default -> {}
-      }
-    }
-    return false;
-  }
-
-  /**
-   * Whether the string changes something for the rest of the transaction that other handlers in it
-   * would meet: by SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block.
-   */
-  static boolean changesSettings(String sql) {
-    if (SETS_OTHER.matcher(sql).find()) {
-      return true;
-    }
-    return !isOneHarmlessStatement(sql)
-        && SqlStatements.leadingWords(sql).stream()
-            .anyMatch(
-                words ->
-                    words.get(0).equals("set")
-                        || (words.get(0).equals("do") && SET_IN_BLOCK.matcher(sql).find()));
+    var calls = new ArrayList<List<String>>();
+    statements.forEach(statement -> addCalls(statement, calls));
+    return new HandlerSql(
+        null,
+        calls.stream().anyMatch(HandlerSql::isKept),
+        !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
+            || statements.stream().anyMatch(HandlerSql::isSet));
   }
 
   /** Spares nearly all strings the scanner: no second statement, and a first word known well. */
@@ -123,9 +68,77 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting) {
       end++;
     }
     return switch (sql.substring(start, end).toLowerCase(Locale.ROOT)) {
-      case "select", "insert", "update", "delete", "with", "merge", "values" -> true;
+      case "select", "insert", "update", "delete", "with", "merge", "values" ->
+          !SET_CONFIG.matcher(sql).find();
       default -> false;
     };
+  }
+
+  /** Adds the arguments of each call of set_config, within texts such as that of DO as well. */
+  private static void addCalls(List<SqlToken> tokens, List<List<String>> calls) {
+    for (var i = 0; i < tokens.size(); i++) {
+      var token = tokens.get(i);
+      if (token.is("set_config") || token.is("\"set_config\"")) {
+        calls.add(arguments(tokens.subList(i + 1, tokens.size())));
+      } else if (token.isText() && SET_CONFIG.matcher(token.text()).find()) {
+        SqlStatements.of(token.content()).forEach(inner -> addCalls(inner, calls));
+      }
+    }
+  }
+
+  /** Without white space; empty if they cannot be read. */
+  private static List<String> arguments(List<SqlToken> behindName) {
+    var arguments = new ArrayList<String>();
+    var argument = new StringBuilder();
+    var depth = 0;
+    for (var token : behindName) {
+      var isEnd = token.is(")") && --depth == 0;
+      if (isEnd || (token.is(",") && depth == 1)) {
+        arguments.add(argument.toString());
+        argument.setLength(0);
+      } else if (depth > 0) {
+        argument.append(token.text());
+      }
+      if (isEnd) {
+        return arguments;
+      } else if (token.is("(")) {
+        depth++;
+      } else if (depth <= 0) {
+        break;
+      }
+    }
+    return List.of();
+  }
+
+  /** What cannot be read, such as a parameter, counts as kept. */
+  private static boolean isKept(List<String> arguments) {
+    if (arguments.isEmpty()) {
+      return true;
+    }
+    var name = arguments.get(0);
+    var isLocal = arguments.get(arguments.size() - 1).toLowerCase(Locale.ROOT);
+    return !TRUE.contains(isLocal)
+        && !(name.startsWith("'") && SessionState.isSetBack(name.substring(1, name.length() - 1)));
+  }
+
+  private static boolean isSet(List<SqlToken> statement) {
+    var first = statement.get(0);
+    return first.is("set")
+        || (first.is("do")
+            && statement.stream()
+                .filter(SqlToken::isText)
+                .flatMap(body -> SqlStatements.of(body.content()).stream())
+                .anyMatch(HandlerSql::setsWithin));
+  }
+
+  private static boolean setsWithin(List<SqlToken> statement) {
+    for (var i = 1; i < statement.size(); i++) {
+      var scope = statement.get(i);
+      if (statement.get(i - 1).is("set") && (scope.is("local") || scope.is("constraints"))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static @Nullable Refusal refusal(List<String> words) {

@@ -169,7 +169,7 @@ class HandlerSqlTest {
           "select pg_catalog.\"set_config\" (?, ?, true)",
           "do $$ begin SET LOCAL app.tenant = 'x'; end $$"
         }) {
-      assertThat(HandlerSql.changesSettings(sql)).as(sql).isTrue();
+      assertThat(HandlerSql.read(sql).changesSettings()).as(sql).isTrue();
     }
     for (var sql :
         new String[] {
@@ -179,7 +179,7 @@ class HandlerSqlTest {
           "SELECT p.* FROM (SELECT pg_catalog.set_config('pgonce.depth', ?, true) OFFSET 0) AS d (depth)",
           "do $$ begin update setting set local_time = now(); end $$"
         }) {
-      assertThat(HandlerSql.changesSettings(sql)).as(sql).isFalse();
+      assertThat(HandlerSql.read(sql).changesSettings()).as(sql).isFalse();
     }
   }
 }

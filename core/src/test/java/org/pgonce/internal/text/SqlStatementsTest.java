@@ -1,4 +1,4 @@
-package org.pgonce.internal.deliver;
+package org.pgonce.internal.text;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,8 +10,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SqlStatementsTest {
 
+  private static List<List<String>> words(String sql) {
+    return SqlStatements.of(sql).stream().map(SqlStatements::words).toList();
+  }
+
   private static String firstWords(String sql) {
-    return SqlStatements.leadingWords(sql).stream()
+    return words(sql).stream()
+        .filter(words -> !words.isEmpty())
         .map(words -> words.get(0))
         .collect(Collectors.joining(" "));
   }
@@ -26,13 +31,12 @@ class SqlStatementsTest {
 
   @Test
   void wordsAreLowerCasedAndQuotedIdentifiersKeepTheirQuotes() {
-    assertThat(SqlStatements.leadingWords("ROLLBACK  To\tSavepoint \"My;Point\""))
+    assertThat(words("ROLLBACK  To\tSavepoint \"My;Point\""))
         .containsExactly(List.of("rollback", "to", "savepoint", "\"My;Point\""));
-    assertThat(SqlStatements.leadingWords("\"commit\"")).containsExactly(List.of("\"commit\""));
-    assertThat(SqlStatements.leadingWords("savepoint U&\"a\\005fb\""))
+    assertThat(words("\"commit\"")).containsExactly(List.of("\"commit\""));
+    assertThat(words("savepoint U&\"a\\005fb\""))
         .containsExactly(List.of("savepoint", "u&\"a\\005fb\""));
-    assertThat(SqlStatements.leadingWords("set local.x = 1"))
-        .containsExactly(List.of("set", "local", ".", "x"));
+    assertThat(words("set local.x = 1")).containsExactly(List.of("set", "local", ".", "x"));
   }
 
   @ParameterizedTest
