@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Origin;
 
@@ -16,23 +15,19 @@ import org.pgonce.internal.claim.Origin;
  * that sends none does not cost. Then whoever made this calls either {@link #commitWith}, {@link
  * #sealWith}, or {@link #seal} and settles, or {@link #undo} and records the failure. Both end the
  * handler first: from then on whatever it still holds (connection, statements, result sets,
- * metadata, COPY) throws, {@code close()} excepted.
+ * streams, COPY) throws, {@code close()} excepted.
  *
  * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
  * end in a small cache that all sessions share. Both {@link #seal} and {@link #undo} see to that.
  *
- * <p>What the handler may not do is refused with an SQLException of SQLState 25000, by method and
- * by SQL text: to commit or roll back (its own savepoints are free), to change the session for
- * longer than the transaction, to unwrap the raw connection. {@code close()} does nothing, since
- * try-with-resources on a supplied connection is a common habit. Whoever has been refused the end
- * of the transaction has failed, even if it swallows the exception.
+ * <p>What the handler may not do is refused with an SQLException of SQLState 25000, by method
+ * ({@link CallRule}) and by SQL text ({@link HandlerSql}). Whoever has been refused the end of the
+ * transaction has failed, even if it swallows the exception.
  *
- * <p>It guards against mistakes, not against an attacker in the same JVM. It does not see what
- * functions called by the handler do to the session: see {@link SessionState}. A setting that the
- * handler's own SQL keeps by set_config, and that is not among those, costs the connection: {@link
- * #restoreSession} fails then. Temporary tables and session-level advisory locks stay with the
- * session.
+ * <p>It guards against mistakes, not against an attacker in the same JVM. What functions do to the
+ * session is found when settling: see {@link SessionState}. Temporary tables and session-level
+ * advisory locks stay with the session.
  *
  * <p>Not thread-safe for its owner; what it hands out may be used by threads of the handler, one
  * call at a time.
@@ -49,38 +44,25 @@ public final class GuardedConnection {
    */
   public static final String SESSION = SessionState.COLUMN;
 
-  public static final String SET_SAVEPOINT = "SAVEPOINT pgonce_handler";
-
-  static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
+  public static final String SET_SAVEPOINT = HandlerSavepoint.SET;
 
   // What the release says if the transaction is aborted, or not the one that it was.
   private static final Set<String> ENDED = Set.of("25P02", "3B001", "25P01");
 
-  private static final String UNDO =
-      """
-      ROLLBACK TO SAVEPOINT pgonce_handler;
-      RELEASE SAVEPOINT pgonce_handler
-      """;
-
   private final Connection real;
   private final HandlerScope scope;
-  // Made when the handler asks for it: not every handler does.
-  private final AtomicReference<@Nullable Connection> guarded = new AtomicReference<>();
+  private final Connection guarded;
   private boolean sealed;
   private @Nullable SessionState toRestore;
 
   private GuardedConnection(Connection real, HandlerScope scope) {
     this.real = real;
     this.scope = scope;
-  }
-
-  /** As below, for a plain notification without a name. */
-  public static GuardedConnection over(Connection real) {
-    return over(real, Origin.PLAIN, "a notification", DEFAULT_PATIENCE);
+    this.guarded = GuardedObject.connection(scope, real);
   }
 
   /**
-   * Guards a connection for one run of a handler.
+   * Guards a connection for one run of a handler, before which no savepoint is set.
    *
    * @param real with autocommit off, in a READ WRITE transaction at READ COMMITTED (see {@link
    *     PoolSettings}), not in a savepoint
@@ -119,9 +101,7 @@ public final class GuardedConnection {
    */
   public static void unready(Connection real, @Nullable String session) throws SQLException {
     if (session != null) {
-      try (var statement = real.createStatement()) {
-        statement.execute(RELEASE);
-      }
+      HandlerSavepoint.execute(HandlerSavepoint.RELEASE, real);
     }
   }
 
@@ -160,14 +140,7 @@ public final class GuardedConnection {
    * What the handler gets. Always the same object; {@code getConnection()} of its parts gives it.
    */
   public Connection connection() {
-    var made = guarded.get();
-    if (made == null) {
-      made = new Guards(scope, real).connection();
-      if (!guarded.compareAndSet(null, made)) {
-        return connection();
-      }
-    }
-    return made;
+    return guarded;
   }
 
   /**
@@ -188,7 +161,7 @@ public final class GuardedConnection {
     var before = scope.sessionBefore();
     if (before != null) {
       try {
-        found(before, release(before));
+        found(before, shortlyIfLost(() -> HandlerSavepoint.release(before, real)));
       } catch (SQLException e) {
         throw notSealed(e);
       }
@@ -205,11 +178,7 @@ public final class GuardedConnection {
     return sealWith(last, Following.NOTHING);
   }
 
-  /**
-   * The same, and the commit: also in that message where that is possible.
-   *
-   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be
-   */
+  /** The same, and the commit, also in that message where that is possible. */
   public <R> R commitWith(LastStatement<R> last) throws SQLException {
     return commitWith(last, Following.COMMIT);
   }
@@ -220,8 +189,8 @@ public final class GuardedConnection {
    * has something to do.
    *
    * @param commit tells whether it was done
-   * @throws SQLException as above; where {@link #mayBeCommitted}, it may be what stands behind the
-   *     commit that has failed
+   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; where
+   *     {@link #mayBeCommitted}, it may be what stands behind the commit that has failed
    */
   public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
     var among = Message.endsAtAnError(real) && !scope.keepsSetting();
@@ -255,11 +224,11 @@ public final class GuardedConnection {
     try {
       R result;
       if (scope.used()) {
-        var followed = before.afterRelease(last, behind, real);
+        var followed = HandlerSavepoint.release(before, last, behind, real);
         found(before, followed.state());
         result = followed.result();
       } else {
-        result = last.among(RELEASE, behind, real);
+        result = last.among(HandlerSavepoint.RELEASE, behind, real);
         scope.savepointGone();
       }
       sealed = true;
@@ -297,7 +266,7 @@ public final class GuardedConnection {
           Refusal.SQL_STATE);
     }
     if (scope.sessionBefore() != null) {
-      undoWork();
+      var unused = shortlyIfLost(() -> HandlerSavepoint.execute(HandlerSavepoint.UNDO, real));
       scope.savepointGone();
     }
   }
@@ -339,31 +308,17 @@ public final class GuardedConnection {
     }
   }
 
-  private SessionState release(SessionState before) throws SQLException {
-    var bound = boundIfLost();
-    var session = before.afterRelease(real);
-    if (bound != null) {
-      bound.restore(real);
-    }
-    return session;
-  }
-
-  private void undoWork() throws SQLException {
-    var bound = boundIfLost();
-    try (var statement = real.createStatement()) {
-      statement.execute(UNDO);
-    }
-    if (bound != null) {
-      bound.restore(real);
-    }
-  }
-
   /**
    * The connection may have sounded lost only, as an error that a foreign table brings in does: so
    * it is tried, but not waited for.
    */
-  private @Nullable CallBound boundIfLost() throws SQLException {
-    return isLost() ? CallBound.set(real, LAST_WORDS) : null;
+  private <R> R shortlyIfLost(HandlerScope.Call<R, SQLException> call) throws SQLException {
+    var bound = isLost() ? CallBound.set(real, LAST_WORDS) : null;
+    var result = call.run();
+    if (bound != null) {
+      bound.restore(real);
+    }
+    return result;
   }
 
   private SQLException notSealed(SQLException e) {

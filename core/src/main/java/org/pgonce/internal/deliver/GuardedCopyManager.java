@@ -4,47 +4,28 @@ import java.sql.SQLException;
 import org.postgresql.copy.CopyDual;
 import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
+import org.postgresql.copy.CopyOperation;
 import org.postgresql.copy.CopyOut;
 import org.postgresql.core.BaseConnection;
 
 /** pgjdbc's COPY for a handler. All its other methods come down to the three below. */
 final class GuardedCopyManager extends CopyManager {
 
-  private final Guards guards;
   private final HandlerScope scope;
 
-  GuardedCopyManager(Guards guards, BaseConnection connection) throws SQLException {
+  GuardedCopyManager(HandlerScope scope, BaseConnection connection) throws SQLException {
     super(connection);
-    this.guards = guards;
-    this.scope = guards.scope();
+    this.scope = scope;
   }
 
   @Override
   public CopyIn copyIn(String sql) throws SQLException {
-    begin(sql);
-    try {
-      var copy = super.copyIn(sql);
-      scope.copying(copy);
-      return guards.driverObject(CopyIn.class, copy);
-    } catch (SQLException e) {
-      throw scope.noted(e);
-    } finally {
-      scope.leave();
-    }
+    return begin(CopyIn.class, sql, () -> super.copyIn(sql));
   }
 
   @Override
   public CopyOut copyOut(String sql) throws SQLException {
-    begin(sql);
-    try {
-      var copy = super.copyOut(sql);
-      scope.copying(copy);
-      return guards.driverObject(CopyOut.class, copy);
-    } catch (SQLException e) {
-      throw scope.noted(e);
-    } finally {
-      scope.leave();
-    }
+    return begin(CopyOut.class, sql, () -> super.copyOut(sql));
   }
 
   @Override
@@ -54,19 +35,14 @@ final class GuardedCopyManager extends CopyManager {
         Refusal.SQL_STATE);
   }
 
-  /** Takes the turn, and keeps it only if the statement may run. */
-  private void begin(String sql) throws SQLException {
-    if (!scope.enter()) {
-      throw scope.usedAfterEnd();
-    }
-    boolean armed = false;
-    try {
-      scope.arm(sql);
-      armed = true;
-    } finally {
-      if (!armed) {
-        scope.leave();
-      }
-    }
+  private <C extends CopyOperation> C begin(
+      Class<C> kind, String sql, HandlerScope.Call<C, SQLException> copy) throws SQLException {
+    return scope.inTurn(
+        () -> {
+          scope.arm(sql);
+          var begun = copy.run();
+          scope.copying(begun);
+          return GuardedObject.copy(scope, kind, begun);
+        });
   }
 }

@@ -8,193 +8,137 @@ import java.io.Writer;
 import java.sql.SQLException;
 
 /**
- * The streams that a driver hands out, of large objects and columns: each call has the turn on the
- * connection, and none gets through after the handler has ended, {@code close()} excepted, which
- * does nothing then.
+ * The streams that a driver hands out. Those of a large object talk to the server, and do not end
+ * with the statement that they came from. Each call has the turn on the connection, and none gets
+ * through after the handler has ended, {@code close()} excepted, which does nothing then.
  */
 final class GuardedStream {
 
-  private final HandlerScope scope;
-
-  private GuardedStream(HandlerScope scope) {
-    this.scope = scope;
-  }
-
-  private interface Call<R> {
-    R run() throws IOException;
-  }
+  private GuardedStream() {}
 
   private interface Action {
     void run() throws IOException;
   }
 
-  private <R> R call(Call<R> call) throws IOException {
-    if (!scope.enter()) {
-      throw new IOException(scope.usedAfterEnd());
-    }
+  private static <R> R call(HandlerScope scope, HandlerScope.Call<R, IOException> call)
+      throws IOException {
     try {
-      scope.requireNoOpenCopy();
-      return call.run();
+      return scope.inTurn(
+          () -> {
+            scope.requireNoOpenCopy();
+            try {
+              return call.run();
+            } catch (IOException e) {
+              if (e.getCause() instanceof SQLException told) {
+                throw told; // so that it is remembered
+              }
+              throw e;
+            }
+          });
     } catch (SQLException e) {
-      throw new IOException(scope.noted(e));
-    } catch (IOException e) {
-      if (e.getCause() instanceof SQLException error) {
-        var unused = scope.noted(error);
-      }
-      throw e;
-    } finally {
-      scope.leave();
+      throw new IOException(e);
     }
   }
 
-  private void act(Action action) throws IOException {
+  private static void act(HandlerScope scope, Action action) throws IOException {
     var unused =
         call(
+            scope,
             () -> {
               action.run();
               return true;
             });
   }
 
-  private void close(Action close) throws IOException {
+  private static void close(HandlerScope scope, Action close) throws IOException {
     if (!scope.hasEnded()) {
-      act(close);
+      act(scope, close);
     }
   }
 
   static InputStream of(HandlerScope scope, InputStream real) {
-    return new Input(new GuardedStream(scope), real);
+    return new InputStream() {
+      @Override
+      public int read() throws IOException {
+        return call(scope, real::read);
+      }
+
+      @Override
+      public int read(byte[] bytes, int offset, int length) throws IOException {
+        return call(scope, () -> real.read(bytes, offset, length));
+      }
+
+      @Override
+      public int available() throws IOException {
+        return call(scope, real::available);
+      }
+
+      @Override
+      public void close() throws IOException {
+        GuardedStream.close(scope, real::close);
+      }
+    };
   }
 
   static OutputStream of(HandlerScope scope, OutputStream real) {
-    return new Output(new GuardedStream(scope), real);
+    return new OutputStream() {
+      @Override
+      public void write(int value) throws IOException {
+        act(scope, () -> real.write(value));
+      }
+
+      @Override
+      public void write(byte[] bytes, int offset, int length) throws IOException {
+        act(scope, () -> real.write(bytes, offset, length));
+      }
+
+      @Override
+      public void flush() throws IOException {
+        act(scope, real::flush);
+      }
+
+      @Override
+      public void close() throws IOException {
+        GuardedStream.close(scope, real::close);
+      }
+    };
   }
 
   static Reader of(HandlerScope scope, Reader real) {
-    return new Characters(new GuardedStream(scope), real);
+    return new Reader() {
+      @Override
+      public int read(char[] characters, int offset, int length) throws IOException {
+        return call(scope, () -> real.read(characters, offset, length));
+      }
+
+      @Override
+      public boolean ready() throws IOException {
+        return call(scope, real::ready);
+      }
+
+      @Override
+      public void close() throws IOException {
+        GuardedStream.close(scope, real::close);
+      }
+    };
   }
 
   static Writer of(HandlerScope scope, Writer real) {
-    return new CharacterOutput(new GuardedStream(scope), real);
-  }
+    return new Writer() {
+      @Override
+      public void write(char[] characters, int offset, int length) throws IOException {
+        act(scope, () -> real.write(characters, offset, length));
+      }
 
-  private static final class Input extends InputStream {
-    private final GuardedStream guard;
-    private final InputStream real;
+      @Override
+      public void flush() throws IOException {
+        act(scope, real::flush);
+      }
 
-    private Input(GuardedStream guard, InputStream real) {
-      this.guard = guard;
-      this.real = real;
-    }
-
-    @Override
-    public int read() throws IOException {
-      return guard.call(real::read);
-    }
-
-    @Override
-    public int read(byte[] bytes, int offset, int length) throws IOException {
-      return guard.call(() -> real.read(bytes, offset, length));
-    }
-
-    @Override
-    public long skip(long count) throws IOException {
-      return guard.call(() -> real.skip(count));
-    }
-
-    @Override
-    public int available() throws IOException {
-      return guard.call(real::available);
-    }
-
-    @Override
-    public boolean markSupported() {
-      return false;
-    }
-
-    @Override
-    public void close() throws IOException {
-      guard.close(real::close);
-    }
-  }
-
-  private static final class Output extends OutputStream {
-    private final GuardedStream guard;
-    private final OutputStream real;
-
-    private Output(GuardedStream guard, OutputStream real) {
-      this.guard = guard;
-      this.real = real;
-    }
-
-    @Override
-    public void write(int value) throws IOException {
-      guard.act(() -> real.write(value));
-    }
-
-    @Override
-    public void write(byte[] bytes, int offset, int length) throws IOException {
-      guard.act(() -> real.write(bytes, offset, length));
-    }
-
-    @Override
-    public void flush() throws IOException {
-      guard.act(real::flush);
-    }
-
-    @Override
-    public void close() throws IOException {
-      guard.close(real::close);
-    }
-  }
-
-  private static final class Characters extends Reader {
-    private final GuardedStream guard;
-    private final Reader real;
-
-    private Characters(GuardedStream guard, Reader real) {
-      this.guard = guard;
-      this.real = real;
-    }
-
-    @Override
-    public int read(char[] characters, int offset, int length) throws IOException {
-      return guard.call(() -> real.read(characters, offset, length));
-    }
-
-    @Override
-    public boolean ready() throws IOException {
-      return guard.call(real::ready);
-    }
-
-    @Override
-    public void close() throws IOException {
-      guard.close(real::close);
-    }
-  }
-
-  private static final class CharacterOutput extends Writer {
-    private final GuardedStream guard;
-    private final Writer real;
-
-    private CharacterOutput(GuardedStream guard, Writer real) {
-      this.guard = guard;
-      this.real = real;
-    }
-
-    @Override
-    public void write(char[] characters, int offset, int length) throws IOException {
-      guard.act(() -> real.write(characters, offset, length));
-    }
-
-    @Override
-    public void flush() throws IOException {
-      guard.act(real::flush);
-    }
-
-    @Override
-    public void close() throws IOException {
-      guard.close(real::close);
-    }
+      @Override
+      public void close() throws IOException {
+        GuardedStream.close(scope, real::close);
+      }
+    };
   }
 }

@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.concurrent.Deadline;
 import org.postgresql.copy.CopyOperation;
 import org.postgresql.copy.CopyOut;
 
@@ -18,8 +19,6 @@ import org.postgresql.copy.CopyOut;
  * the turn, no call of the handler is under way and none can begin.
  */
 final class HandlerScope {
-
-  static final String SAVEPOINT = "pgonce_handler";
 
   private static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
@@ -67,8 +66,8 @@ final class HandlerScope {
     return failure instanceof SQLException sql && IN_FAILED_TRANSACTION.equals(sql.getSQLState());
   }
 
-  static boolean isOwnSavepoint(String name) {
-    return name.equals(SAVEPOINT) || name.equals('"' + SAVEPOINT + '"');
+  boolean hasEnded() {
+    return ended;
   }
 
   /**
@@ -91,8 +90,22 @@ final class HandlerScope {
     turn.unlock();
   }
 
-  boolean hasEnded() {
-    return ended;
+  interface Call<R, X extends Exception> {
+    R run() throws SQLException, X;
+  }
+
+  /** Runs one call of the handler, and remembers what it throws. */
+  <R, X extends Exception> R inTurn(Call<R, X> call) throws SQLException, X {
+    if (!enter()) {
+      throw usedAfterEnd();
+    }
+    try {
+      return call.run();
+    } catch (SQLException e) {
+      throw noted(e);
+    } finally {
+      leave();
+    }
   }
 
   /**
@@ -102,24 +115,30 @@ final class HandlerScope {
   void arm() throws SQLException {
     requireNoOpenCopy();
     if (sessionBefore == null) {
-      sessionBefore = SessionState.beforeSavepoint(origin, real);
-      originSet = true;
-    } else if (!originSet) {
-      setOrigin(sessionBefore);
+      sessionBefore = HandlerSavepoint.set(origin, real);
+    } else if (!originSet && !HandlerSavepoint.tell(origin, sessionBefore, real)) {
+      throw refusedSetting("a function or trigger that changes a setting");
     }
+    originSet = true;
     used = true;
   }
 
-  /**
-   * Not only where the origin differs from the one before: a trigger, or a function, may have set
-   * another context meanwhile.
-   */
-  private void setOrigin(SessionState before) throws SQLException {
-    if (!before.withOrigin(origin, real).equals(before)) {
-      settingRefused = true;
-      throw refused(Refusal.ofSharedSetting("a function or trigger that changes a setting"));
+  /** Checks the text of a statement, and arms. */
+  void arm(String sql) throws SQLException {
+    var read = HandlerSql.read(sql);
+    if (read.refusal() != null) {
+      throw refused(read.refusal());
     }
-    originSet = true;
+    if (inTurns && read.changesSettings()) {
+      throw refusedSetting("SET LOCAL, SET CONSTRAINTS or set_config()");
+    }
+    arm();
+    keepsSetting |= read.keepsSetting();
+  }
+
+  private SQLException refusedSetting(String what) {
+    settingRefused = true;
+    return refused(Refusal.ofSharedSetting(what));
   }
 
   /**
@@ -150,6 +169,10 @@ final class HandlerScope {
     }
   }
 
+  void copying(CopyOperation started) {
+    copy = started;
+  }
+
   void requireNoOpenCopy() throws SQLException {
     if (copy != null && copy.isActive()) {
       // pgjdbc would wait for the end of the COPY for ever, and so would the thread that could end
@@ -162,22 +185,22 @@ final class HandlerScope {
     }
   }
 
-  /** Checks the text of a statement, and arms. */
-  void arm(String sql) throws SQLException {
-    var read = HandlerSql.read(sql);
-    if (read.refusal() != null) {
-      throw refused(read.refusal());
+  /**
+   * Cancels a COPY that is open. Of a COPY TO pgjdbc leaves what it has not read on the connection,
+   * where the next statement would take it for its own answer: so that costs the connection.
+   */
+  void cancel(CopyOperation open) throws SQLException {
+    if (open instanceof CopyOut && open.isActive()) {
+      real.abort(Runnable::run);
+      throw new SQLException(
+          "a COPY TO in the handler of "
+              + notification
+              + " was not read to its end. What is left of it would be taken for the answer to the"
+              + " next statement, so the connection is aborted, and its transaction rolled back."
+              + " Instead: read it to its end, or give the query a LIMIT.",
+          CONNECTION_DOES_NOT_EXIST);
     }
-    if (inTurns && read.changesSettings()) {
-      settingRefused = true;
-      throw refused(Refusal.ofSharedSetting("SET LOCAL, SET CONSTRAINTS or set_config()"));
-    }
-    arm();
-    keepsSetting |= read.keepsSetting();
-  }
-
-  void copying(CopyOperation started) {
-    copy = started;
+    open.cancelCopy();
   }
 
   SQLException refused(Refusal refusal) {
@@ -224,7 +247,11 @@ final class HandlerScope {
           CONNECTION_DOES_NOT_EXIST);
     }
     try {
-      cancelOpenCopy();
+      if (copy != null && copy.isActive()) {
+        // Else the driver would wait for the handler to end it. The server then has an aborted
+        // transaction.
+        cancel(copy);
+      }
     } finally {
       turn.unlock();
     }
@@ -232,48 +259,21 @@ final class HandlerScope {
 
   private boolean takeTurn() {
     // A handler may leave its thread interrupted: that must not cost the connection.
-    boolean interrupted = false;
+    var interrupted = false;
     try {
-      long deadline = System.nanoTime() + patience.toNanos();
-      while (!turn.tryLock()) {
+      var deadline = Deadline.in(patience);
+      while (true) {
         try {
-          return turn.tryLock(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+          return turn.tryLock(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
           interrupted = true;
         }
       }
-      return true;
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
     }
-  }
-
-  private void cancelOpenCopy() throws SQLException {
-    if (copy != null && copy.isActive()) {
-      // Else the driver would wait for the handler to end it. The server then has an aborted
-      // transaction.
-      cancel(copy);
-    }
-  }
-
-  /**
-   * Cancels a COPY that is open. Of a COPY TO pgjdbc leaves what it has not read on the connection,
-   * where the next statement would take it for its own answer: so that costs the connection.
-   */
-  void cancel(CopyOperation open) throws SQLException {
-    if (open instanceof CopyOut && open.isActive()) {
-      real.abort(Runnable::run);
-      throw new SQLException(
-          "a COPY TO in the handler of "
-              + notification
-              + " was not read to its end. What is left of it would be taken for the answer to the"
-              + " next statement, so the connection is aborted, and its transaction rolled back."
-              + " Instead: read it to its end, or give the query a LIMIT.",
-          CONNECTION_DOES_NOT_EXIST);
-    }
-    open.cancelCopy();
   }
 
   /** Whether a handler was refused a setting that the next one would have met. */

@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.text.SqlStatements;
@@ -23,7 +25,10 @@ import org.pgonce.internal.text.SqlToken;
  */
 record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
 
-  private static final HandlerSql HARMLESS = new HandlerSql(null, false, false);
+  // Handlers run the same texts again and again. About 2 MB at most.
+  private static final Map<String, HandlerSql> KNOWN = new ConcurrentHashMap<>();
+  private static final int MOST_KNOWN = 1_000;
+  private static final int LONGEST_KNOWN = 1_000;
 
   private static final Pattern SET_CONFIG = Pattern.compile("set_config", Pattern.CASE_INSENSITIVE);
   private static final Set<String> TRUE = Set.of("true", "is_local=>true", "is_local:=true");
@@ -31,9 +36,20 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
   private static final Set<String> OWN = Set.of("'pgonce.context'", "'pgonce.depth'");
 
   static HandlerSql read(String sql) {
-    if (isOneHarmlessStatement(sql)) {
-      return HARMLESS;
+    var known = KNOWN.get(sql);
+    if (known == null) {
+      known = scan(sql);
+      if (KNOWN.size() >= MOST_KNOWN) {
+        KNOWN.clear();
+      }
+      if (sql.length() <= LONGEST_KNOWN) {
+        KNOWN.put(sql, known);
+      }
     }
+    return known;
+  }
+
+  private static HandlerSql scan(String sql) {
     var statements = SqlStatements.of(sql);
     for (var statement : statements) {
       var words = SqlStatements.words(statement);
@@ -49,29 +65,6 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
         calls.stream().anyMatch(HandlerSql::isKept),
         !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
             || statements.stream().anyMatch(HandlerSql::isSet));
-  }
-
-  /** Spares nearly all strings the scanner: no second statement, and a first word known well. */
-  private static boolean isOneHarmlessStatement(String sql) {
-    int semicolon = sql.indexOf(';');
-    if (semicolon >= 0 && !sql.substring(semicolon + 1).isBlank()) {
-      return false;
-    }
-    int start = 0;
-    while (start < sql.length() && sql.charAt(start) <= ' ') {
-      start++;
-    }
-    int end = start;
-    while (end < sql.length()
-        && (sql.charAt(end) | 0x20) >= 'a'
-        && (sql.charAt(end) | 0x20) <= 'z') {
-      end++;
-    }
-    return switch (sql.substring(start, end).toLowerCase(Locale.ROOT)) {
-      case "select", "insert", "update", "delete", "with", "merge", "values" ->
-          !SET_CONFIG.matcher(sql).find();
-      default -> false;
-    };
   }
 
   /** Adds the arguments of each call of set_config, within texts such as that of DO as well. */
@@ -183,7 +176,7 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
 
   private static @Nullable Refusal ofSavepoint(String what, String name) {
     // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
-    return HandlerScope.isOwnSavepoint(name) || name.startsWith("u&")
+    return HandlerSavepoint.isName(name) || name.startsWith("u&")
         ? Refusal.ofOwnSavepoint(what)
         : null;
   }

@@ -48,7 +48,7 @@ record Refusal(String what, String why, String instead, boolean endsTransaction)
   static Refusal ofOwnSavepoint(String what) {
     return new Refusal(
         what,
-        "the savepoint " + HandlerScope.SAVEPOINT + " is pgonce's own; it undoes a failed handler",
+        "the savepoint " + HandlerSavepoint.NAME + " is pgonce's own; it undoes a failed handler",
         "use another name",
         true);
   }

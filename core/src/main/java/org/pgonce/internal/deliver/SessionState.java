@@ -1,14 +1,11 @@
 package org.pgonce.internal.deliver;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.Origin;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something
@@ -77,32 +74,7 @@ record SessionState(String settings) {
                       : "pg_catalog.current_setting('" + name + "')")
           .collect(Collectors.joining(",\n  ", "pg_catalog.concat_ws(E'\\x1f',\n  ", "\n)\n"));
 
-  static final String READ = "SELECT " + COLUMN;
-  private static final String READ_AND_TELL = "SELECT " + COLUMN + ", " + Origin.COLUMNS;
-  private static final String READ_TELL_AND_SET_SAVEPOINT =
-      READ_AND_TELL + "; " + GuardedConnection.SET_SAVEPOINT;
-
-  // Context and depth are those of the notification before, so they are set back before the look.
-  private static final String READ_AND_TELL_ANEW =
-      """
-      SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
-      %s, %s
-      """
-          .formatted(COLUMN, Origin.COLUMNS);
-
-  // What the claim has set of pgonce's own for its transaction is set back here, before the look:
-  // so a handler that kept it for good, be it with the same value, has not. The role is set back
-  // behind the look, till the end of the transaction: settling is not for the role that a handler
-  // has set. Columns are computed in their order.
-  private static final String READ_AFTER =
-      """
-      SELECT pg_catalog.set_config('pgonce.context', ?, false), pg_catalog.set_config('pgonce.depth', ?, false),
-      %s, pg_catalog.set_config('role', ?, true)
-      """
-          .formatted(COLUMN);
-  private static final int PARAMETERS_AFTER = 3;
-  private static final int STATE_AFTER = 3;
-  private static final String RELEASE_AND_READ = GuardedConnection.RELEASE + "; " + READ_AFTER;
+  private static final String READ = "SELECT " + COLUMN;
 
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
   // session_authorization takes role with it.
@@ -124,108 +96,10 @@ record SessionState(String settings) {
     return NAMES.stream().anyMatch(name::equalsIgnoreCase);
   }
 
-  /**
-   * Releases the handler's savepoint, before which this was read, and reads the state after it; in
-   * one message where the driver can (pgjdbc-ng prepares one command at a time). Sets the role
-   * back.
-   */
-  SessionState afterRelease(Connection transaction) throws SQLException {
-    var alone = PgjdbcNg.made(transaction);
-    if (alone) {
-      try (var statement = transaction.createStatement()) {
-        statement.execute(GuardedConnection.RELEASE);
-      }
-    }
-    try (var statement = transaction.prepareStatement(alone ? READ_AFTER : RELEASE_AND_READ)) {
-      bindAfter(statement);
-      statement.execute();
-      if (!alone) {
-        statement.getMoreResults(); // the command is the first result
-      }
-      return after(statement);
-    }
-  }
-
-  /** What a statement has returned, and the state before it. */
-  record Followed<R>(SessionState state, R result) {}
-
-  /**
-   * The same, and a statement behind it in the same message. Not for pgjdbc-ng.
-   *
-   * @param behind what follows that
-   */
-  <R> Followed<R> afterRelease(LastStatement<R> last, Following behind, Connection transaction)
-      throws SQLException {
-    try (var statement =
-        transaction.prepareStatement(Message.of(RELEASE_AND_READ, last.sql(), behind.sql()))) {
-      bindAfter(statement);
-      last.bind(statement, PARAMETERS_AFTER + 1);
-      behind.bind(statement, PARAMETERS_AFTER + last.parameters() + 1);
-      statement.execute();
-      statement.getMoreResults(); // the command is the first result
-      var state = after(statement);
-      statement.getMoreResults();
-      return new Followed<>(state, last.read(statement, behind));
-    }
-  }
-
-  private void bindAfter(PreparedStatement statement) throws SQLException {
-    statement.setString(1, value("pgonce.context"));
-    statement.setString(2, value("pgonce.depth"));
-    statement.setString(3, value("role"));
-  }
-
   /** Null, which is the session's default, where the values cannot be told apart. */
-  private @Nullable String value(String name) {
+  @Nullable String value(String name) {
     var values = settings.split(SEPARATOR, -1);
     return values.length == NAMES.size() ? values[NAMES.indexOf(name)] : null;
-  }
-
-  private static SessionState after(Statement executed) throws SQLException {
-    try (var row = executed.getResultSet()) {
-      row.next();
-      return new SessionState(row.getString(STATE_AFTER));
-    }
-  }
-
-  /**
-   * Reads the state, tells by settings where what is handled comes from, and sets the handler's
-   * savepoint, in one message as well.
-   */
-  static SessionState beforeSavepoint(Origin origin, Connection transaction) throws SQLException {
-    var alone = PgjdbcNg.made(transaction);
-    try (var statement =
-        transaction.prepareStatement(alone ? READ_AND_TELL : READ_TELL_AND_SET_SAVEPOINT)) {
-      origin.bind(statement, 1);
-      statement.execute();
-      SessionState state;
-      try (var row = statement.getResultSet()) {
-        row.next();
-        state = new SessionState(row.getString(1));
-      }
-      if (alone) {
-        try (var then = transaction.createStatement()) {
-          then.execute(GuardedConnection.SET_SAVEPOINT);
-        }
-      }
-      return state;
-    }
-  }
-
-  /**
-   * Reads the state anew, and tells by settings where what is handled next comes from. Context and
-   * depth are those of this state in it, whatever they have been set to meanwhile.
-   */
-  SessionState withOrigin(Origin origin, Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(READ_AND_TELL_ANEW)) {
-      statement.setString(1, value("pgonce.context"));
-      statement.setString(2, value("pgonce.depth"));
-      origin.bind(statement, 3);
-      try (var row = statement.executeQuery()) {
-        row.next();
-        return new SessionState(row.getString(3));
-      }
-    }
   }
 
   static SessionState of(Connection transaction) throws SQLException {

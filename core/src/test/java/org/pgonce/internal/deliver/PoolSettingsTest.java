@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.internal.claim.Origin;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
@@ -144,7 +145,9 @@ class PoolSettingsTest {
     database.execute("CREATE TABLE item (id int); CREATE TABLE effect (id int PRIMARY KEY)");
     try (var connection = source.getConnection()) {
       var taken = new PoolSettings().take(connection);
-      var guard = GuardedConnection.over(connection);
+      var guard =
+          GuardedConnection.over(
+              connection, Origin.PLAIN, "a notification", GuardedConnection.DEFAULT_PATIENCE);
       swallow(() -> guard.connection().createStatement().execute("SELECT 1/0"));
       swallow(guard::seal);
       connection.rollback();
