@@ -313,7 +313,7 @@ public final class GuardedConnection {
    * it is tried, but not waited for.
    */
   private <R> R shortlyIfLost(HandlerScope.Call<R, SQLException> call) throws SQLException {
-    var bound = isLost() ? CallBound.set(real, LAST_WORDS) : null;
+    var bound = isLost() ? NetworkTimeout.set(real, LAST_WORDS) : null;
     var result = call.run();
     if (bound != null) {
       bound.restore(real);

@@ -84,7 +84,7 @@ public final class PoolSettings {
         connection,
         autoCommit,
         withoutAutosave(connection),
-        CallBound.set(connection, longestCall));
+        NetworkTimeout.set(connection, longestCall));
   }
 
   private static @Nullable AutoSave withoutAutosave(Connection connection) throws SQLException {
@@ -106,12 +106,15 @@ public final class PoolSettings {
     private final Connection connection;
     private final boolean autoCommit;
     private final @Nullable AutoSave autosave;
-    private final CallBound bound;
+    private final NetworkTimeout bound;
     private final boolean pgjdbcNg;
     private boolean set;
 
     private Taken(
-        Connection connection, boolean autoCommit, @Nullable AutoSave autosave, CallBound bound)
+        Connection connection,
+        boolean autoCommit,
+        @Nullable AutoSave autosave,
+        NetworkTimeout bound)
         throws SQLException {
       this.connection = connection;
       this.autoCommit = autoCommit;

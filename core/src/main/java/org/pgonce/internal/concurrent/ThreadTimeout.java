@@ -1,41 +1,47 @@
-package org.pgonce.internal.deliver;
+package org.pgonce.internal.concurrent;
 
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Threads;
 
 /**
  * The bound on what one thread does. It ends in exactly one way: the thread was in time, or it was
  * cut off. Who cuts off interrupts the thread while the lock is held, so that no interrupt reaches
  * a thread that was in time and has gone on to something else.
  */
-public final class Deadline {
+public final class ThreadTimeout {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Thread thread = Thread.currentThread();
-  private Threads.@Nullable Alarm alarm;
+  private @Nullable Runnable cancel;
   private boolean inTime;
   private boolean cutOff;
 
-  private Deadline() {}
+  private ThreadTimeout() {}
+
+  /** Runs work after a time, on a thread that may wait. */
+  @FunctionalInterface
+  public interface Timer {
+    /** Returns what cancels it: idempotent; without effect on what has begun. */
+    Runnable after(Duration time, Runnable work);
+  }
 
   /** How long, and whose timer. */
-  public record Bound(Duration timeout, Threads threads) {
+  public record Bound(Duration timeout, Timer timer) {
 
     /** Begins for the current thread; {@code whenCutOff} runs on a worker if the time runs out. */
-    public Deadline begin(Runnable whenCutOff) {
-      var deadline = new Deadline();
-      deadline.alarmAfter(this, whenCutOff);
-      return deadline;
+    public ThreadTimeout begin(Runnable whenCutOff) {
+      var begun = new ThreadTimeout();
+      begun.start(this, whenCutOff);
+      return begun;
     }
   }
 
-  private void alarmAfter(Bound bound, Runnable whenCutOff) {
+  private void start(Bound bound, Runnable whenCutOff) {
     lock.lock();
     try {
-      alarm =
-          bound.threads.alarmAfter(
+      cancel =
+          bound.timer.after(
               bound.timeout,
               () -> {
                 if (cutOff()) {
@@ -55,8 +61,8 @@ public final class Deadline {
     lock.lock();
     try {
       inTime = !cutOff;
-      if (alarm != null) {
-        alarm.cancel();
+      if (cancel != null) {
+        cancel.run();
       }
       // Also what a handler left behind: the next wait of this thread is not its business.
       Thread.interrupted();

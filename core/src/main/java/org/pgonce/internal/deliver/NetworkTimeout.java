@@ -12,21 +12,21 @@ import java.time.Duration;
  * @param before the bound in milliseconds that the connection came with, 0 for none
  * @param changed whether it has another one now
  */
-record CallBound(int before, boolean changed) {
+record NetworkTimeout(int before, boolean changed) {
 
   /** Sets the bound, unless the connection has a shorter one. Sends nothing. */
-  static CallBound set(Connection connection, Duration longest) throws SQLException {
+  static NetworkTimeout set(Connection connection, Duration longest) throws SQLException {
     try {
       int before = connection.getNetworkTimeout();
       int millis = Math.toIntExact(longest.toMillis());
       if (before > 0 && before <= millis) {
-        return new CallBound(before, false);
+        return new NetworkTimeout(before, false);
       }
       connection.setNetworkTimeout(Runnable::run, millis);
-      return new CallBound(before, true);
+      return new NetworkTimeout(before, true);
     } catch (SQLFeatureNotSupportedException e) {
       // Both drivers can; calls of another one are bounded by its own settings.
-      return new CallBound(0, false);
+      return new NetworkTimeout(0, false);
     }
   }
 
