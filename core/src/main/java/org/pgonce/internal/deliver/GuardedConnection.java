@@ -193,7 +193,7 @@ public final class GuardedConnection {
    *     {@link #mayBeCommitted}, it may be what stands behind the commit that has failed
    */
   public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
-    var among = Message.endsAtAnError(real) && !scope.keepsSetting();
+    var among = Pipeline.endsAtAnError(real) && !scope.keepsSetting();
     var result = sealWith(last, among ? commit : Following.NOTHING);
     if (!commit.hasBegun()) {
       // Sends nothing where that is done; but whoever is around the driver hears of it.

@@ -18,9 +18,8 @@ final class HandlerSavepoint {
   static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
   static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_handler; " + RELEASE;
 
-  private static final String READ_AND_TELL =
-      "SELECT " + SessionState.COLUMN + ", " + Origin.COLUMNS;
-  private static final String READ_TELL_AND_SET = READ_AND_TELL + "; " + SET;
+  private static final String READ_BEFORE = "SELECT " + SessionState.COLUMN + ", " + Origin.COLUMNS;
+  private static final String READ_BEFORE_AND_SET = READ_BEFORE + "; " + SET;
 
   // What the claim has set of pgonce's own for its transaction is set back here, before the look:
   // so a handler that kept it for good, be it with the same value, has not. The role is set back
@@ -37,7 +36,7 @@ final class HandlerSavepoint {
   private static final String RELEASE_AND_READ = RELEASE + "; " + READ_AFTER;
 
   // Context and depth are those of the notification before, so they are set back before the look.
-  private static final String READ_AND_TELL_ANEW =
+  private static final String BETWEEN_HANDLERS =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
       %s, %s
@@ -51,12 +50,12 @@ final class HandlerSavepoint {
   }
 
   /**
-   * Reads the session's settings, tells by settings where what is handled comes from, and sets the
+   * Reads the session's settings, puts where what is handled comes from into settings, and sets the
    * savepoint.
    */
   static SessionState set(Origin origin, Connection transaction) throws SQLException {
     var alone = PgjdbcNg.made(transaction);
-    try (var statement = transaction.prepareStatement(alone ? READ_AND_TELL : READ_TELL_AND_SET)) {
+    try (var statement = transaction.prepareStatement(alone ? READ_BEFORE : READ_BEFORE_AND_SET)) {
       origin.bind(statement, 1);
       statement.execute();
       var before = state(statement, 1);
@@ -68,14 +67,14 @@ final class HandlerSavepoint {
   }
 
   /**
-   * Tells by settings where what is handled next comes from. A trigger, or a function, may have set
-   * another context meanwhile, or another setting.
+   * Puts where what is handled next comes from into settings. A trigger, or a function, may have
+   * set another context meanwhile, or another setting.
    *
    * @return whether the settings are otherwise those before
    */
-  static boolean tell(Origin origin, SessionState before, Connection transaction)
+  static boolean setOrigin(Origin origin, SessionState before, Connection transaction)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(READ_AND_TELL_ANEW)) {
+    try (var statement = transaction.prepareStatement(BETWEEN_HANDLERS)) {
       statement.setString(1, before.value("pgonce.context"));
       statement.setString(2, before.value("pgonce.depth"));
       origin.bind(statement, 3);
@@ -112,7 +111,7 @@ final class HandlerSavepoint {
       SessionState before, LastStatement<R> last, Following behind, Connection transaction)
       throws SQLException {
     try (var statement =
-        transaction.prepareStatement(Message.of(RELEASE_AND_READ, last.sql(), behind.sql()))) {
+        transaction.prepareStatement(Pipeline.of(RELEASE_AND_READ, last.sql(), behind.sql()))) {
       bind(before, statement);
       last.bind(statement, PARAMETERS_AFTER + 1);
       behind.bind(statement, PARAMETERS_AFTER + last.parameters() + 1);

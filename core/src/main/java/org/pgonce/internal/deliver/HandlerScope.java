@@ -116,7 +116,7 @@ final class HandlerScope {
     requireNoOpenCopy();
     if (sessionBefore == null) {
       sessionBefore = HandlerSavepoint.set(origin, real);
-    } else if (!originSet && !HandlerSavepoint.tell(origin, sessionBefore, real)) {
+    } else if (!originSet && !HandlerSavepoint.setOrigin(origin, sessionBefore, real)) {
       throw refusedSetting("a function or trigger that changes a setting");
     }
     originSet = true;

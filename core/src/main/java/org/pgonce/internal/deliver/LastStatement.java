@@ -50,7 +50,7 @@ public interface LastStatement<R> {
    * in one message: else the caller's commit follows, which sends nothing if that is done.
    */
   default R commitAfter(String command, Connection transaction) throws SQLException {
-    if (!Message.endsAtAnError(transaction)) {
+    if (!Pipeline.endsAtAnError(transaction)) {
       try (var statement = transaction.createStatement()) {
         statement.execute(command);
       }
@@ -70,7 +70,7 @@ public interface LastStatement<R> {
    * @param before a command whose result is passed over; empty: none
    */
   default R among(String before, Following behind, Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(Message.of(before, sql(), behind.sql()))) {
+    try (var statement = transaction.prepareStatement(Pipeline.of(before, sql(), behind.sql()))) {
       bind(statement, 1);
       behind.bind(statement, parameters() + 1);
       statement.execute();

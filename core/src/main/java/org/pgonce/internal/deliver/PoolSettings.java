@@ -135,7 +135,7 @@ public final class PoolSettings {
 
     /** Whether a commit may stand among these, see {@link Following}. */
     public boolean commitsAmongOthers() throws SQLException {
-      return Message.endsAtAnError(connection);
+      return Pipeline.endsAtAnError(connection);
     }
 
     /** Begins a transaction: to be called before the first statement of each. */

@@ -14,9 +14,9 @@ import org.postgresql.jdbc.PreferQueryMode;
  * joined once: a driver looks its statements up by their text, whose hash a new string would have
  * to compute again.
  */
-record Message(String before, String statement, String behind) {
+record Pipeline(String before, String statement, String behind) {
 
-  private static final Map<Message, String> TEXTS = new ConcurrentHashMap<>();
+  private static final Map<Pipeline, String> TEXTS = new ConcurrentHashMap<>();
 
   /**
    * Whether a commit may stand behind others in a message: only where the first one that fails is
@@ -34,7 +34,7 @@ record Message(String before, String statement, String behind) {
   /** The text of them, without those that are empty; as constants there are not many. */
   static String of(String before, String statement, String behind) {
     return TEXTS.computeIfAbsent(
-        new Message(before, statement, behind),
+        new Pipeline(before, statement, behind),
         parts ->
             Stream.of(parts.before(), parts.statement(), parts.behind())
                 .filter(part -> !part.isEmpty())
