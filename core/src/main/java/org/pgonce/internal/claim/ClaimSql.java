@@ -2,8 +2,8 @@ package org.pgonce.internal.claim;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.pgonce.internal.deliver.GuardedConnection;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.jdbc.PoolSettings;
 
 /**
  * The texts of the claims.

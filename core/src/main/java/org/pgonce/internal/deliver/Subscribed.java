@@ -11,6 +11,8 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
 import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.handle.ConditionalHandler;
+import org.pgonce.internal.handle.ListHandler;
 import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.Installed;
 
@@ -53,12 +55,12 @@ public record Subscribed<T>(
   }
 
   /** Runs its handler; false if that was not run, since its condition does not hold. */
-  boolean handle(Notification<T> notification, Tx tx) throws Exception {
+  public boolean handle(Notification<T> notification, Tx tx) throws Exception {
     return run(handler, notification, tx);
   }
 
   /** Whether its handler gets several at once, as a list. */
-  boolean takesList() {
+  public boolean takesList() {
     return takesList(handler);
   }
 
@@ -69,7 +71,8 @@ public record Subscribed<T>(
   }
 
   /** Runs its handler, of lists, for all of them; returns those that it was run for. */
-  List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx) throws Exception {
+  public List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx)
+      throws Exception {
     return runAll(handler, notifications, tx);
   }
 
@@ -100,7 +103,7 @@ public record Subscribed<T>(
   }
 
   /** What its handler is given. */
-  Notification<T> notification(
+  public Notification<T> notification(
       long id, int attempt, @Nullable Instant storedAt, Origin origin, T payload) {
     var given = origin.deliveryKey();
     var key = given == null ? name() + ":" + installed.epoch() + ":" + id : given;

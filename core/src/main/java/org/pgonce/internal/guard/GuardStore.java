@@ -12,8 +12,8 @@ import org.pgonce.GuardKey;
 import org.pgonce.OutcomeNotRecordedException;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.Transactions;
-import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.guard.GuardStatements.Beginning;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.spi.PayloadCodec;
 

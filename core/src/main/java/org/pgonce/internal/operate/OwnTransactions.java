@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.internal.Transactions;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.PinnedPath;
 
