@@ -23,7 +23,7 @@ import org.pgonce.Status.State;
 import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.BroadcastReceiver;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.wakeup.Deafness;

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.pgonce.Backoff;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.NamedStatements.ModeNotKnownException;
 import org.pgonce.internal.settle.Failures;

@@ -15,7 +15,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PgOnceInstalled;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.wakeup.AddressLookup;
 import org.pgonce.internal.wakeup.HearingConfig;

@@ -7,7 +7,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.Following;
+import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.PoolSettings;
 
 /**

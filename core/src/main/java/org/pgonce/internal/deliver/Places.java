@@ -11,6 +11,7 @@ import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.Threads;
 import org.pgonce.internal.concurrent.ThreadTimeout;
+import org.pgonce.internal.handle.Subscribed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

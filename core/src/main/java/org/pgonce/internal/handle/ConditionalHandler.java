@@ -17,7 +17,7 @@ public record ConditionalHandler<T>(Condition<T> condition, Handler<T> handler)
   /**
    * Returns whether the handler was run; one within it that has a condition too is asked as well.
    */
-  public boolean runs(Notification<T> notification, Tx tx) throws Exception {
+  boolean runs(Notification<T> notification, Tx tx) throws Exception {
     if (!condition.holds(notification, tx)) {
       return false;
     }

@@ -9,8 +9,6 @@ import java.util.stream.Collectors;
 import org.pgonce.Notification;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.settle.NewerVersionException;
 import org.pgonce.internal.store.HandlerDepth;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;

@@ -5,10 +5,11 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.Origin;
-import org.pgonce.internal.deliver.Following;
-import org.pgonce.internal.deliver.LastStatement;
 import org.pgonce.internal.jdbc.Conflict;
+import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.LastStatement;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.jdbc.PgjdbcNg;
@@ -48,13 +49,6 @@ public final class GuardedConnection {
 
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
-  /**
-   * What is read of the session before a handler, as a column of who sets the savepoint himself.
-   */
-  public static final String SESSION = SessionState.COLUMN;
-
-  public static final String SET_SAVEPOINT = HandlerSavepoint.SET;
-
   // What the release says if the transaction is aborted, or not the one that it was.
   private static final Set<String> ENDED = Set.of("25P02", "3B001", "25P01");
 
@@ -89,8 +83,8 @@ public final class GuardedConnection {
   /**
    * The same where the savepoint may be set.
    *
-   * @param session what {@link #SESSION} yielded before the savepoint was set, and the origin told;
-   *     null if that is still to be done
+   * @param session what {@link SessionState#COLUMN} yielded before the savepoint was set, and the
+   *     origin told; null if that is still to be done
    */
   public static GuardedConnection over(
       Connection real,

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.jdbc.SessionState;

@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.text.SqlStatements;
 import org.pgonce.internal.text.SqlToken;

@@ -2,7 +2,6 @@ package org.pgonce.internal.handle;
 
 import org.pgonce.Channel;
 import org.pgonce.PayloadRules;
-import org.pgonce.internal.settle.NewerVersionException;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;

@@ -1,6 +1,7 @@
 package org.pgonce.internal.handle;
 
 import java.sql.SQLException;
+import org.pgonce.internal.claim.HandlerSavepoint;
 
 /**
  * Something that a handler may not do on its connection.

@@ -11,8 +11,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.Origin;
-import org.pgonce.internal.deliver.LastStatement;
+import org.pgonce.internal.jdbc.LastStatement;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -152,7 +153,7 @@ class SealWithTest {
       Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
       try (var statement = row.real().createStatement()) {
-        statement.execute(GuardedConnection.SET_SAVEPOINT);
+        statement.execute(HandlerSavepoint.SET);
       }
       var guard =
           GuardedConnection.over(

@@ -1,12 +1,11 @@
-package org.pgonce.internal.handle;
+package org.pgonce.internal.claim;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
-import org.pgonce.internal.claim.Origin;
-import org.pgonce.internal.deliver.Following;
-import org.pgonce.internal.deliver.LastStatement;
+import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.LastStatement;
 import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
@@ -16,12 +15,12 @@ import org.pgonce.internal.jdbc.SessionState;
  * it. What has to be read or set along with it goes in the same message where the driver can
  * (pgjdbc-ng prepares one command at a time).
  */
-final class HandlerSavepoint {
+public final class HandlerSavepoint {
 
-  static final String NAME = "pgonce_handler";
-  static final String SET = "SAVEPOINT pgonce_handler";
-  static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
-  static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_handler; " + RELEASE;
+  public static final String NAME = "pgonce_handler";
+  public static final String SET = "SAVEPOINT pgonce_handler";
+  public static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
+  public static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_handler; " + RELEASE;
 
   private static final String READ_BEFORE = "SELECT " + SessionState.COLUMN + ", " + Origin.COLUMNS;
   private static final String READ_BEFORE_AND_SET = READ_BEFORE + "; " + SET;
@@ -50,7 +49,7 @@ final class HandlerSavepoint {
 
   private HandlerSavepoint() {}
 
-  static boolean isName(String name) {
+  public static boolean isName(String name) {
     return name.equals(NAME) || name.equals('"' + NAME + '"');
   }
 
@@ -58,7 +57,7 @@ final class HandlerSavepoint {
    * Reads the session's settings, puts where what is handled comes from into settings, and sets the
    * savepoint.
    */
-  static SessionState set(Origin origin, Connection transaction) throws SQLException {
+  public static SessionState set(Origin origin, Connection transaction) throws SQLException {
     var alone = PgjdbcNg.made(transaction);
     try (var statement = transaction.prepareStatement(alone ? READ_BEFORE : READ_BEFORE_AND_SET)) {
       origin.bind(statement, 1);
@@ -77,7 +76,7 @@ final class HandlerSavepoint {
    *
    * @return whether the settings are otherwise those before
    */
-  static boolean setOrigin(Origin origin, SessionState before, Connection transaction)
+  public static boolean setOrigin(Origin origin, SessionState before, Connection transaction)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BETWEEN_HANDLERS)) {
       statement.setString(1, before.value("pgonce.context"));
@@ -89,7 +88,8 @@ final class HandlerSavepoint {
   }
 
   /** Releases it and reads the settings after it. Sets the role back. */
-  static SessionState release(SessionState before, Connection transaction) throws SQLException {
+  public static SessionState release(SessionState before, Connection transaction)
+      throws SQLException {
     var alone = PgjdbcNg.made(transaction);
     if (alone) {
       execute(RELEASE, transaction);
@@ -105,14 +105,14 @@ final class HandlerSavepoint {
   }
 
   /** What a statement has returned, and the settings before it. */
-  record Followed<R>(SessionState state, R result) {}
+  public record Followed<R>(SessionState state, R result) {}
 
   /**
    * The same, and a statement behind it in the same message. Not for pgjdbc-ng.
    *
    * @param behind what follows that
    */
-  static <R> Followed<R> release(
+  public static <R> Followed<R> release(
       SessionState before, LastStatement<R> last, Following behind, Connection transaction)
       throws SQLException {
     try (var statement =
@@ -141,7 +141,7 @@ final class HandlerSavepoint {
     }
   }
 
-  static boolean execute(String sql, Connection transaction) throws SQLException {
+  public static boolean execute(String sql, Connection transaction) throws SQLException {
     try (var statement = transaction.createStatement()) {
       return statement.execute(sql);
     }

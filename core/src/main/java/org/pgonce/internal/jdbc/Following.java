@@ -1,4 +1,4 @@
-package org.pgonce.internal.deliver;
+package org.pgonce.internal.jdbc;
 
 import java.sql.PreparedStatement;
 import java.sql.SQLException;

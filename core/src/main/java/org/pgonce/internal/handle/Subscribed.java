@@ -1,4 +1,4 @@
-package org.pgonce.internal.deliver;
+package org.pgonce.internal.handle;
 
 import java.time.Instant;
 import java.util.ArrayList;
@@ -11,8 +11,6 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
 import org.pgonce.internal.claim.Origin;
-import org.pgonce.internal.handle.ConditionalHandler;
-import org.pgonce.internal.handle.ListHandler;
 import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.Installed;
 
@@ -60,7 +58,7 @@ public record Subscribed<T>(
   }
 
   /** Whether its handler gets several at once, as a list. */
-  public boolean takesList() {
+  boolean takesList() {
     return takesList(handler);
   }
 
@@ -71,8 +69,7 @@ public record Subscribed<T>(
   }
 
   /** Runs its handler, of lists, for all of them; returns those that it was run for. */
-  public List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx)
-      throws Exception {
+  List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx) throws Exception {
     return runAll(handler, notifications, tx);
   }
 

@@ -1,11 +1,10 @@
-package org.pgonce.internal.deliver;
+package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import org.pgonce.internal.jdbc.Pipeline;
 
 /**
  * A statement that follows a handler's work, in the same message where that is possible, and may

@@ -1,4 +1,4 @@
-package org.pgonce.internal.settle;
+package org.pgonce.internal.handle;
 
 /**
  * A notification was made by a later version of its channel's definition than this process has. It
