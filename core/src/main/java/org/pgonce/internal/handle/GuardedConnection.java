@@ -21,23 +21,20 @@ import org.pgonce.internal.jdbc.SessionState;
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
  * <p>The handler uses {@link #connection()}. Before its first statement the savepoint {@code
- * pgonce_handler} is set: by the message of the claim itself, or by one of its own, which a handler
- * that sends none does not cost. Then whoever made this calls either {@link #commitWith}, {@link
- * #sealWith}, or {@link #seal} and settles, or {@link #undo} and records the failure. Both end the
- * handler first: from then on whatever it still holds (connection, statements, result sets,
- * streams, COPY) throws, {@code close()} excepted.
+ * pgonce_handler} is set, by the message of the claim itself or by one of its own. Then its owner
+ * calls {@link #commitWith}, {@link #sealWith}, or {@link #seal} and settles, or {@link #undo} and
+ * records the failure. Each ends the handler first: from then on whatever it still holds throws,
+ * {@code close()} excepted.
  *
  * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
- * end in a small cache that all sessions share. Both {@link #seal} and {@link #undo} see to that.
+ * end in a small cache that all sessions share.
  *
- * <p>What the handler may not do is refused with an SQLException of SQLState 25000, by method
- * ({@link CallRule}) and by SQL text ({@link HandlerSql}). Whoever has been refused the end of the
- * transaction has failed, even if it swallows the exception.
- *
- * <p>It guards against mistakes, not against an attacker in the same JVM. What functions do to the
- * session is found when settling: see {@link SessionState}. Temporary tables and session-level
- * advisory locks stay with the session.
+ * <p>What the handler may not do is refused with SQLState 25000, by method ({@link CallRule}) and
+ * by SQL text ({@link HandlerSql}). A handler that was refused the end of the transaction has
+ * failed, even if it swallows the exception. What functions do to the session is found when
+ * settling: see {@link SessionState}. It guards against mistakes, not against an attacker in the
+ * same JVM. Temporary tables and session-level advisory locks stay with the session.
  *
  * <p>Not thread-safe for its owner; what it hands out may be used by threads of the handler, one
  * call at a time.
@@ -64,27 +61,23 @@ public final class GuardedConnection {
     this.guarded = GuardedObject.connection(scope, real);
   }
 
-  /**
-   * Guards a connection for one run of a handler, before which no savepoint is set.
-   *
-   * @param real with autocommit off, in a READ WRITE transaction at READ COMMITTED (see {@link
-   *     PoolSettings}), not in a savepoint
-   * @param origin what the handler publishes tells that it comes from there
-   * @param notification says in messages which notification is handled, by its toString(), which is
-   *     called for a message only and must not tell the payload
-   * @param patience how long to wait, when the handler ends, for a call that another thread of it
-   *     is still making; after that the connection is aborted
-   */
+  /** As below, where no savepoint is set. */
   public static GuardedConnection over(
       Connection real, Origin origin, Object notification, Duration patience) {
     return over(real, origin, null, notification, patience);
   }
 
   /**
-   * The same where the savepoint may be set.
+   * Guards a connection for one run of a handler.
    *
+   * @param real in a transaction as {@link PoolSettings} makes them, not in a savepoint
+   * @param origin what the handler publishes says that it comes from there
    * @param session what {@link SessionState#COLUMN} yielded before the savepoint was set, and the
-   *     origin told; null if that is still to be done
+   *     origin with it; null if that is still to be done
+   * @param notification says in messages which notification is handled, by its toString(), which
+   *     must not tell the payload
+   * @param patience how long to wait, when the handler ends, for a call that another thread of it
+   *     is still making; after that the connection is aborted
    */
   public static GuardedConnection over(
       Connection real,

@@ -91,22 +91,8 @@ public final class OwnTransaction implements AutoCloseable {
     }
     var own = context.pool().take(begun, longestCall);
     taken = own;
-    idleTimeout = begin(begun, own);
+    idleTimeout = own.begin(() -> HandlerSession.begin(begun, own, handlerTimeout, token));
     return GuardedConnection.over(begun, origin, notification, GuardedConnection.DEFAULT_PATIENCE);
-  }
-
-  private String begin(Connection begun, PoolSettings.Taken own) throws SQLException {
-    own.begin();
-    try {
-      return HandlerSession.begin(begun, own, handlerTimeout, token);
-    } catch (SQLException e) {
-      if (!own.mustBeginAgain(e)) {
-        throw e;
-      }
-    }
-    begun.rollback();
-    own.begin();
-    return HandlerSession.begin(begun, own, handlerTimeout, token);
   }
 
   /** From here on {@link #close} gives it back; false if nobody will. */

@@ -150,6 +150,30 @@ public final class PoolSettings {
       }
     }
 
+    /** The first statement of a transaction. */
+    @FunctionalInterface
+    public interface First<R> {
+      R send() throws SQLException;
+    }
+
+    /**
+     * Begins a transaction and sends its first statement; both once more if that has shown the
+     * transaction to be otherwise than needed.
+     */
+    public <R> R begin(First<R> first) throws SQLException {
+      begin();
+      try {
+        return first.send();
+      } catch (SQLException e) {
+        if (!mustBeginAgain(e)) {
+          throw e;
+        }
+      }
+      connection.rollback();
+      begin();
+      return first.send();
+    }
+
     /**
      * The same by a command of the caller's, behind a commit in its message; returns whether that
      * is to be {@link #BEGIN_IN_MODES}.
