@@ -15,7 +15,7 @@ module org.pgonce {
   // Its sister modules install, check and commit as core does, by the same code.
   exports org.pgonce.internal to
       org.pgonce.guards;
-  exports org.pgonce.internal.deliver to
+  exports org.pgonce.internal.jdbc to
       org.pgonce.guards;
   exports org.pgonce.internal.operate to
       org.pgonce.triggers;
@@ -23,5 +23,7 @@ module org.pgonce {
       org.pgonce.guards;
   exports org.pgonce.internal.store to
       org.pgonce.guards,
+      org.pgonce.triggers;
+  exports org.pgonce.internal.text to
       org.pgonce.triggers;
 }

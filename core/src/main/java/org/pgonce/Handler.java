@@ -1,8 +1,8 @@
 package org.pgonce;
 
 import java.util.Objects;
-import org.pgonce.internal.deliver.ConditionalHandler;
-import org.pgonce.internal.deliver.ListHandler;
+import org.pgonce.internal.handle.ConditionalHandler;
+import org.pgonce.internal.handle.ListHandler;
 
 /**
  * What a listener does with a notification. Runs on a thread of its own (a virtual one where the

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.pgonce.internal.Transactions;
-import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.Installation;

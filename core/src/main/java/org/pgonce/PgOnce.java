@@ -10,7 +10,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Listener;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Migration;
 import org.pgonce.internal.store.Schema;

@@ -6,7 +6,7 @@ import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.ListenSettings;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.wakeup.AddressLookup;
 import org.pgonce.internal.wakeup.HearingConfig;
 import org.pgonce.internal.wakeup.ListenAddresses;

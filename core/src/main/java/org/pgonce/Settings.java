@@ -8,7 +8,7 @@ import org.pgonce.internal.Quarantine;
 import org.pgonce.internal.SafeObserver;
 import org.pgonce.internal.Threads;
 import org.pgonce.internal.Transactions;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;

@@ -20,7 +20,7 @@ import org.pgonce.Stage.Order;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.KeyLook;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

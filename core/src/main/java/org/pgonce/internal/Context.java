@@ -3,7 +3,7 @@ package org.pgonce.internal;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.Publisher;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 

@@ -2,7 +2,7 @@ package org.pgonce.internal;
 
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.store.Definition;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.spi.Observer;

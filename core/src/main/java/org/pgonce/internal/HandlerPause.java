@@ -3,7 +3,7 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.operate.OperateStatements;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.settle.Pauser;

@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.Origin;
-import org.pgonce.internal.deliver.Delivery;
-import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.Places;
+import org.pgonce.internal.handle.Delivery;
+import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.Settlement.Outcome;
 

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.NextClaim;
-import org.pgonce.internal.deliver.Following;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.settle.Onward;
 
 /**

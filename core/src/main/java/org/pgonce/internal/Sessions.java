@@ -14,8 +14,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.Deadline;
-import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.concurrent.ThreadTimeout;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,10 +41,10 @@ public final class Sessions {
 
   /** Work within a bound. Not a record: each is only equal to itself. */
   private static final class Bounded {
-    private final Deadline deadline;
+    private final ThreadTimeout deadline;
     private final Connection connection;
 
-    Bounded(Deadline deadline, Connection connection) {
+    Bounded(ThreadTimeout deadline, Connection connection) {
       this.deadline = deadline;
       this.connection = connection;
     }
@@ -68,7 +68,8 @@ public final class Sessions {
   public <R> R within(Duration bound, Connection connection, Transactions.Work<R> work)
       throws SQLException {
     var deadline =
-        new Deadline.Bound(bound, threads).begin(() -> LostConnection.abandon(connection));
+        new ThreadTimeout.Bound(bound, (time, end) -> threads.alarmAfter(time, end)::cancel)
+            .begin(() -> LostConnection.abandon(connection));
     var doing = new Bounded(deadline, connection);
     bounded.add(doing);
     try {

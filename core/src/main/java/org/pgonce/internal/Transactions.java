@@ -5,10 +5,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.ClientCheck;
-import org.pgonce.internal.deliver.LostConnection;
-import org.pgonce.internal.deliver.NamedStatements;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.NamedStatements;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -9,7 +9,7 @@ import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.ListenOptions;
 import org.pgonce.Status.Paused;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.spi.Observer;
 
 /** What is heard, what handlers ask for and what scans tell, in orders that hardly ever occur. */

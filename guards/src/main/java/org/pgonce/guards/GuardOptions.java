@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.jdbc.LostConnection;
 
 /**
  * How a guard or a sequence is kept. Immutable; the {@code with…} methods return changed copies.

@@ -4,7 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.pgonce.internal.deliver.ClientCheck;
+import org.pgonce.internal.jdbc.ClientCheck;
 
 /**
  * The session that holds a claimed row, and what bounds its hold. The claim gives its transaction

@@ -2,8 +2,8 @@ package org.pgonce.internal.claim;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.pgonce.internal.deliver.GuardedConnection;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.SessionState;
 
 /**
  * The texts of the claims.
@@ -115,11 +115,11 @@ final class ClaimSql {
     return new One(
         text(one + ") END", seen, locked),
         text(
-                one + ", " + GuardedConnection.SESSION + ") END",
+                one + ", " + SessionState.COLUMN + ") END",
                 seen + ", " + Origin.COLUMNS_OF_ROW,
                 locked)
             + "; "
-            + GuardedConnection.SET_SAVEPOINT);
+            + HandlerSavepoint.SET);
   }
 
   private static String text(String session, String more, String locked) {
@@ -144,19 +144,16 @@ final class ClaimSql {
    * one message: that saves the handler's first statement a round trip.
    *
    * @param alone the claim
-   * @param ready the same with what {@link GuardedConnection} would do before that statement
+   * @param ready the same with what {@link HandlerSavepoint} would do before that statement
    */
   record One(String alone, String ready) {
 
     static One of(String locked) {
       return new One(
           statement(locked),
-          text(
-                  OF_SESSION + ", " + GuardedConnection.SESSION + ")",
-                  ", " + Origin.COLUMNS_OF_ROW,
-                  locked)
+          text(OF_SESSION + ", " + SessionState.COLUMN + ")", ", " + Origin.COLUMNS_OF_ROW, locked)
               + "; "
-              + GuardedConnection.SET_SAVEPOINT);
+              + HandlerSavepoint.SET);
     }
   }
 

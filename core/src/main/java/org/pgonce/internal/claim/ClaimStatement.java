@@ -12,7 +12,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.PoolSettings;
 
 /**
  * The claim: one row, locked for the caller's transaction; rows that others hold are passed over.

@@ -3,8 +3,8 @@ package org.pgonce.internal.claim;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.pgonce.internal.deliver.ClientCheck;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.PoolSettings;
 
 /**
  * The session of a handler that no claim's transaction holds: of a leased notification, or of a

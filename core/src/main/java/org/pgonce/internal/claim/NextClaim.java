@@ -7,8 +7,8 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.Following;
-import org.pgonce.internal.deliver.PoolSettings;
+import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.PoolSettings;
 
 /**
  * The claim of a new row, ready for its handler, in the message that commits the one before: amid a

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.Threads;
+import org.pgonce.internal.concurrent.ThreadTimeout;
+import org.pgonce.internal.handle.Subscribed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +29,7 @@ public final class Places {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Subscribed<?> subscribed;
-  private final Deadline.Bound bound;
+  private final ThreadTimeout.Bound bound;
   private final Runnable whenFree;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -43,7 +45,10 @@ public final class Places {
    */
   public Places(Subscribed<?> subscribed, Threads threads, Runnable whenFree) {
     this.subscribed = subscribed;
-    this.bound = new Deadline.Bound(subscribed.options().handlerTimeout(), threads);
+    this.bound =
+        new ThreadTimeout.Bound(
+            subscribed.options().handlerTimeout(),
+            (time, work) -> threads.alarmAfter(time, work)::cancel);
     this.whenFree = whenFree;
   }
 
@@ -166,7 +171,7 @@ public final class Places {
   public final class Place {
 
     // Of the handler that runs here, or ran last.
-    private @Nullable Deadline deadline;
+    private @Nullable ThreadTimeout deadline;
     private @Nullable CutOff handler;
     private boolean returned;
     private boolean isStuck;
@@ -244,7 +249,7 @@ public final class Places {
 
     /** The lease of what this handler handles is lost: cuts it off, unless it is done. */
     public void loseLease(CutOff loser) {
-      Deadline lost;
+      ThreadTimeout lost;
       lock.lock();
       try {
         lost = handler == loser ? deadline : null; // the place may be another's by now

@@ -1,4 +1,4 @@
-/** Station 4: decodes the payload and runs the handler on a guarded connection. */
+/** Worker slots, and broadcasts. */
 @NullMarked
 package org.pgonce.internal.deliver;
 

@@ -6,7 +6,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.deliver.LastStatement;
+import org.pgonce.internal.jdbc.LastStatement;
 
 /**
  * The deletion of what is handled, in the transaction of its handler; it yields what lies behind

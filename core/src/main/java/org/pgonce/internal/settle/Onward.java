@@ -1,7 +1,7 @@
 package org.pgonce.internal.settle;
 
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.deliver.Following;
+import org.pgonce.internal.jdbc.Following;
 
 /** What may follow a commit in its message. */
 public interface Onward {

@@ -3,7 +3,7 @@ package org.pgonce.internal.settle;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -12,11 +12,11 @@ import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
-import org.pgonce.internal.deliver.ClientCheck;
-import org.pgonce.internal.deliver.Following;
-import org.pgonce.internal.deliver.GuardedConnection;
-import org.pgonce.internal.deliver.LostConnection;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -7,8 +7,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.deliver.GuardedConnection;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.handle.Subscribed;
 
 /**
  * What is done with a row whose earlier claim ended without a word, before its handler may begin,

@@ -9,7 +9,8 @@ import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.RejectedException;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.handle.NewerVersionException;
+import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /** What becomes of a notification whose attempt failed. */

@@ -28,7 +28,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.PgOnceInstalled;
 import org.pgonce.Publisher;
-import org.pgonce.internal.deliver.NamedStatements;
+import org.pgonce.internal.jdbc.NamedStatements;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgBouncer;
 import org.pgonce.testkit.PgTest;

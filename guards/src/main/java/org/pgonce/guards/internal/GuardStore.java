@@ -13,7 +13,7 @@ import org.pgonce.guards.GuardKey;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.OutcomeNotRecordedException;
 import org.pgonce.internal.Transactions;
-import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.spi.PayloadCodec;
 

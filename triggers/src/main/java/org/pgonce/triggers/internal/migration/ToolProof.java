@@ -3,6 +3,7 @@ package org.pgonce.triggers.internal.migration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.pgonce.internal.text.SqlToken;
 
 /**
  * Scripts in which migration tools find nothing that they take for their own, and that mean the
@@ -35,7 +36,7 @@ final class ToolProof {
     return SqlToken.of(sql).stream()
         .map(
             token ->
-                token.kind() == SqlToken.Kind.OTHER
+                token.kind() == SqlToken.Kind.SPACE
                     ? token.text().replaceAll("\n{2,}", "\n")
                     : EMPTY_LINE.matcher(token.text()).find() ? without(token) : token.text())
         .collect(Collectors.joining());
@@ -64,7 +65,7 @@ final class ToolProof {
                       .replace('\r', ' '))
               .replaceAll(
                   match -> Matcher.quoteReplacement(match.group(1) + quoted(match.group(2))));
-      case OTHER -> token.text();
+      case WORD, SPACE, OTHER -> token.text();
     };
   }
 

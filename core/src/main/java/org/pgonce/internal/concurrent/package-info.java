@@ -1,0 +1,5 @@
+/** Deadlines and time limits. Imports no other package of pgonce. */
+@NullMarked
+package org.pgonce.internal.concurrent;
+
+import org.jspecify.annotations.NullMarked;

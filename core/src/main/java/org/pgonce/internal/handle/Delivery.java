@@ -1,0 +1,96 @@
+package org.pgonce.internal.handle;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.pgonce.Notification;
+import org.pgonce.Publisher;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.store.HandlerDepth;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+
+/** Decodes claimed notifications of one subscription and runs its handler. */
+public final class Delivery<T> {
+
+  private final Subscribed<T> subscribed;
+  private final PayloadReader<T> reader;
+  private final Publisher publisher;
+
+  public Delivery(Subscribed<T> subscribed, PayloadCodec codec, Publisher publisher) {
+    this.subscribed = subscribed;
+    this.reader = new PayloadReader<>(subscribed.channel(), codec);
+    this.publisher = publisher;
+  }
+
+  /**
+   * Runs the handler on a guarded connection, which it may never ask for.
+   *
+   * @return whether it was run: not if its condition does not hold
+   * @throws UnreadablePayloadException if there is nothing to run it with
+   * @throws NewerVersionException if others have
+   * @throws Exception whatever the handler throws
+   */
+  public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
+    var notification = notification(claim);
+    var tx = new HandlerTx(connection, publisher);
+    return HandlerDepth.within(claim.origin().depth(), () -> subscribed.handle(notification, tx));
+  }
+
+  /**
+   * The same for several in one transaction: a handler of lists gets all of them, another one runs
+   * for each, with the context and depth of that notification.
+   *
+   * @return the ids of those that it was run for
+   */
+  public Set<Long> runAll(List<Claim> claims, GuardedConnection guarded) throws Exception {
+    var notifications = new ArrayList<Notification<T>>();
+    for (var claim : claims) {
+      notifications.add(notification(claim));
+    }
+    var tx = new HandlerTx(guarded::connection, publisher);
+    return subscribed.takesList()
+        ? together(claims, notifications, tx)
+        : inTurns(claims, notifications, guarded, tx);
+  }
+
+  private Set<Long> together(List<Claim> claims, List<Notification<T>> notifications, HandlerTx tx)
+      throws Exception {
+    var all = List.copyOf(notifications);
+    return HandlerDepth.within(Claim.originOf(claims).depth(), () -> subscribed.handleAll(all, tx))
+        .stream()
+        .map(Notification::id)
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** One after the other, each condition right before its handler. */
+  private Set<Long> inTurns(
+      List<Claim> claims,
+      List<Notification<T>> notifications,
+      GuardedConnection guarded,
+      HandlerTx tx)
+      throws Exception {
+    var ran = new HashSet<Long>();
+    for (var i = 0; i < claims.size(); i++) {
+      var notification = notifications.get(i);
+      var origin = claims.get(i).origin();
+      guarded.turnTo(origin);
+      if (HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx))) {
+        ran.add(notification.id());
+      }
+    }
+    guarded.turnToAll(Claim.originOf(claims));
+    return ran;
+  }
+
+  private Notification<T> notification(Claim claim)
+      throws SQLException, UnreadablePayloadException, NewerVersionException {
+    var version = claim.origin().version();
+    var payload = reader.read(claim.id(), version, claim.payload().text());
+    return subscribed.notification(
+        claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
+  }
+}

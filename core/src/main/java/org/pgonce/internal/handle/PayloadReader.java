@@ -1,0 +1,128 @@
+package org.pgonce.internal.handle;
+
+import org.pgonce.Channel;
+import org.pgonce.PayloadRules;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Reads what was stored for a channel, whichever version of its definition has made it. */
+public final class PayloadReader<T> {
+
+  // Exact: a number that is read and written again is the same.
+  private static final JsonMapper MAPPER = JacksonCodec.strict().build();
+
+  private final Channel<T> channel;
+  private final PayloadRules rules;
+  private final PayloadCodec codec;
+
+  public PayloadReader(Channel<T> channel, PayloadCodec codec) {
+    this.channel = channel;
+    this.rules = channel.options().payload();
+    this.codec = codec.with(rules.unknownFields(), rules.missingFields());
+  }
+
+  /**
+   * Decodes it.
+   *
+   * @throws NewerVersionException if only later definitions know it
+   */
+  public T read(long id, int version, String json)
+      throws UnreadablePayloadException, NewerVersionException {
+    if (version > rules.version()) {
+      throw new NewerVersionException(
+          "notification %d of channel %s was made by version %d of its definition and this listener knows version %d: deploy listeners that know more"
+              .formatted(id, channel.name(), version, rules.version()));
+    }
+    if (version < rules.oldest()) {
+      throw new UnreadablePayloadException(
+          "notification %d of channel %s was made by version %d of its definition, and versions %d to %d are read: give the upcaster back, and redrive it"
+              .formatted(id, channel.name(), version, rules.oldest(), rules.version()));
+    }
+    var isAsWritten = version == rules.version() && rules.renamed().isEmpty();
+    return channel.decode(isAsWritten ? codec : new Raising(id, version), json);
+  }
+
+  /**
+   * Brings what it decodes to this version first. A channel may have its codec read a part, or
+   * several: a change has the rows before and after.
+   */
+  private final class Raising implements PayloadCodec {
+
+    private final long id;
+    private final int version;
+
+    Raising(long id, int version) {
+      this.id = id;
+      this.version = version;
+    }
+
+    @Override
+    public <P> String encode(P payload, Class<P> type) {
+      return codec.encode(payload, type);
+    }
+
+    @Override
+    public <P> P decode(String json, Class<P> type) throws UnreadablePayloadException {
+      return codec.decode(raised(json), type);
+    }
+
+    private String raised(String json) throws UnreadablePayloadException {
+      try {
+        var tree = MAPPER.readTree(json);
+        if (tree.isMissingNode()) {
+          throw new UnreadablePayloadException("not readable as JSON: it is empty");
+        }
+        for (var from = version; from < rules.version(); from++) {
+          tree = upcast(tree, from);
+        }
+        rename(tree);
+        return MAPPER.writeValueAsString(tree);
+      } catch (JacksonException e) {
+        throw new UnreadablePayloadException(
+            "not readable as JSON: " + e.getClass().getSimpleName());
+      }
+    }
+
+    private JsonNode upcast(JsonNode tree, int from) throws UnreadablePayloadException {
+      var why = "it returned null";
+      Exception thrown = null;
+      try {
+        var upcaster = rules.upcasters().get(from);
+        var next = upcaster == null ? null : upcaster.upcast(tree);
+        if (next != null) {
+          return next;
+        }
+      } catch (UnreadablePayloadException e) {
+        why = String.valueOf(e.getMessage());
+        thrown = e;
+      } catch (Exception e) {
+        why = e.getClass().getName();
+        thrown = e;
+      }
+      var unreadable =
+          new UnreadablePayloadException(
+              "notification %d of channel %s was made by version %d of its definition, and its upcaster from version %d to %d failed: %s"
+                  .formatted(id, channel.name(), version, from, from + 1, why));
+      unreadable.initCause(thrown);
+      throw unreadable;
+    }
+
+    private void rename(JsonNode tree) {
+      if (tree instanceof ObjectNode object) {
+        rules
+            .renamed()
+            .forEach(
+                (from, to) -> {
+                  if (object.has(from) && !object.has(to)) {
+                    object.set(to, object.remove(from));
+                  }
+                });
+      }
+    }
+  }
+}

@@ -1,0 +1,139 @@
+package org.pgonce.internal.handle;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.sql.SQLException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.PGCopyInputStream;
+import org.postgresql.jdbc.AutoSave;
+
+/** COPY in a handler, by what each driver offers for it. */
+@PgTest
+class GuardedCopyTest {
+
+  private static final byte[] ROWS = "1\n2\n3\n".getBytes(UTF_8);
+
+  @ParameterizedTest
+  @EnumSource(names = "PGJDBC_NG", mode = EnumSource.Mode.EXCLUDE)
+  void copyByPgjdbcIsPartOfTheHandlersWork(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      assertThat(row.handlers().isWrapperFor(PGConnection.class)).isTrue();
+      var copy = row.handlers().unwrap(PGConnection.class).getCopyAPI();
+      assertThat(copy.copyIn("COPY effect FROM STDIN", new StringReader("1\n2\n"))).isEqualTo(2);
+      assertThat(
+              copy.copyIn(
+                  "COPY effect FROM STDIN", new ByteArrayInputStream("3\n".getBytes(UTF_8))))
+          .isEqualTo(1);
+      var out = new StringWriter();
+      assertThat(copy.copyOut("COPY effect TO STDOUT", out)).isEqualTo(3);
+      assertThat(out.toString()).isEqualTo("1\n2\n3\n");
+      row.guard().undo();
+      assertThat(row.effects()).isZero();
+      assertThatThrownBy(() -> copy.copyIn("COPY effect FROM STDIN"))
+          .hasMessageContaining("has ended");
+      row.deleteAndCommit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  @Test
+  void copyByPgjdbcNgIsPartOfTheHandlersWork(TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, Source.PGJDBC_NG)) {
+      var ng = row.handlers().unwrap(com.impossibl.postgres.api.jdbc.PGConnection.class);
+      ng.copyFrom("COPY effect FROM STDIN", new ByteArrayInputStream(ROWS));
+      var out = new ByteArrayOutputStream();
+      ng.copyTo("COPY effect TO STDOUT", out);
+      assertThat(out.toByteArray()).isEqualTo(ROWS);
+      assertThatThrownBy(ng::commit).hasMessageContaining("is refused");
+      assertThatThrownBy(() -> ng.copyFrom("COMMIT", new ByteArrayInputStream(ROWS)))
+          .hasMessageContaining("is refused");
+      assertThatThrownBy(() -> ng.setStrictMode(true)).hasMessageContaining("is refused");
+      row.guard().undo();
+      assertThatThrownBy(() -> ng.copyTo("COPY effect TO STDOUT", out))
+          .hasMessageContaining("has ended");
+      row.deleteAndCommit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "PGJDBC_NG", mode = EnumSource.Mode.EXCLUDE)
+  // The driver waits for the end of a COPY for ever, and not even an interrupt ends that.
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void h43_aCopyLeftOpenIsAFailureAndNoHang(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      var copy =
+          row.handlers().unwrap(PGConnection.class).getCopyAPI().copyIn("COPY effect FROM STDIN");
+      copy.writeToCopy(ROWS, 0, ROWS.length);
+      assertThatThrownBy(() -> row.handle("SELECT 1"))
+          .hasMessageContaining("a COPY is still open on the connection");
+      assertThatThrownBy(() -> row.guard().seal()).extracting("SQLState").isEqualTo("25P02");
+      assertThat(copy.isActive()).isFalse();
+      assertThatThrownBy(copy::endCopy)
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("has ended");
+      row.guard().undo();
+      assertThat(row.claimableElsewhere()).isZero();
+      row.deleteAndCommit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  /** Its rest would be the answer to the statement that settles. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void h44_aCopyToThatIsNotReadToItsEndCostsTheConnection(boolean closes, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, Source.PGJDBC)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+      var copy =
+          new PGCopyInputStream(
+              row.handlers().unwrap(PGConnection.class),
+              "COPY (SELECT 1 FROM generate_series(1, 9)) TO STDOUT");
+      assertThat(copy.read()).isEqualTo('1');
+      if (closes) {
+        assertThatThrownBy(copy::close).hasStackTraceContaining("not read to its end");
+        assertThatThrownBy(() -> row.guard().seal()).isInstanceOf(SQLException.class);
+      } else {
+        assertThatThrownBy(() -> row.guard().seal())
+            .hasMessageContaining("not read to its end")
+            .extracting("SQLState")
+            .isEqualTo("08003");
+      }
+      assertThat(row.real().isClosed()).isTrue();
+      await().until(() -> row.claimableElsewhere() == 1);
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "PGJDBC_NG", mode = EnumSource.Mode.EXCLUDE)
+  void h44_pgjdbcsLastingSettingsAreRefused(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      var pgjdbc = row.handlers().unwrap(PGConnection.class);
+      assertThat(pgjdbc.getBackendPID()).isPositive();
+      assertThat(pgjdbc.escapeIdentifier("a\"b")).isEqualTo("\"a\"\"b\"");
+      assertThatThrownBy(() -> pgjdbc.setAutosave(AutoSave.ALWAYS))
+          .hasMessageContaining("setAutosave() is refused");
+      assertThatThrownBy(pgjdbc::getLargeObjectAPI)
+          .hasMessageContaining("getLargeObjectAPI() is refused");
+      assertThatThrownBy(() -> pgjdbc.getCopyAPI().copyOut("COMMIT"))
+          .hasMessageContaining("COMMIT is refused");
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package org.pgonce.internal.handle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.internal.Context;
+import org.pgonce.internal.Quarantine;
+import org.pgonce.internal.Threads;
+import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.Observer;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** The transaction of a broadcast's handler, when the handler is cut off. */
+@PgTest
+@Tag("drivers")
+class OwnTransactionTest {
+
+  private static final Duration LONGEST = Duration.ofSeconds(30);
+
+  @Test
+  void h45_theNextOneToTakeTheConnectionIsNotCutOffInItsPlace(TestDatabase database)
+      throws Exception {
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var context =
+          new Context(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
+      for (var round = 0; round < 20; round++) {
+        try (var cutOff =
+            new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+          cutOff.connection().createStatement().execute("select 1");
+          cutOff.cutOff();
+        }
+        try (var strangers = pool.getConnection()) {
+          strangers.createStatement().execute("select pg_sleep(0.005)");
+        }
+      }
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @Test
+  void h44_whatItsHandlerChangedOfTheSessionIsSetBack(TestDatabase database) throws Exception {
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var context =
+          new Context(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
+      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+        used.connection()
+            .createStatement()
+            .execute(
+                "select set_config('search_path', 'rude', false),"
+                    + " set_config('idle_in_transaction_session_timeout', '12345', false)");
+        used.commit();
+      }
+      try (var next = pool.getConnection();
+          var row =
+              next.createStatement()
+                  .executeQuery(
+                      "select current_setting('search_path'), current_setting('idle_in_transaction_session_timeout')")) {
+        row.next();
+        assertThat(row.getString(1)).doesNotContain("rude");
+        assertThat(row.getString(2)).isEqualTo("0");
+      }
+    }
+  }
+
+  @Test
+  void h45_aHandlerThatWasCutOffGetsNoConnectionAndCommitsNothing(TestDatabase database)
+      throws Exception {
+    database.execute("create table effect (n int)");
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var context =
+          new Context(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
+      try (var unused =
+          new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+        unused.cutOff();
+        assertThatThrownBy(unused::connection)
+            .isInstanceOf(SQLException.class)
+            .hasMessageContaining("cut off");
+        assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
+      }
+      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+        used.connection().createStatement().execute("insert into effect values (1)");
+        used.cutOff();
+        assertThatThrownBy(used::commit).hasMessageContaining("cut off");
+      }
+      assertThat(database.queryLong("select count(*) from effect")).isZero();
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package org.pgonce.internal.handle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.PGConnection;
+
+/** Large objects, streams and XML of a handler end with it, and reach the connection no more. */
+@Tag("versions")
+@PgTest
+class RevokedStreamTest {
+
+  private static final byte[] BYTES = "large object".getBytes(StandardCharsets.US_ASCII);
+
+  @BeforeEach
+  void makeLargeObject(TestDatabase database) throws SQLException {
+    database.execute("SELECT lo_from_bytea(4711, 'large object')");
+  }
+
+  private static ResultSet row(Connection connection, String columns) throws SQLException {
+    var rows = connection.createStatement().executeQuery("SELECT " + columns);
+    rows.next();
+    return rows;
+  }
+
+  private static void assertEnded(ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .satisfies(
+            e -> {
+              var refusal = e instanceof IOException ? e.getCause() : e;
+              assertThat(refusal)
+                  .isInstanceOf(SQLException.class)
+                  .hasMessageContaining("the handler of channel \"item\", id 1 has ended");
+              assertThat(((SQLException) refusal).getSQLState()).isEqualTo("08003");
+            });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h44_largeObjectsAndTheirStreamsEndWithTheHandler(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      var blob = row(row.handlers(), "4711::oid").getBlob(1);
+      var in = blob.getBinaryStream();
+      assertThat(in.read()).isEqualTo('l');
+      var out = blob.setBinaryStream(1);
+      out.write('L');
+      out.flush();
+      assertThat(blob.getBytes(1, BYTES.length))
+          .isEqualTo("Large object".getBytes(StandardCharsets.US_ASCII));
+
+      row.guard().seal();
+
+      assertEnded(blob::length);
+      assertEnded(() -> blob.getBytes(1, 5));
+      assertEnded(blob::getBinaryStream);
+      assertEnded(in::read);
+      assertEnded(in::readAllBytes);
+      assertEnded(in::available);
+      assertEnded(() -> out.write('x'));
+      assertEnded(() -> out.write(BYTES));
+      assertEnded(out::flush);
+      in.close();
+      out.close();
+      blob.free();
+      row.deleteAndCommit();
+    }
+    assertThat(database.queryString("SELECT convert_from(lo_get(4711), 'SQL_ASCII')"))
+        .isEqualTo("Large object");
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"PGJDBC", "HIKARI"})
+  void h44_textOfLargeObjectsEndsWithTheHandler(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      var clob = row(row.handlers(), "4711::oid").getClob(1);
+      var reader = clob.getCharacterStream();
+      assertThat(reader.read()).isEqualTo('l');
+      var ascii = clob.getAsciiStream();
+      assertThat(ascii.read()).isEqualTo('l');
+
+      row.guard().seal();
+
+      assertEnded(clob::length);
+      assertEnded(reader::read);
+      assertEnded(reader::ready);
+      assertEnded(ascii::read);
+      reader.close();
+      ascii.close();
+      row.deleteAndCommit();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h44_columnsAsStreamsAndXmlEndWithTheHandler(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      var rows = row(row.handlers(), "'abc'::bytea, 'abc'::text, '<a/>'::xml, ARRAY[1, 2]");
+      var bytes = rows.getBinaryStream(1);
+      var text = rows.getCharacterStream(2);
+      var xml = rows.getSQLXML(3);
+      var elements = rows.getArray(4).getResultSet();
+      assertThat(bytes.read()).isEqualTo('a');
+      assertThat(text.read()).isEqualTo('a');
+      assertThat(xml.getString()).isEqualTo("<a/>");
+      assertThat(elements.next()).isTrue();
+
+      row.guard().seal();
+
+      assertEnded(bytes::read);
+      assertEnded(text::read);
+      assertEnded(xml::getString);
+      assertEnded(elements::next);
+      xml.free();
+      row.deleteAndCommit();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void xmlGoesThroughTheGuardBothWays(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source);
+        var prepared = row.handlers().prepareStatement("SELECT xmlserialize(CONTENT ? AS text)")) {
+      var xml = row.handlers().createSQLXML();
+      xml.setString("<a/>");
+      prepared.setSQLXML(1, xml);
+      try (var rows = prepared.executeQuery()) {
+        rows.next();
+        assertThat(rows.getString(1)).isEqualTo("<a/>");
+      }
+    }
+  }
+
+  /** On a thread that goes on when the handler has returned: nothing of it is sent. */
+  @ParameterizedTest
+  @EnumSource
+  void h44_aThreadThatReadsOnGetsNothingMore(Source source, TestDatabase database)
+      throws Exception {
+    database.execute("SELECT lo_put(4711, 0, decode(repeat('ab', 1000000), 'hex'))");
+    try (var row = ClaimedRow.in(database, source)) {
+      var in = row(row.handlers(), "4711::oid").getBlob(1).getBinaryStream();
+      assertThat(in.read()).isNotNegative();
+      List<Integer> read = new CopyOnWriteArrayList<>();
+      var other = HandlerThread.running(() -> readAll(in, read));
+      Awaitility.await("the thread to read").until(() -> !read.isEmpty());
+      row.guard().seal();
+      row.deleteAndCommit();
+      assertThat(other.failure())
+          .satisfiesAnyOf(
+              e -> assertThat(e).isNull(), // it was quick, and is at the end
+              e -> assertThat(e).hasStackTraceContaining("has ended"));
+      row.real().rollback();
+    }
+  }
+
+  private static void readAll(InputStream in, List<Integer> read) throws IOException {
+    while (in.read() >= 0) {
+      if (read.isEmpty()) {
+        read.add(1);
+      }
+    }
+  }
+
+  @Test
+  void h44_whatTheDriverOffersBesideEndsToo(TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, Source.PGJDBC)) {
+      var vendor = row.handlers().unwrap(PGConnection.class);
+      assertThatThrownBy(vendor::getLargeObjectAPI)
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("lo_get");
+      var copies = vendor.getCopyAPI();
+      row.guard().seal();
+
+      assertEnded(() -> copies.copyOut("COPY item TO STDOUT"));
+      assertEnded(() -> copies.copyIn("COPY item FROM STDIN", InputStream.nullInputStream()));
+      row.deleteAndCommit();
+    }
+  }
+}

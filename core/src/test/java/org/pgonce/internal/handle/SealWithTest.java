@@ -1,0 +1,231 @@
+package org.pgonce.internal.handle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.pgonce.internal.handle.ClaimedRow.swallow;
+
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.internal.claim.HandlerSavepoint;
+import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.jdbc.LastStatement;
+import org.pgonce.internal.jdbc.SessionState;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.postgresql.jdbc.PreferQueryMode;
+
+/** The statement that settles, sent along with the release of the handler's savepoint. */
+@PgTest
+class SealWithTest {
+
+  /** Deletes the claimed row; divides by zero with a divisor of 0. */
+  private record Delete(int divisor) implements LastStatement<Boolean> {
+
+    @Override
+    public String sql() {
+      return "DELETE FROM public.item WHERE id = 1 / ? RETURNING true";
+    }
+
+    @Override
+    public int parameters() {
+      return 1;
+    }
+
+    @Override
+    public void bind(PreparedStatement statement, int first) throws SQLException {
+      statement.setInt(first, divisor);
+    }
+
+    @Override
+    public Boolean read(ResultSet row) throws SQLException {
+      return row.next() && row.getBoolean(1);
+    }
+  }
+
+  private static String setting(ClaimedRow row, String name) throws SQLException {
+    try (var statement = row.real().createStatement();
+        var value = statement.executeQuery("SELECT pg_catalog.current_setting('" + name + "')")) {
+      value.next();
+      return value.getString(1);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h44_aLocalRoleDoesNotSettle(Source source, TestDatabase database) throws Exception {
+    var tenant = database.loginRole("tenant").user();
+    database.execute("CREATE TABLE note (id int); GRANT INSERT ON note TO \"" + tenant + '"');
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("SET LOCAL ROLE \"" + tenant + '"');
+      row.handle("INSERT INTO note VALUES (1)");
+
+      assertThat(row.guard().sealWith(new Delete(1))).isTrue();
+      row.real().commit();
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h44_whatTheHandlerChangedOfTheSessionIsSetBack(Source source, TestDatabase database)
+      throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      var before = setting(row, "search_path");
+      row.handle("SELECT pg_catalog.set_config('search_path', 'elsewhere', false)");
+
+      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(setting(row, "search_path")).isEqualTo("elsewhere");
+      row.guard().restoreSession(null);
+      assertThat(setting(row, "search_path")).isEqualTo(before);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h43_theCommitIsThereWhenItReturns(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+
+      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.effects()).isEqualTo(1);
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isZero();
+    }
+  }
+
+  /** pgjdbc sends each command by itself then, and a COMMIT behind a failure would free the row. */
+  @Test
+  void h43_inSimpleQueryModeTheRowIsHeldBehindASwallowedSqlError(TestDatabase database)
+      throws Exception {
+    var simple = database.dataSource();
+    simple.setPreferQueryMode(PreferQueryMode.SIMPLE);
+    try (var row = ClaimedRow.in(database, simple)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+      swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
+
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+          .extracting("SQLState")
+          .isEqualTo("25P02");
+      row.guard().undo();
+      assertThat(row.claimableElsewhere()).isZero();
+      row.real().commit();
+      assertThat(row.effects()).isZero();
+    }
+  }
+
+  @Test
+  void h43_inSimpleQueryModeTheCommitIsThereWhenItReturns(TestDatabase database) throws Exception {
+    var simple = database.dataSource();
+    simple.setPreferQueryMode(PreferQueryMode.SIMPLE);
+    try (var row = ClaimedRow.in(database, simple)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+
+      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.effects()).isEqualTo(1);
+    }
+  }
+
+  /** A constraint that is checked at the commit fails the attempt, and not only the message. */
+  @ParameterizedTest
+  @EnumSource
+  void h43_aFailureOfTheCommitIsTold(Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      database.execute(
+          "CREATE TABLE checked (id int PRIMARY KEY, of int REFERENCES effect DEFERRABLE INITIALLY DEFERRED)");
+      row.handle("INSERT INTO checked VALUES (1, 2)");
+
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+          .extracting("SQLState")
+          .isEqualTo("23503");
+      row.real().rollback();
+      assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    }
+  }
+
+  /** One row locked and deleted by a transaction and its subtransaction would have a MultiXact. */
+  @ParameterizedTest
+  @EnumSource
+  void h47_theSavepointOfAHandlerThatSentNothingIsGoneBeforeTheDeletion(
+      Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      try (var statement = row.real().createStatement()) {
+        statement.execute(HandlerSavepoint.SET);
+      }
+      var guard =
+          GuardedConnection.over(
+              row.real(),
+              Origin.PLAIN,
+              SessionState.of(row.real()).settings(),
+              "a notification",
+              ClaimedRow.PATIENCE);
+      assertThat(guard.sealWith(new Delete(1))).isTrue();
+      try (var statement = row.real().createStatement();
+          var own = statement.executeQuery("select pg_current_xact_id()::xid::text")) {
+        own.next();
+        assertThat(database.queryString("select xmax::text from item")).isEqualTo(own.getString(1));
+      }
+      row.real().commit();
+    }
+  }
+
+  /** With the commit in the same message, and without. */
+  @FunctionalInterface
+  private interface Settling {
+    Boolean with(GuardedConnection guard, Delete delete) throws SQLException;
+  }
+
+  private static final List<Settling> WAYS =
+      List.of(GuardedConnection::sealWith, GuardedConnection::commitWith);
+
+  @ParameterizedTest
+  @EnumSource
+  void h43_swallowedSqlErrorIsAFailureAndNothingIsDeleted(Source source, TestDatabase database)
+      throws Exception {
+    for (var settling : WAYS) {
+      try (var row = ClaimedRow.in(database, source)) {
+        row.handle("INSERT INTO effect VALUES (1)");
+        swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
+
+        assertThatThrownBy(() -> settling.with(row.guard(), new Delete(1)))
+            .hasMessageContaining("caught an SQLException and went on")
+            .extracting("SQLState")
+            .isEqualTo("25P02");
+        row.guard().undo();
+        row.real().commit();
+        assertNothingIsDone(row);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h43_aFailureToSettleIsToldAsItIsAndTakesAllWithIt(Source source, TestDatabase database)
+      throws Exception {
+    for (var settling : WAYS) {
+      try (var row = ClaimedRow.in(database, source)) {
+        row.handle("INSERT INTO effect VALUES (1)");
+
+        assertThatThrownBy(() -> settling.with(row.guard(), new Delete(0)))
+            .hasMessageContaining("division by zero")
+            .extracting("SQLState")
+            .isEqualTo("22012");
+        assertThatThrownBy(() -> row.guard().undo())
+            .hasMessageContaining("roll the transaction back");
+        row.real().rollback();
+        assertNothingIsDone(row);
+      }
+    }
+  }
+
+  /** Takes the tables away for the next one. */
+  private static void assertNothingIsDone(ClaimedRow row) throws SQLException {
+    row.real().commit();
+    assertThat(row.effects()).isZero();
+    assertThat(row.database().queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+    row.database().execute("DROP TABLE item, effect");
+  }
+}

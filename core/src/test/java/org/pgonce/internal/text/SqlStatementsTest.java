@@ -1,0 +1,149 @@
+package org.pgonce.internal.text;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SqlStatementsTest {
+
+  private static List<List<String>> words(String sql) {
+    return SqlStatements.of(sql).stream().map(SqlStatements::words).toList();
+  }
+
+  private static String firstWords(String sql) {
+    return words(sql).stream()
+        .filter(words -> !words.isEmpty())
+        .map(words -> words.get(0))
+        .collect(Collectors.joining(" "));
+  }
+
+  @Test
+  void severalStatementsInOneString() {
+    assertThat(firstWords("select 1; Update t set a = 1 ;; COMMIT"))
+        .isEqualTo("select update commit");
+    assertThat(firstWords("")).isEmpty();
+    assertThat(firstWords(" ; ;")).isEmpty();
+  }
+
+  @Test
+  void wordsAreLowerCasedAndQuotedIdentifiersKeepTheirQuotes() {
+    assertThat(words("ROLLBACK  To\tSavepoint \"My;Point\""))
+        .containsExactly(List.of("rollback", "to", "savepoint", "\"My;Point\""));
+    assertThat(words("\"commit\"")).containsExactly(List.of("\"commit\""));
+    assertThat(words("savepoint U&\"a\\005fb\""))
+        .containsExactly(List.of("savepoint", "u&\"a\\005fb\""));
+    assertThat(words("set local.x = 1")).containsExactly(List.of("set", "local", ".", "x"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "select 'a;commit'",
+        "select 'it''s;commit'",
+        "select E'it\\';commit'",
+        "select e'\\\\'';commit'",
+        "select E'a'\n  '\\';commit'",
+        "select E'a' -- more\n '\\';commit'",
+        "select N'a;commit', B'0', X'f', U&'\\0441;commit'",
+        "select \"a;commit\"",
+        "select \"a\"\";commit\"",
+        "select $$;commit$$",
+        "select $a$;commit$$;commit$a$",
+        "select $ü1$;commit$ü1$",
+        "select $1, $2",
+        "select a$b$, c$b$",
+        "select 1 -- ;commit",
+        "select 1 --;commit\r, 2",
+        "select /* ;commit */ 1",
+        "select /* a /* ;commit */ ;commit */ 1",
+        "select 1 +-- ;commit",
+        "select 'never closed ;commit",
+        "select $$never closed ;commit",
+        "select /* never closed ;commit",
+        "select \"never closed ;commit",
+        "select E'never closed\\",
+      })
+  void whatIsQuotedOrCommentedIsNoStatement(String sql) {
+    assertThat(firstWords(sql)).isEqualTo("select");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "select '\\';commit",
+        "select 'a\\\\';commit",
+        "select 'a'\n'\\';commit",
+        "select E'a' '\\';commit",
+        "select e 'a\\';commit",
+        "select ae'\\';commit",
+        "select a$b$;commit--$b$",
+        "select a$$;commit--$$",
+        "select $1$;commit--$1$",
+        "select 1/**/;commit",
+        "select /* a /* b */ */ 1;commit",
+        "select 1 -- a\n;commit",
+        "select 1 -- a\r;commit",
+        "select $a$ $b$ $a$;commit",
+        "select $$a$$;/* x */-- y\ncommit",
+        "select ((1);commit",
+        "select \"a\\\";commit",
+        "select u&\"a\";commit",
+        "select 1;{commit}",
+        "select 1;(commit",
+      })
+  void theEndOfALiteralOrCommentIsFound(String sql) {
+    assertThat(firstWords(sql)).startsWith("select commit");
+  }
+
+  @Test
+  void bothReadingsOfABackslashBeforeAQuoteCount() {
+    // With standard_conforming_strings on: one literal 'a\', then commit, then a literal. Off: one
+    // literal.
+    assertThat(firstWords("select 'a\\';commit;select 'b'"))
+        .isEqualTo("select commit select select");
+    // On: one literal with two quotes in it. Off: 'it\'' ends, and commit follows.
+    assertThat(firstWords("select 'it\\'';commit;--'")).isEqualTo("select select commit");
+  }
+
+  @Test
+  void jdbcEscapesAndParenthesesBeforeTheFirstWordAreSkipped() {
+    assertThat(firstWords("{call f(?)}")).isEqualTo("call");
+    assertThat(firstWords("{? = call f(?)}")).isEqualTo("call");
+    assertThat(firstWords("(select 1) union (select 2)")).isEqualTo("select");
+    assertThat(firstWords("/* hint */ -- x\n update t set a = 1")).isEqualTo("update");
+  }
+
+  @Test
+  void semicolonsInTheBodyOfARoutineEndNoStatement() {
+    assertThat(
+            firstWords(
+                """
+                CREATE OR REPLACE FUNCTION f(a int) RETURNS int LANGUAGE sql BEGIN ATOMIC
+                  SELECT CASE WHEN a = 1 THEN 2 ELSE 3 END AS end;
+                  SELECT t.end, t.case FROM t;
+                END;
+                COMMIT
+                """))
+        .isEqualTo("create commit");
+    assertThat(
+            firstWords("create procedure p() begin atomic insert into t values (1); end; select 1"))
+        .isEqualTo("create select");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "create function begin() returns int language sql as 'select 1';commit",
+        "create function f(begin atomic) returns int language sql as '';commit",
+        "create table function as select begin atomic from t;commit",
+        "create table f (begin int);commit",
+        "create function f() returns int begin atomic return 1; end;commit",
+      })
+  void whatOnlyLooksLikeTheBodyOfARoutineHidesNothing(String sql) {
+    assertThat(firstWords(sql)).isEqualTo("create commit");
+  }
+}
