@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.deliver.Places;
-import org.pgonce.internal.wakeup.Hearing;
+import org.pgonce.internal.listen.NotificationListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,7 +25,8 @@ final class Ending {
   private static final Logger LOG = LoggerFactory.getLogger(Ending.class);
 
   // After the deadline the handlers are interrupted and their sessions ended. This is for them to
-  // notice, and for the database to be told. With the 3 s of Hearing.close the most that it takes
+  // notice, and for the database to be told. With the 3 s of NotificationListener.close the most
+  // that it takes
   // beyond the deadline.
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
@@ -35,7 +36,7 @@ final class Ending {
   // Longer than anybody waits, and short enough to be counted in nanoseconds.
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  private final Hearing hearing;
+  private final NotificationListener hearing;
   private final Scan scan;
   private final FeedWatch feeds;
   private final Sessions sessions;
@@ -47,7 +48,12 @@ final class Ending {
   private volatile boolean handsOver;
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
-  Ending(Hearing hearing, Scan scan, FeedWatch feeds, Sessions sessions, Threads threads) {
+  Ending(
+      NotificationListener hearing,
+      Scan scan,
+      FeedWatch feeds,
+      Sessions sessions,
+      Threads threads) {
     this.hearing = hearing;
     this.scan = scan;
     this.feeds = feeds;

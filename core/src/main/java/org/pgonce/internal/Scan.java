@@ -14,8 +14,8 @@ import org.pgonce.internal.claim.ListenerIdentity;
 import org.pgonce.internal.claim.ScanStatements;
 import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.claim.ScanStatements.HearsBy;
+import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.wakeup.HearingStatus;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,7 +43,7 @@ final class Scan {
 
   private final Context context;
   private final ListenerIdentity identity;
-  private final Supplier<HearingStatus> hearing;
+  private final Supplier<ListenStatus> hearing;
   private final Sessions sessions;
   private final Housekeeping housekeeping;
   private final QueueWatch queue;
@@ -58,7 +58,7 @@ final class Scan {
   Scan(
       Context context,
       ListenerIdentity identity,
-      Supplier<HearingStatus> hearing,
+      Supplier<ListenStatus> hearing,
       Sessions sessions) {
     this.context = context;
     this.identity = identity;

@@ -17,8 +17,7 @@ import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.wakeup.AddressLookup;
-import org.pgonce.internal.wakeup.HearingConfig;
+import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
@@ -70,9 +69,9 @@ class ThreadsTest {
       var settings =
           new ListenSettings(
               List.of(),
-              () -> new AddressLookup.Unknown("this test only polls"),
+              List::of,
               false,
-              HearingConfig.DEFAULTS,
+              ListenConfig.DEFAULTS,
               Duration.ofMillis(50),
               Duration.ofSeconds(30),
               "starved");

@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 
 /**
  * The connection of a claim's transaction, lent to a handler and taken back.

@@ -3,6 +3,7 @@ package org.pgonce.internal.deliver;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.PreferQueryMode;
 

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.AutoSave;
 import org.slf4j.Logger;

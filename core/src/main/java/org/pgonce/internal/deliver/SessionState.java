@@ -9,6 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something

@@ -4,6 +4,7 @@ import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
 import org.postgresql.core.BaseConnection;
 
@@ -14,7 +15,7 @@ import org.postgresql.core.BaseConnection;
 final class VendorConnection extends GuardedObject {
 
   private static final Class<?> OF_PGJDBC = PGConnection.class;
-  private static final Class<?> OF_PGJDBC_NG = com.impossibl.postgres.api.jdbc.PGConnection.class;
+  private static final Class<?> OF_PGJDBC_NG = PgjdbcNg.CONNECTION;
 
   private final ConnectionGuard jdbc;
 
