@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
@@ -19,6 +20,7 @@ import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.internal.deliver.Subscribed;
 import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
@@ -69,7 +71,8 @@ class ThreadsTest {
       var settings =
           new ListenSettings(
               List.of(),
-              List::of,
+              // Without a source this test only polls.
+              () -> List.of(new ListenAddress("nowhere", 1, "none", null, null, Map.of())),
               false,
               ListenConfig.DEFAULTS,
               Duration.ofMillis(50),

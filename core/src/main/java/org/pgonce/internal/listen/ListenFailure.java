@@ -154,17 +154,6 @@ public final class ListenFailure extends Exception {
               Scope.SERVER,
               "user \"%s\" may not connect to the database; grant connect on database \"%s\""
                   .formatted(user, address.database()));
-      case "53300" ->
-          new Diagnosis(
-              Kind.FAILED,
-              Scope.SERVER,
-              "the server has no connection left; raise max_connections or the user's connection"
-                  + " limit, or make a pool smaller. It is tried again");
-      case "57P03" ->
-          new Diagnosis(
-              Kind.UNREACHABLE,
-              Scope.SERVER,
-              "the server is starting up, stopping or recovering. It is tried again");
       case "25006" ->
           new Diagnosis(
               Kind.FAILED,
@@ -192,10 +181,19 @@ public final class ListenFailure extends Exception {
                   + "\" in from here; check pg_hba.conf and the TLS settings");
       case "53" ->
           new Diagnosis(
-              Kind.FAILED, Scope.SERVER, "the server is short of a resource. It is tried again");
+              Kind.FAILED,
+              Scope.SERVER,
+              "the server has no connection left, or is short of something else; raise"
+                  + " max_connections or the user's connection limit, or make a pool smaller. It is"
+                  + " tried again");
+      case "57" ->
+          new Diagnosis(
+              Kind.UNREACHABLE,
+              Scope.SERVER,
+              "the server is starting up, stopping or recovering. It is tried again");
       case "0A" ->
           new Diagnosis(Kind.REFUSED, Scope.SOURCE, "no wake-up source can use these settings");
-      case "08", "57" ->
+      case "08" ->
           causedBy(failure, SSLException.class)
               ? new Diagnosis(
                   Kind.FAILED,
@@ -204,7 +202,7 @@ public final class ListenFailure extends Exception {
                       + " certificate. It is tried again")
               : new Diagnosis(
                   Kind.UNREACHABLE,
-                  stateClass.equals("57") ? Scope.SERVER : Scope.UNKNOWN,
+                  Scope.UNKNOWN,
                   "no connection came about; check that the server runs, and host and port. It is"
                       + " tried again");
       default -> new Diagnosis(Kind.FAILED, Scope.SOURCE, "connecting failed. It is tried again");

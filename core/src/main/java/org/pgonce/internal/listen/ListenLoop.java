@@ -10,6 +10,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.listen.ListenFailure.Kind;
+import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -109,39 +110,44 @@ final class ListenLoop {
     }
   }
 
-  /** One round over addresses and sources, until a session listens. */
+  /** One round over the addresses, until a session listens. */
   private ListenSession connect() throws ListenFailure {
-    List<ListenFailure> all = new ArrayList<>();
-    var usable = sources.usable();
+    List<ListenFailure> reasons = new ArrayList<>();
     for (var address : addresses.find()) {
-      @Nullable ListenFailure last = null;
-      for (var source : usable) {
-        var session = new ListenSession(source, address, ownChannel, channels, callback);
-        current = session;
-        try {
-          if (!open) {
-            throw ListenFailure.polling("the listener is closed");
-          }
-          session.open(config);
-          sources.connected(source);
-          return session;
-        } catch (ListenFailure e) {
-          session.close();
-          last = e;
-          if (session.connected()) {
-            sources.connected(source); // the reason lies behind it
-            break;
-          }
-          if (!sources.failed(source, e)) {
-            break;
-          }
-        }
-      }
-      if (last != null) {
-        all.add(last);
+      try {
+        return connect(address);
+      } catch (ListenFailure e) {
+        reasons.add(e);
       }
     }
-    throw ListenFailure.together(all);
+    throw ListenFailure.together(reasons);
+  }
+
+  private ListenSession connect(ListenAddress address) throws ListenFailure {
+    var reason = ListenFailure.polling("the listener is closed");
+    for (var source : sources.usable()) {
+      var session = new ListenSession(source, address, ownChannel, channels, callback);
+      current = session;
+      if (!open) {
+        break;
+      }
+      try {
+        session.open(config);
+        sources.connected(source);
+        return session;
+      } catch (ListenFailure e) {
+        session.close();
+        reason = e;
+        if (session.connected()) {
+          sources.connected(source); // the reason lies behind it
+          break;
+        }
+        if (!sources.failed(source, e)) {
+          break;
+        }
+      }
+    }
+    throw reason;
   }
 
   private void listening(ListenSession session) {
