@@ -14,6 +14,7 @@ import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /** Connects, listens until that fails, waits, and begins anew. One thread runs it. */
 final class ListenLoop {
@@ -172,7 +173,8 @@ final class ListenLoop {
       log.debug("still {}", failure.reason());
       return;
     }
-    log.warn("{}; notifications are found by polling, so up to a second later", failure.reason());
+    log.atLevel(sources.isEmpty() ? Level.INFO : Level.WARN)
+        .log("{}; notifications are found by polling, so up to a second later", failure.reason());
     callback.disconnected(failure);
   }
 

@@ -33,6 +33,11 @@ final class SourceOrder {
     this.given = List.copyOf(given);
   }
 
+  /** Whether none is given: polling alone was chosen. */
+  boolean isEmpty() {
+    return given.isEmpty();
+  }
+
   /**
    * Returns at least one.
    *
