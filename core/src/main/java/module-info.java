@@ -5,10 +5,10 @@ module org.pgonce {
   requires transitive org.jspecify;
   requires org.postgresql.jdbc;
   requires org.slf4j;
-  requires pgjdbc.ng;
   requires transitive tools.jackson.databind;
-  requires static com.zaxxer.hikari;
   requires static org.checkerframework.checker.qual;
+
+  uses org.pgonce.spi.WakeUpSource;
 
   exports org.pgonce;
   exports org.pgonce.spi;

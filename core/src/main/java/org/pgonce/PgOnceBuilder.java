@@ -7,9 +7,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.ListenSettings;
 import org.pgonce.internal.jdbc.PoolSettings;
-import org.pgonce.internal.wakeup.AddressLookup;
-import org.pgonce.internal.wakeup.HearingConfig;
-import org.pgonce.internal.wakeup.ListenAddresses;
+import org.pgonce.internal.listen.ListenAddresses;
+import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
@@ -24,7 +23,7 @@ public final class PgOnceBuilder {
   private Observer observer = Observer.NONE;
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
   private @Nullable ListenAddress listenAddress;
-  private HearingConfig hearing = HearingConfig.DEFAULTS;
+  private ListenConfig listening = ListenConfig.DEFAULTS;
   private Duration pollInterval = Duration.ofSeconds(1);
   private Duration startTimeout = Duration.ofSeconds(30);
   private Duration stopTimeout = Duration.ofSeconds(20);
@@ -59,9 +58,9 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * Where the LISTEN connection goes. Default: as the data source says (HikariDataSource, and those
-   * of the drivers). Needed where the data source does not say, or leads to a transaction-mode
-   * pooler.
+   * Where the LISTEN connection goes. Default: as the data source says (HikariCP, Agroal, DBCP2,
+   * tomcat-jdbc, c3p0, and those of the drivers). Needed where the data source does not say, or
+   * leads to a transaction-mode pooler.
    */
   public PgOnceBuilder listenAddress(ListenAddress address) {
     this.listenAddress = Objects.requireNonNull(address, "address");
@@ -79,13 +78,7 @@ public final class PgOnceBuilder {
   public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
     Objects.requireNonNull(interval, "interval");
     Objects.requireNonNull(echoDeadline, "echoDeadline");
-    hearing =
-        new HearingConfig(
-            hearing.connectTimeout(),
-            interval,
-            echoDeadline,
-            hearing.backoffMin(),
-            hearing.backoffMax());
+    listening = listening.withHeartbeat(interval, echoDeadline);
     return this;
   }
 
@@ -169,12 +162,9 @@ public final class PgOnceBuilder {
     var given = listenAddress;
     return new ListenSettings(
         sources,
-        () ->
-            given == null
-                ? ListenAddresses.of(dataSource)
-                : new AddressLookup.Found(List.of(given)),
+        given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
         given != null,
-        hearing,
+        listening,
         pollInterval,
         startTimeout,
         instance);

@@ -1,21 +1,38 @@
 package org.pgonce;
 
+import java.util.ArrayList;
 import java.util.List;
-import org.pgonce.internal.wakeup.PgjdbcNgSource;
-import org.pgonce.internal.wakeup.PgjdbcSource;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import org.pgonce.internal.listen.PgjdbcSource;
 import org.pgonce.spi.WakeUpSource;
+import org.slf4j.LoggerFactory;
 
-/** The wake-up sources that pgonce brings, for {@link PgOnceBuilder#wakeUpBy}. */
+/** The wake-up sources that there are, for {@link PgOnceBuilder#wakeUpBy}. */
 public final class WakeUpSources {
 
-  /** Hears through pgjdbc-ng: NOTIFY is pushed to it. */
-  public static final WakeUpSource PGJDBC_NG = new PgjdbcNgSource();
-
-  /** Hears through pgjdbc, which waits on its socket. Knows every TLS setting of pgjdbc. */
+  /** Listens through pgjdbc, which waits on its socket. Knows every TLS setting of pgjdbc. */
   public static final WakeUpSource PGJDBC = new PgjdbcSource();
 
-  /** pgjdbc-ng, and pgjdbc where it cannot connect. */
-  public static final List<WakeUpSource> DEFAULT = List.of(PGJDBC_NG, PGJDBC);
+  /**
+   * Those on the class path or module path (pgonce-pgjdbc-ng, to which NOTIFY is pushed), and
+   * {@link #PGJDBC} where none of them can connect.
+   */
+  public static final List<WakeUpSource> DEFAULT = found();
 
   private WakeUpSources() {}
+
+  private static List<WakeUpSource> found() {
+    List<WakeUpSource> sources = new ArrayList<>();
+    try {
+      // By pgonce's own loader: the context class loader is the caller's, whoever that is.
+      ServiceLoader.load(WakeUpSource.class, WakeUpSource.class.getClassLoader())
+          .forEach(sources::add);
+    } catch (ServiceConfigurationError e) {
+      LoggerFactory.getLogger(WakeUpSources.class)
+          .warn("pgonce: a wake-up source cannot be loaded; it listens without", e);
+    }
+    sources.add(PGJDBC);
+    return List.copyOf(sources);
+  }
 }

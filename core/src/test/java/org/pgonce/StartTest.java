@@ -435,7 +435,7 @@ class StartTest {
                   .heartbeat(Duration.ofMillis(200), Duration.ofMillis(300)));
       pgonce.listen(ORDERS, Stage::effect).start();
       // On a busy machine it may be taken for deaf now and then.
-      stage.awaitSoon(() -> pgonce.status().hearsBy().equals("pgjdbc-ng"));
+      stage.awaitSoon(() -> pgonce.status().hearsBy().equals("pgjdbc"));
       proxy.silence();
       stage.publish(5);
       stage.awaitNothingWaits();

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.gate.NotifyGate;
+import org.pgonce.internal.listen.NotificationListener;
 import org.pgonce.internal.poll.Poll;
-import org.pgonce.internal.wakeup.Hearing;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +27,8 @@ final class Ending {
   private static final Logger LOG = LoggerFactory.getLogger(Ending.class);
 
   // After the deadline the handlers are interrupted and their sessions ended. This is for them to
-  // notice, and for the database to be told. With the 3 s of Hearing.close the most that it takes
+  // notice, and for the database to be told. With the 3 s of NotificationListener.close the most
+  // that it takes
   // beyond the deadline.
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
@@ -37,7 +38,7 @@ final class Ending {
   // Longer than anybody waits, and short enough to be counted in nanoseconds.
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  private final Hearing hearing;
+  private final NotificationListener hearing;
   private final Poll poll;
   private final FeedWatch feeds;
   private final Sessions sessions;
@@ -50,7 +51,12 @@ final class Ending {
   private volatile boolean handsOver;
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
-  Ending(Hearing hearing, Poll poll, FeedWatch feeds, Sessions sessions, Threads threads) {
+  Ending(
+      NotificationListener hearing,
+      Poll poll,
+      FeedWatch feeds,
+      Sessions sessions,
+      Threads threads) {
     this.hearing = hearing;
     this.poll = poll;
     this.feeds = feeds;

@@ -2,9 +2,8 @@ package org.pgonce.internal;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Supplier;
-import org.pgonce.internal.wakeup.AddressLookup;
-import org.pgonce.internal.wakeup.HearingConfig;
+import org.pgonce.internal.listen.AddressLookup;
+import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.WakeUpSource;
 
 /**
@@ -18,9 +17,9 @@ import org.pgonce.spi.WakeUpSource;
  */
 public record ListenSettings(
     List<WakeUpSource> sources,
-    Supplier<AddressLookup> address,
+    AddressLookup address,
     boolean addressGiven,
-    HearingConfig hearing,
+    ListenConfig listening,
     Duration pollInterval,
     Duration startTimeout,
     String instance) {}

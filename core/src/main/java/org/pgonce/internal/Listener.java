@@ -23,13 +23,13 @@ import org.pgonce.Status.State;
 import org.pgonce.internal.deliver.BroadcastReceiver;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.listen.ListenFailure;
+import org.pgonce.internal.listen.NotificationListener;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.wakeup.Deafness;
-import org.pgonce.internal.wakeup.Hearing;
 
 /**
  * Everything that runs between start and stop: the LISTEN connection, a consumer or receiver per
@@ -48,7 +48,7 @@ public final class Listener {
   private final ListenSettings settings;
   private final List<Subscribed<?>> subscribed;
   private final Sessions sessions;
-  private final Hearing hearing;
+  private final NotificationListener hearing;
   private final Poll poll;
   private final FeedWatch feeds;
   private final List<PollTarget> targets = new ArrayList<>();
@@ -68,10 +68,10 @@ public final class Listener {
     this.subscribed = List.copyOf(subscribed);
     this.sessions = new Sessions(context.transactions(), context.threads());
     this.hearing =
-        new Hearing(
+        new NotificationListener(
             settings.sources(),
             settings.address(),
-            settings.hearing(),
+            settings.listening(),
             wakeUpChannels(),
             new Ears());
     this.poll =
@@ -110,15 +110,15 @@ public final class Listener {
     hearing.start();
     var status =
         hearing.awaitFirstAttempt(
-            settings.hearing().connectTimeout().plus(settings.hearing().echoDeadline()));
+            settings.listening().connectTimeout().plus(settings.listening().echoTimeout()));
     var broadcast =
         subscribed.stream().filter(one -> one.channel().mode() == Mode.BROADCAST).findFirst();
-    var deafness = status.deafness();
-    if (deafness != null && isHopeless(deafness, broadcast.isPresent())) {
+    var failure = status.failure();
+    if (failure != null && isHopeless(failure, broadcast.isPresent())) {
       stop(Duration.ZERO);
       throw new PgOnceException(
           "pgonce cannot listen: "
-              + deafness.reason()
+              + failure.reason()
               + broadcast
                   .map(
                       one ->
@@ -135,9 +135,9 @@ public final class Listener {
    * Whether waiting would not mend it: a wrong address that the user gave, or a broadcast that
    * nothing here can hear.
    */
-  private boolean isHopeless(Deafness deafness, boolean broadcast) {
-    return (deafness.permanent() && settings.addressGiven())
-        || (deafness.kind() == Deafness.Kind.POLLING && broadcast);
+  private boolean isHopeless(ListenFailure failure, boolean broadcast) {
+    return (failure.permanent() && settings.addressGiven())
+        || (failure.kind() == ListenFailure.Kind.POLLING && broadcast);
   }
 
   private <T> void add(Subscribed<T> defined, Map<String, Installed> all) {
@@ -222,10 +222,10 @@ public final class Listener {
         .add(ear);
   }
 
-  private final class Ears implements Hearing.Sink {
+  private final class Ears implements NotificationListener.Callback {
 
     @Override
-    public void heard(String channel, String payload) {
+    public void notified(String channel, String payload) {
       ears.getOrDefault(channel, List.of()).forEach(ear -> ear.accept(payload));
     }
 
@@ -238,9 +238,9 @@ public final class Listener {
     }
 
     @Override
-    public void deaf(Deafness deafness) {
+    public void disconnected(ListenFailure failure) {
       poll.within(Duration.ZERO);
-      context.observer().deaf(deafness.reason());
+      context.observer().deaf(failure.reason());
     }
   }
 
@@ -249,7 +249,7 @@ public final class Listener {
     return new Status(
         state(),
         heard.source(),
-        reason(heard.deafness()),
+        reason(heard.failure()),
         heard.failedSources(),
         heard.reconnects(),
         activities.stream().map(Supplier::get).toList());
@@ -264,8 +264,8 @@ public final class Listener {
     return started.get() ? State.RUNNING : State.NEW;
   }
 
-  private static @Nullable String reason(@Nullable Deafness deafness) {
-    return deafness == null ? null : deafness.reason();
+  private static @Nullable String reason(@Nullable ListenFailure failure) {
+    return failure == null ? null : failure.reason();
   }
 
   /**

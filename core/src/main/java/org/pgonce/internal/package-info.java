@@ -1,6 +1,6 @@
 /**
  * What puts the stations together. A notification passes through the packages below this one in
- * this order: store, wakeup, claim, deliver, settle.
+ * this order: store, listen, claim, deliver, settle.
  */
 @NullMarked
 package org.pgonce.internal;

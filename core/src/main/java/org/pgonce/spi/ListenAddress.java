@@ -36,7 +36,7 @@ public record ListenAddress(
     }
     if (database.isBlank()) {
       throw new IllegalArgumentException(
-          "database is blank; give the name of the database whose channels are heard");
+          "database is blank; give the name of the database to listen in");
     }
     properties = Map.copyOf(properties);
   }

@@ -2,47 +2,21 @@ package org.pgonce.spi;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Collection;
+import java.util.List;
 
 /**
- * One open LISTEN connection. Its methods are called by one supervising thread at a time, {@link
- * #close()} by any. The holder keeps a strong reference for as long as it wants to hear.
+ * One open LISTEN connection. pgonce calls {@link #execute} from one thread at a time and {@link
+ * #close()} from any, each on a thread of its own: a call may block for longer than it should.
  */
 public interface WakeUpConnection extends AutoCloseable {
 
   /**
-   * LISTENs on the channels, beside those it already listens on. When it returns, each NOTIFY that
-   * commits from now on is heard for as long as the connection lives.
+   * Runs the statements in this order, outside of a transaction, and without JDBC's escapes.
    *
-   * @param channels PostgreSQL channel names, taken to the letter (quoted as identifiers), at most
-   *     63 bytes each
-   * @param deadline bound for the whole call; positive
-   * @throws SQLException when the server refuses, the connection is dead, or the deadline passes
-   *     (SQLState 08006); the connection is then to be closed
+   * @param timeout after which nobody waits any more; positive
+   * @throws SQLException when the server refuses, or the connection is dead or closed
    */
-  void listen(Collection<String> channels, Duration deadline) throws SQLException;
-
-  /**
-   * Sends a NOTIFY over this connection. The holder LISTENs on the channel itself and takes the
-   * echo as proof that this very session still hears. The echo comes through {@link
-   * WakeUpSource.Ear#heard} in its own time.
-   *
-   * @param deadline bound for the call; positive
-   * @return {@link System#nanoTime()} just before it was sent, so that a wait for the connection's
-   *     turn does not count as the network's
-   * @throws SQLException as for {@link #listen}
-   */
-  long notify(String channel, String payload, Duration deadline) throws SQLException;
-
-  /**
-   * Exempts the session from {@code idle_session_timeout}: a LISTEN session rests for longer than
-   * most databases allow. Called once, when the connection has proved that it hears, so never on a
-   * session that a pooler lends to others.
-   *
-   * @param deadline bound for the call; positive
-   * @throws SQLException as for {@link #listen}
-   */
-  void exemptFromIdleTimeout(Duration deadline) throws SQLException;
+  void execute(List<String> statements, Duration timeout) throws SQLException;
 
   /**
    * Process id of the backend that answered when the connection was opened, as the backend itself
@@ -51,15 +25,15 @@ public interface WakeUpConnection extends AutoCloseable {
   int backendPid();
 
   /**
-   * Whether something between hands out process ids of its own, as a connection pooler does. An
+   * Whether something between hands out process ids of its own, as a connection pooler does. The
    * echo of a NOTIFY to oneself then proves nothing: in transaction mode it comes back inside the
-   * transaction that sent it, while nothing that comes later is ever heard.
+   * transaction that sent it, while nothing that comes later ever arrives.
    */
   boolean pooled();
 
   /**
-   * Ends the connection. Returns within about a second even if the peer is frozen; idempotent;
-   * never throws. Calls of the other methods that are under way end with an SQLException.
+   * Ends the connection, whatever the peer does; {@link #execute} that is under way ends with an
+   * SQLException. Called once; never throws.
    */
   @Override
   void close();

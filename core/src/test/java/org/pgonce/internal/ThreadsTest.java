@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
@@ -17,9 +18,9 @@ import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.jdbc.PoolSettings;
-import org.pgonce.internal.wakeup.AddressLookup;
-import org.pgonce.internal.wakeup.HearingConfig;
+import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
@@ -70,9 +71,10 @@ class ThreadsTest {
       var settings =
           new ListenSettings(
               List.of(),
-              () -> new AddressLookup.Unknown("this test only polls"),
+              // Without a source this test only polls.
+              () -> List.of(new ListenAddress("nowhere", 1, "none", null, null, Map.of())),
               false,
-              HearingConfig.DEFAULTS,
+              ListenConfig.DEFAULTS,
               Duration.ofMillis(50),
               Duration.ofSeconds(30),
               "starved");

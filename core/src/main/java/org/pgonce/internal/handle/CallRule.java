@@ -10,6 +10,7 @@ import java.sql.Statement;
 import java.sql.Wrapper;
 import java.util.HashMap;
 import java.util.Map;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyOperation;
 
@@ -118,7 +119,7 @@ enum CallRule {
       Map.of(
           Connection.class, CONNECTION_TABLE,
           PGConnection.class, VENDOR_TABLE,
-          com.impossibl.postgres.api.jdbc.PGConnection.class, VENDOR_TABLE,
+          PgjdbcNg.CONNECTION, VENDOR_TABLE,
           Statement.class, STATEMENT_TABLE,
           PreparedStatement.class, STATEMENT_TABLE,
           CallableStatement.class, STATEMENT_TABLE,

@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
 import org.postgresql.PGStatement;
 import org.postgresql.copy.CopyOperation;
@@ -65,10 +66,7 @@ final class GuardedObject implements InvocationHandler {
 
   /** What a driver offers beyond JDBC, and a handler may have. */
   private static final Set<Class<?>> OFFERED =
-      Set.of(
-          PGConnection.class,
-          com.impossibl.postgres.api.jdbc.PGConnection.class,
-          PGStatement.class);
+      Set.of(PGConnection.class, PgjdbcNg.CONNECTION, PGStatement.class);
 
   /** What the claim has made sure of. */
   private static final Map<String, Object> KNOWN =

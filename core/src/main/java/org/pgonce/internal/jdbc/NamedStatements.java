@@ -1,6 +1,5 @@
 package org.pgonce.internal.jdbc;
 
-import com.impossibl.postgres.jdbc.PGDirectConnection;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
@@ -116,16 +115,13 @@ public final class NamedStatements {
     if (connection.isWrapperFor(PGConnection.class)) {
       return connection.unwrap(PGConnection.class).getBackendPID();
     }
-    if (connection.isWrapperFor(PGDirectConnection.class)) {
-      return connection.unwrap(PGDirectConnection.class).getKeyData().getProcessId();
-    }
-    return null;
+    return PgjdbcNg.made(connection) ? PgjdbcNg.greetingPid(connection) : null;
   }
 
   private static Object physical(Connection connection) throws SQLException {
     return connection.isWrapperFor(PGConnection.class)
         ? connection.unwrap(PGConnection.class)
-        : connection.unwrap(PGDirectConnection.class);
+        : connection.unwrap(PgjdbcNg.CONNECTION);
   }
 
   private static boolean namesNone(Connection connection) throws SQLException {

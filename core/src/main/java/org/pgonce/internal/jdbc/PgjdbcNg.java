@@ -1,16 +1,43 @@
 package org.pgonce.internal.jdbc;
 
-import com.impossibl.postgres.api.jdbc.PGConnection;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Objects;
 
-/** What pgjdbc-ng 0.8.9 needs of whoever claims through its connections. */
+/**
+ * What pgjdbc-ng 0.8.9 needs where it is a pool's driver. By name and reflection: core does not
+ * depend on it.
+ */
 public final class PgjdbcNg {
+
+  /**
+   * The driver's interface of a connection; where the driver is absent, a type that no connection
+   * has.
+   */
+  public static final Class<?> CONNECTION = type("com.impossibl.postgres.api.jdbc.PGConnection");
 
   private PgjdbcNg() {}
 
+  private interface Absent {}
+
+  private static Class<?> type(String name) {
+    try {
+      return Class.forName(name, false, PgjdbcNg.class.getClassLoader());
+    } catch (ClassNotFoundException | LinkageError e) {
+      return Absent.class;
+    }
+  }
+
+  /** Whether the connection is one of pgjdbc-ng, or wraps one. */
   public static boolean made(Connection connection) throws SQLException {
-    return connection.isWrapperFor(PGConnection.class);
+    return connection.isWrapperFor(CONNECTION);
+  }
+
+  /** The process id by which the server, or a pooler, greeted the driver. */
+  public static int greetingPid(Connection connection) throws SQLException {
+    return (int)
+        Objects.requireNonNull(
+            new Getters(connection.unwrap(CONNECTION)).of("getKeyData").get("getProcessId"));
   }
 
   /**
@@ -18,7 +45,7 @@ public final class PgjdbcNg {
    * with the first statement, so two requests are under way; when the connection ends, by abort()
    * as well, it tells the first of them only, and whoever waits for the second waits for ever.
    */
-  static void begin(Connection connection, String begin) throws SQLException {
+  public static void begin(Connection connection, String begin) throws SQLException {
     connection.setAutoCommit(true);
     try (var statement = connection.createStatement()) {
       statement.execute(begin);

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.OneAtATime;
 import org.pgonce.internal.Sessions;
+import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.poll.PollStatements.ListensBy;
 import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.wakeup.HearingStatus;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,7 +52,7 @@ public final class Poll {
   private final Context context;
   private final ListenerIdentity identity;
   private final Duration interval;
-  private final Supplier<HearingStatus> listening;
+  private final Supplier<ListenStatus> listening;
   private final Sessions sessions;
   private final Housekeeping housekeeping;
   private final QueueWatch queue;
@@ -76,7 +76,7 @@ public final class Poll {
       Context context,
       UUID listener,
       Duration interval,
-      Supplier<HearingStatus> listening,
+      Supplier<ListenStatus> listening,
       Sessions sessions) {
     this.context = context;
     this.identity =

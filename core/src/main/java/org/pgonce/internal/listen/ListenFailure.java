@@ -1,0 +1,253 @@
+package org.pgonce.internal.listen;
+
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Backoff;
+import org.pgonce.spi.ListenAddress;
+
+/**
+ * Why the process does not listen. Its message is a sentence for logs and status: what, where, why,
+ * what to do. Polling goes on meanwhile.
+ */
+public final class ListenFailure extends Exception {
+
+  private static final long serialVersionUID = 1;
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final String POOLER =
+      "a transaction-mode pooler such as PgBouncer stands between; give the server's own address"
+          + " with listenAddress(...)";
+  private static final int LONGEST_CAUSE_CHAIN = 20;
+
+  /** What follows from it. */
+  public enum Kind {
+    /** No server answers, or the connection broke. An attempt costs nobody anything. */
+    UNREACHABLE,
+    /** Something answers and does not let listen now: it is full, a standby, or unwell. */
+    FAILED,
+    /** A password, a right or a setting is wrong: somebody has to change it. */
+    REFUSED,
+    /** A transaction-mode pooler: each attempt leaves a LISTEN on a session that others use too. */
+    POOLER,
+    /** There is no address or no source: nothing is tried again. */
+    POLLING;
+
+    Backoff backoff(Backoff configured) {
+      var longest = configured.longest();
+      return switch (this) {
+        case UNREACHABLE ->
+            longest.compareTo(SECOND) < 0 ? configured : limited(configured.first(), SECOND);
+        case POOLER ->
+            longest.compareTo(MINUTE) > 0 ? configured : limited(configured.first(), MINUTE);
+        default -> configured;
+      };
+    }
+
+    private static Backoff limited(Duration first, Duration longest) {
+      return new Backoff(first.compareTo(longest) < 0 ? first : longest, longest);
+    }
+  }
+
+  /** Where the failure lies, so whether another source may do better. */
+  enum Scope {
+    /** The server or the network: no source gets in. */
+    SERVER,
+    /** This source: it cannot do these settings, or cannot speak with this server. */
+    SOURCE,
+    /** Not known: another source may do better, and this one may next time. */
+    UNKNOWN
+  }
+
+  private final Kind kind;
+  private final Scope scope;
+
+  private ListenFailure(Kind kind, Scope scope, String reason, @Nullable Throwable cause) {
+    super(reason, cause);
+    this.kind = kind;
+    this.scope = scope;
+  }
+
+  private ListenFailure(Kind kind, String reason) {
+    this(kind, Scope.SERVER, reason, null);
+  }
+
+  /** No address or no source. */
+  static ListenFailure polling(String reason) {
+    return new ListenFailure(Kind.POLLING, reason);
+  }
+
+  /** LISTEN was accepted, and the first NOTIFY never came. */
+  static ListenFailure pooler(ListenAddress address) {
+    return new ListenFailure(
+        Kind.POOLER,
+        "cannot listen at " + address + ": LISTEN is accepted but no NOTIFY arrives: " + POOLER);
+  }
+
+  /** A connection that listened has ended. */
+  static ListenFailure lost(ListenAddress address, @Nullable String why) {
+    return new ListenFailure(
+        Kind.UNREACHABLE,
+        "the LISTEN connection to " + address + " was lost (" + why + "); it is renewed");
+  }
+
+  /** A connection that listened is silent. */
+  static ListenFailure silent(ListenAddress address, Duration timeout) {
+    return new ListenFailure(
+        Kind.UNREACHABLE,
+        "the LISTEN connection to %s fell silent: a NOTIFY to itself did not come back within %d ms"
+                .formatted(address, timeout.toMillis())
+            + " (network or server frozen, or UNLISTEN or DISCARD ALL ran on it); it is renewed");
+  }
+
+  /** An error of pgonce or of a callback. */
+  static ListenFailure unexpected(Throwable failure) {
+    return new ListenFailure(
+        Kind.FAILED, Scope.SERVER, "listening failed unexpectedly: " + failure, failure);
+  }
+
+  /** What a driver or server said while connecting. */
+  static ListenFailure of(ListenAddress address, SQLException failure) {
+    var what = diagnosis(address, failure);
+    var reason = "cannot listen at %s: %s (%s)".formatted(address, what.advice, inShort(failure));
+    var scope = isUnanswered(failure) ? Scope.SERVER : what.scope;
+    return new ListenFailure(what.kind, scope, reason, failure);
+  }
+
+  /** Of several addresses: all reasons together; transient if one of them is. */
+  static ListenFailure together(List<ListenFailure> each) {
+    var first = each.stream().filter(one -> !one.permanent()).findFirst().orElse(each.get(0));
+    return new ListenFailure(
+        first.kind,
+        each.stream().map(ListenFailure::reason).distinct().collect(Collectors.joining("; ")));
+  }
+
+  private record Diagnosis(Kind kind, Scope scope, String advice) {}
+
+  private static Diagnosis diagnosis(ListenAddress address, SQLException failure) {
+    var user = address.user() == null ? System.getProperty("user.name") : address.user();
+    var state = failure.getSQLState() == null ? "" : failure.getSQLState();
+    return switch (state) {
+      case "28P01" ->
+          new Diagnosis(
+              Kind.REFUSED,
+              Scope.UNKNOWN,
+              "the server refused the password of user \""
+                  + user
+                  + "\"; check user and password of the DataSource, or give the LISTEN connection"
+                  + " its own with listenAddress(...)");
+      case "3D000" ->
+          new Diagnosis(
+              Kind.REFUSED,
+              Scope.SERVER,
+              "there is no database \"" + address.database() + "\" on this server; check the name");
+      case "42501" ->
+          new Diagnosis(
+              Kind.REFUSED,
+              Scope.SERVER,
+              "user \"%s\" may not connect to the database; grant connect on database \"%s\""
+                  .formatted(user, address.database()));
+      case "25006" ->
+          new Diagnosis(
+              Kind.FAILED,
+              Scope.SERVER,
+              "this server is a standby, and a standby refuses LISTEN; give the primary's address"
+                  + " with listenAddress(...). It is tried again, in case it is promoted");
+      // pgjdbc-ng's first statements meet those of others, or find their own gone.
+      case "26000", "42P05" ->
+          new Diagnosis(
+              Kind.POOLER,
+              Scope.SOURCE,
+              "prepared statements of several sessions are mixed up: " + POOLER);
+      default -> byClass(state.length() < 2 ? "" : state.substring(0, 2), user, failure);
+    };
+  }
+
+  private static Diagnosis byClass(String stateClass, @Nullable String user, SQLException failure) {
+    return switch (stateClass) {
+      case "28" ->
+          new Diagnosis(
+              Kind.REFUSED,
+              Scope.UNKNOWN,
+              "the server does not let user \""
+                  + user
+                  + "\" in from here; check pg_hba.conf and the TLS settings");
+      case "53" ->
+          new Diagnosis(
+              Kind.FAILED,
+              Scope.SERVER,
+              "the server has no connection left, or is short of something else; raise"
+                  + " max_connections or the user's connection limit, or make a pool smaller. It is"
+                  + " tried again");
+      case "57" ->
+          new Diagnosis(
+              Kind.UNREACHABLE,
+              Scope.SERVER,
+              "the server is starting up, stopping or recovering. It is tried again");
+      case "0A" ->
+          new Diagnosis(Kind.REFUSED, Scope.SOURCE, "no wake-up source can use these settings");
+      case "08" ->
+          causedBy(failure, SSLException.class)
+              ? new Diagnosis(
+                  Kind.FAILED,
+                  Scope.SOURCE,
+                  "no TLS connection came about; check sslmode, sslrootcert and the server's"
+                      + " certificate. It is tried again")
+              : new Diagnosis(
+                  Kind.UNREACHABLE,
+                  Scope.UNKNOWN,
+                  "no connection came about; check that the server runs, and host and port. It is"
+                      + " tried again");
+      default -> new Diagnosis(Kind.FAILED, Scope.SOURCE, "connecting failed. It is tried again");
+    };
+  }
+
+  private static boolean isUnanswered(SQLException failure) {
+    return failure instanceof SQLTransientConnectionException
+        || causedBy(failure, ConnectException.class)
+        || causedBy(failure, NoRouteToHostException.class)
+        || causedBy(failure, UnknownHostException.class);
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  Scope scope() {
+    return scope;
+  }
+
+  /** The sentence. */
+  public String reason() {
+    return String.valueOf(getMessage());
+  }
+
+  /** Whether trying again is pointless until somebody changes a setting or a right. */
+  public boolean permanent() {
+    return kind == Kind.REFUSED;
+  }
+
+  /** What the driver or server said, with its SQLState. */
+  private static String inShort(SQLException failure) {
+    var state = failure.getSQLState();
+    return (state == null ? "" : state + ": ") + failure.getMessage();
+  }
+
+  private static boolean causedBy(@Nullable Throwable failure, Class<? extends Exception> type) {
+    // Bounded: nothing keeps a chain of causes from being a circle.
+    for (int depth = 0; depth < LONGEST_CAUSE_CHAIN && failure != null; depth++) {
+      if (type.isInstance(failure)) {
+        return true;
+      }
+      failure = failure.getCause();
+    }
+    return false;
+  }
+}

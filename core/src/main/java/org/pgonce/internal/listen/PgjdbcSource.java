@@ -1,0 +1,87 @@
+package org.pgonce.internal.listen;
+
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import org.pgonce.spi.ListenAddress;
+import org.pgonce.spi.WakeUpConnection;
+import org.pgonce.spi.WakeUpSource;
+import org.postgresql.Driver;
+import org.postgresql.PGProperty;
+
+/**
+ * Listens through pgjdbc: a thread of its own that waits in {@code getNotifications}. Understands
+ * every TLS and authentication setup that the pool's pgjdbc does.
+ */
+public final class PgjdbcSource implements WakeUpSource {
+
+  /** Settings of a pool's sessions, or of choosing among hosts, that have no place here. */
+  private static final List<PGProperty> NOT_HERE =
+      List.of(
+          PGProperty.AUTOSAVE,
+          PGProperty.CURRENT_SCHEMA,
+          PGProperty.DEFAULT_ROW_FETCH_SIZE,
+          PGProperty.HOST_RECHECK_SECONDS,
+          PGProperty.LOAD_BALANCE_HOSTS,
+          PGProperty.LOGIN_TIMEOUT,
+          PGProperty.QUERY_TIMEOUT,
+          PGProperty.READ_ONLY,
+          PGProperty.REPLICATION,
+          PGProperty.TARGET_SERVER_TYPE);
+
+  @Override
+  public String name() {
+    return "pgjdbc";
+  }
+
+  @Override
+  public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
+      throws SQLException {
+    var connection = new Driver().connect(url(address), properties(address, timeout));
+    if (connection == null) {
+      throw new SQLException("pgjdbc does not understand the address " + address, "08001");
+    }
+    try {
+      // In a transaction getNotifications returns at once: a hot loop.
+      connection.setAutoCommit(true);
+      try (var statement = connection.createStatement();
+          var row = statement.executeQuery("SELECT pg_catalog.pg_backend_pid()")) {
+        row.next();
+        return new PgjdbcConnection(connection, row.getInt(1), callback);
+      }
+    } catch (SQLException | RuntimeException e) {
+      connection.abort(Runnable::run);
+      throw e;
+    }
+  }
+
+  private static String url(ListenAddress address) {
+    var host = address.host().contains(":") ? "[" + address.host() + "]" : address.host();
+    var database = URLEncoder.encode(address.database(), StandardCharsets.UTF_8);
+    return "jdbc:postgresql://" + host + ":" + address.port() + "/" + database;
+  }
+
+  private static Properties properties(ListenAddress address, Duration timeout) {
+    var properties = new Properties();
+    address.properties().forEach(properties::setProperty);
+    NOT_HERE.forEach(property -> properties.remove(property.getName()));
+    if (address.user() != null) {
+      PGProperty.USER.set(properties, address.user());
+    }
+    if (address.password() != null) {
+      PGProperty.PASSWORD.set(properties, address.password());
+    }
+    // Whole seconds, so not the timeout itself: they end the thread that nobody waits for any more.
+    int seconds = (int) Math.max(1, timeout.toSeconds() + 1);
+    PGProperty.CONNECT_TIMEOUT.set(properties, seconds);
+    PGProperty.SOCKET_TIMEOUT.set(properties, seconds);
+    PGProperty.TCP_KEEP_ALIVE.set(properties, true);
+    PGProperty.APPLICATION_NAME.set(properties, APPLICATION_NAME);
+    // Plain statements only, and nothing prepared that a pooler could mix up.
+    PGProperty.PREFER_QUERY_MODE.set(properties, "simple");
+    return properties;
+  }
+}

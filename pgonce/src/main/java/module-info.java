@@ -1,0 +1,6 @@
+/** The whole of pgonce: core, triggers, and pgjdbc-ng to listen with. */
+module org.pgonce.all {
+  requires transitive org.pgonce;
+  requires transitive org.pgonce.triggers;
+  requires transitive org.pgonce.pgjdbcng;
+}
