@@ -1,16 +1,18 @@
 package org.pgonce.internal;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Delivery;
+import org.pgonce.internal.deliver.Following;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.settle.Onward;
-import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.TransactionalSettlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,24 +25,28 @@ final class Attempt extends HeldAttempt {
   private static final int MOST_CONFLICTS = 3;
 
   private final Claim claim;
-  private final Onward onward;
+  private final Supplier<@Nullable Following> next;
   private int conflicts;
+  private boolean failed;
 
   /**
-   * @param onward what may follow its commit
+   * @param next what may follow its commit
    */
   Attempt(
-      Claim claim, Connection connection, Settlement settlement, Sessions sessions, Onward onward) {
-    super(claim, claim.origin(), connection, settlement, sessions);
+      Claim claim,
+      ClaimSession session,
+      TransactionalSettlement settlement,
+      Sessions sessions,
+      Supplier<@Nullable Following> next) {
+    super(claim, claim.origin(), session, settlement, sessions);
     this.claim = claim;
-    this.onward = onward;
+    this.next = next;
   }
 
   @Override
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
     var handled = delivery.run(claim, guarded::connection);
-    return (used, inHandler) ->
-        settlement.complete(connection, claim, used, handled, inHandler, onward);
+    return (used, inHandler) -> settlement.complete(session, claim, used, handled, inHandler, next);
   }
 
   /**
@@ -74,8 +80,13 @@ final class Attempt extends HeldAttempt {
 
   @Override
   boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler) {
-    onward.failed();
+    failed = true;
     return settlement.fail(connection, claim, guarded, failure);
+  }
+
+  /** Whether it was not completed, whatever was begun behind its commit. */
+  boolean hasFailed() {
+    return failed;
   }
 
   /**

@@ -11,9 +11,11 @@ import org.pgonce.internal.claim.ScanStatements.Found;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.Suspects;
+import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
  * Empties one subscription as far as this process can. Wake-ups that come while it is at work are
@@ -59,8 +61,8 @@ final class Drain<T> implements Scanned, Wakeful {
     this.definition = new DefinitionWatch(subscribed, context.observer());
     var reports = new Reports(subscribed, context.observer(), scan::within, headStart::give);
     var suspects = new Suspects(subscribed, reports);
-    var settlement =
-        new Settlement(
+    var parts =
+        new Settlement.Parts(
             subscribed,
             context.transactions(),
             reports,
@@ -69,9 +71,23 @@ final class Drain<T> implements Scanned, Wakeful {
     var stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
             ? new HeldStint(
-                subscribed, context, sessions, delivery, settlement, suspects, front, keys)
+                subscribed,
+                context,
+                sessions,
+                delivery,
+                new TransactionalSettlement(parts),
+                suspects,
+                front,
+                keys)
             : new LeasedStint(
-                subscribed, context, sessions, delivery, settlement, suspects, front, keys);
+                subscribed,
+                context,
+                sessions,
+                delivery,
+                new LeaseSettlement(parts),
+                suspects,
+                front,
+                keys);
     var turnstile =
         new Turnstile(
             context.transactions(),

@@ -5,20 +5,22 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.Origin;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.Places;
-import org.pgonce.internal.settle.Settlement;
-import org.pgonce.internal.settle.Settlement.Outcome;
+import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
 /** What was claimed from its delivery to its settlement, in the claim's transaction. */
 abstract class HeldAttempt implements Places.CutOff {
 
   private final Claim first;
   private final Origin origin;
+  final ClaimSession session;
   final Connection connection;
-  final Settlement settlement;
+  final TransactionalSettlement settlement;
   final Sessions sessions;
 
   /**
@@ -27,10 +29,15 @@ abstract class HeldAttempt implements Places.CutOff {
    * @param origin where what was claimed comes from
    */
   HeldAttempt(
-      Claim first, Origin origin, Connection connection, Settlement settlement, Sessions sessions) {
+      Claim first,
+      Origin origin,
+      ClaimSession session,
+      TransactionalSettlement settlement,
+      Sessions sessions) {
     this.first = first;
     this.origin = origin;
-    this.connection = connection;
+    this.session = session;
+    this.connection = session.connection();
     this.settlement = settlement;
     this.sessions = sessions;
   }
@@ -73,16 +80,16 @@ abstract class HeldAttempt implements Places.CutOff {
   }
 
   private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
-    var session = first.sessionBefore();
+    var before = first.sessionBefore();
     while (true) {
       var guarded =
           GuardedConnection.over(
-              connection, origin, session, this, GuardedConnection.DEFAULT_PATIENCE);
+              connection, origin, before, this, GuardedConnection.DEFAULT_PATIENCE);
       var outcome = deliverAndSettle(delivery, place, guarded);
       if (outcome != null) {
         return outcome;
       }
-      session = null; // the savepoint is gone
+      before = null; // the savepoint is gone
     }
   }
 
@@ -116,6 +123,6 @@ abstract class HeldAttempt implements Places.CutOff {
   /** It goes back uncounted, unless its settlement is under way, which may still be committed. */
   @Override
   public final void released() {
-    sessions.release(connection, settlement.releaseHeld(first));
+    sessions.release(connection, settlement.release(first));
   }
 }

@@ -19,7 +19,7 @@ import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.OwnTransaction;
 import org.pgonce.internal.deliver.Subscribed;
-import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Suspects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +36,7 @@ final class LeasedStint implements Stint {
   private final Context context;
   private final Sessions sessions;
   private final Delivery<?> delivery;
-  private final Settlement settlement;
+  private final LeaseSettlement settlement;
   private final Suspects suspects;
   private final Front front;
   private final KeyFronts keys;
@@ -48,7 +48,7 @@ final class LeasedStint implements Stint {
       Context context,
       Sessions sessions,
       Delivery<?> delivery,
-      Settlement settlement,
+      LeaseSettlement settlement,
       Suspects suspects,
       Front front,
       KeyFronts keys) {

@@ -1,16 +1,16 @@
 package org.pgonce.internal;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.TransactionalSettlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,11 +35,11 @@ final class LotAttempt extends HeldAttempt {
   LotAttempt(
       String label,
       List<Claim> claims,
-      Connection connection,
-      Settlement settlement,
+      ClaimSession session,
+      TransactionalSettlement settlement,
       Sessions sessions,
       BatchLimit limit) {
-    super(claims.get(0), Claim.originOf(claims), connection, settlement, sessions);
+    super(claims.get(0), Claim.originOf(claims), session, settlement, sessions);
     this.label = label;
     this.claims = claims;
     this.limit = limit;
@@ -49,7 +49,7 @@ final class LotAttempt extends HeldAttempt {
   Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
     var handled = delivery.runAll(claims, guarded);
     return (used, inHandler) -> {
-      var outcome = settlement.completeAll(connection, claims, used, handled, inHandler);
+      var outcome = settlement.completeAll(session, claims, used, handled, inHandler);
       limit.passed(claims.size());
       return outcome;
     };

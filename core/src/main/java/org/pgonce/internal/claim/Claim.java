@@ -2,7 +2,6 @@ package org.pgonce.internal.claim;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -15,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param scheduled whether it waits among the scheduled rows
  * @param attempts as the row counts them: the failed ones, and this one too where it is leased
  * @param token of its lease; null where the transaction is what holds it
- * @param createdUs when it was stored, microseconds since 1970
- * @param ageUs how long ago that was at the claim, both by the database's clock
+ * @param createdAt when it was stored
+ * @param claimedAt when it was claimed, both by the database's clock
  * @param origin where it comes from
  * @param suspect whether an earlier claim of it ended without a word, as one does whose process
  *     dies
@@ -30,8 +29,8 @@ public record Claim(
     boolean scheduled,
     int attempts,
     @Nullable String token,
-    long createdUs,
-    long ageUs,
+    Instant createdAt,
+    Instant claimedAt,
     Payload payload,
     Origin origin,
     boolean suspect,
@@ -61,12 +60,9 @@ public record Claim(
         .collect(Collectors.joining(",", "{", "}"));
   }
 
-  public Instant createdAt() {
-    return Instant.EPOCH.plus(createdUs, ChronoUnit.MICROS);
-  }
-
   public Duration age() {
-    return Duration.of(Math.max(0, ageUs), ChronoUnit.MICROS);
+    var age = Duration.between(createdAt, claimedAt);
+    return age.isNegative() ? Duration.ZERO : age;
   }
 
   /** The same, leased for its next attempt. */
@@ -77,8 +73,8 @@ public record Claim(
         scheduled,
         attempts + 1,
         newToken,
-        createdUs,
-        ageUs,
+        createdAt,
+        claimedAt,
         payload,
         origin,
         suspect,

@@ -19,21 +19,18 @@ import org.pgonce.internal.Transactions;
 /** The claim that outlives its transaction: one row, leased for a time. */
 public final class LeaseStatements {
 
-  // The row as the function gives it; the payload as a claim that is held gives it.
+  // The row as a claim that is held gives it.
   private static final String LEASE =
-      """
-      SELECT (l.claimed).id, (l.claimed).attempts,
-             (extract(epoch FROM (l.claimed).created_at) * 1000000)::bigint, l.age_us,
-             CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
-             octet_length((l.claimed).payload::text),
-             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died,
-             l.seen, l.busy, l.walked
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, %s) AS l
-      """;
-  private static final String PLAIN = LEASE.formatted(Payload.SHORT, "after => ?");
+      "SELECT "
+          + ClaimSql.COLUMNS
+          + """
+            , l.spent, l.died, l.seen, l.busy, l.walked
+              FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, %s) AS l
+             CROSS JOIN LATERAL (SELECT (l.claimed).*, NULL::xid AS held) AS c
+            """;
+  private static final String PLAIN = LEASE.formatted("after => ?");
   private static final String BY_KEY =
       LEASE.formatted(
-          Payload.SHORT,
           "max_per_key => ?, ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?");
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
@@ -92,31 +89,13 @@ public final class LeaseStatements {
     }
   }
 
-  private static Leased leased(ResultSet row, int subscription, Transactions transactions)
+  private static Leased leased(ResultSet rows, int subscription, Transactions transactions)
       throws SQLException {
-    var seen = KeyLook.Seen.read(row, 14);
-    var id = row.getLong(1);
-    if (row.wasNull()) {
-      return new Leased(null, false, seen);
-    }
-    var payload = row.getString(5);
-    var claim =
-        new Claim(
-            subscription,
-            id,
-            true,
-            row.getInt(2),
-            row.getString(10),
-            row.getLong(3),
-            row.getLong(4),
-            payload == null
-                ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
-                : new Payload.Fetched(payload),
-            Origin.stamped(row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
-            row.getBoolean(13),
-            null,
-            null);
-    return new Leased(claim, row.getBoolean(11), seen);
+    var row = new ClaimRow(rows);
+    return row.isEmpty()
+        ? new Leased(null, false, row.seen())
+        : new Leased(
+            row.leased(subscription, transactions::run), rows.getBoolean("spent"), row.seen());
   }
 
   /** Prolongs the leases of one subscription; returns the ids of those that are still held. */

@@ -220,8 +220,7 @@ public final class GuardedConnection {
    * has something to do.
    *
    * @param commit tells whether it was done
-   * @throws SQLException as above; where {@link #mayBeCommitted}, it may be what stands behind the
-   *     commit that has failed
+   * @throws SQLException as above; it may be what stands behind the commit that has failed
    */
   public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
     var among = Message.endsAtAnError(real) && !scope.keepsSetting();
@@ -229,16 +228,11 @@ public final class GuardedConnection {
     if (!commit.hasBegun()) {
       // Sends nothing where that is done; but whoever is around the driver hears of it.
       real.commit();
-    } else if (toRestore != null || !commit.isMade()) {
+    } else if (toRestore != null) {
       commit.undone();
       real.rollback();
     }
     return result;
-  }
-
-  /** Whether, for all that is known, the handler's work stands, whatever has failed behind it. */
-  public boolean mayBeCommitted() {
-    return sealed;
   }
 
   private <R> R sealWith(LastStatement<R> last, Following behind) throws SQLException {
@@ -324,9 +318,10 @@ public final class GuardedConnection {
    *
    * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
    *     claim has set another one in it; else null
+   * @return whether it had
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
-  public void restoreSession(@Nullable String idleTimeout) throws SQLException {
+  public boolean restoreSession(@Nullable String idleTimeout) throws SQLException {
     if (scope.keepsSetting()) {
       throw new SQLException(
           "its SQL calls set_config without the constant true as the third argument, and what a"
@@ -334,9 +329,11 @@ public final class GuardedConnection {
               + " set_config(…, …, true)",
           Refusal.SQL_STATE);
     }
-    if (toRestore != null) {
-      toRestore.restore(real, idleTimeout);
+    if (toRestore == null) {
+      return false;
     }
+    toRestore.restore(real, idleTimeout);
+    return true;
   }
 
   private SessionState release(SessionState before) throws SQLException {

@@ -153,7 +153,7 @@ public final class OwnTransaction implements AutoCloseable {
 
   private void restoreSession(GuardedConnection used, Connection connection) {
     try {
-      used.restoreSession(idleTimeout);
+      var unused = used.restoreSession(idleTimeout);
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",

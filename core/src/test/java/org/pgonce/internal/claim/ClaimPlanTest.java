@@ -54,10 +54,10 @@ class ClaimPlanTest {
   }
 
   private void claimOften(Connection connection) throws SQLException {
-    var taken = pool.take(connection);
+    var session = new ClaimSession(connection, pool.take(connection), Duration.ofMinutes(5));
     for (var due : new boolean[] {false, true}) {
       for (var i = 0; i < EXECUTIONS; i++) {
-        ClaimStatement.claim(connection, taken, 1, due, 0, Duration.ofMinutes(5));
+        var unused = ClaimStatement.claim(session, 1, due, 0, 1);
         connection.rollback();
       }
     }
