@@ -27,7 +27,6 @@ final class Attempt extends HeldAttempt {
   private final Claim claim;
   private final Supplier<@Nullable Following> next;
   private int conflicts;
-  private boolean failed;
 
   /**
    * @param next what may follow its commit
@@ -80,13 +79,7 @@ final class Attempt extends HeldAttempt {
 
   @Override
   boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler) {
-    failed = true;
     return settlement.fail(connection, claim, guarded, failure);
-  }
-
-  /** Whether it was not completed, whatever was begun behind its commit. */
-  boolean hasFailed() {
-    return failed;
   }
 
   /**

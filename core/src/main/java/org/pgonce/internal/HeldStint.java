@@ -223,19 +223,18 @@ final class HeldStint implements Stint {
     }
 
     private boolean attempt(Attempt attempt, Claim claim) {
-      var completed = false;
+      var fit = false;
       try {
         var outcome = attempt.run(delivery, turns.place());
         limit.passed(1);
         if (!claim.scheduled() || goesByKey) {
           turns.ended(outcome.left()); // else a scheduled one says nothing of the others
         }
-        completed = outcome.fit() && !attempt.hasFailed();
-        // How a handler left its session is not known where what was to follow its commit failed.
-        return outcome.fit() && (completed || !prefetch.isBegun());
+        fit = outcome.fit();
       } finally {
-        prefetch.settled(completed);
+        prefetch.settled(fit);
       }
+      return fit;
     }
 
     /**

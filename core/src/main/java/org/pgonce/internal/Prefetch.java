@@ -1,16 +1,22 @@
 package org.pgonce.internal;
 
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
-import org.pgonce.internal.claim.NextClaim;
+import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.deliver.Following;
 
-/** What a worker has claimed with the commit of the notification before. Of one worker. */
-final class Prefetch {
+/**
+ * The claim of the next notification in the message that commits the one before: amid a backlog
+ * that saves one of three round trips, and a fifth of the time. Of one worker.
+ */
+final class Prefetch implements Following {
 
   // What it held when it is undone is taken for what somebody died with. So behind a handler that
   // changes its session each is claimed by itself, for so long.
@@ -23,8 +29,8 @@ final class Prefetch {
   // From when on, by System.nanoTime(); shared by the workers of a listener.
   private final AtomicLong allowedFrom;
   private Front.@Nullable Look look;
-  private @Nullable NextClaim next;
-  private boolean isMade;
+  // Null if none was made, or it is undone.
+  private @Nullable List<Claim> claims;
 
   Prefetch(
       int subscription,
@@ -39,57 +45,76 @@ final class Prefetch {
     this.allowedFrom = allowedFrom;
   }
 
-  /** What is to follow the commit; null where nothing is to. */
+  /** A commit is about to be sent: what is to follow it; null where nothing is to. */
   @Nullable Following begin() {
     if (System.nanoTime() - allowedFrom.get() < 0 || !turns.looksOn()) {
       return null;
     }
     look = front.beginAmongOthers();
-    next = look == null ? null : new NextClaim(session, subscription, look.after());
-    return next;
+    return look == null ? null : this;
   }
 
-  /** Whether something was to follow: where the commit fails, the session's state is not known. */
-  boolean isBegun() {
-    return next != null;
+  @Override
+  public String sql() {
+    return ClaimStatement.textBehindCommit(session);
+  }
+
+  @Override
+  public void bind(PreparedStatement statement, int first) throws SQLException {
+    var after = look == null ? 0 : look.after();
+    ClaimStatement.bindBehindCommit(session, statement, first, subscription, after);
+  }
+
+  @Override
+  public void read(Statement executed) throws SQLException {
+    executed.getMoreResults(); // COMMIT
+    executed.getMoreResults(); // BEGIN
+    executed.getMoreResults();
+    claims = ClaimStatement.readBehindCommit(session, executed, subscription);
+  }
+
+  @Override
+  public boolean hasBegun() {
+    return claims != null;
+  }
+
+  @Override
+  public void undone() {
+    claims = null;
+    allowedFrom.set(System.nanoTime() + BY_ITSELF.toNanos());
   }
 
   /**
    * The one before has ended, and {@link Stint.Turns#ended} was told.
    *
-   * @param completed whether it was committed, and the connection is fit
+   * @param fit whether the connection is
    */
-  void settled(boolean completed) {
-    var begun = next;
-    if (begun == null || look == null) {
+  void settled(boolean fit) {
+    var ended = look;
+    look = null;
+    if (ended == null) {
       return;
     }
-    isMade = completed && begun.hasBegun();
-    if (isMade) {
-      var claims = begun.claims();
-      front.ended(look, claims.isEmpty() ? 0 : claims.get(0).id());
-      turns.found(claims.isEmpty() ? null : claims.get(0), claims.size());
+    if (fit && claims != null) {
+      var first = claims.isEmpty() ? null : claims.get(0);
+      front.ended(ended, first == null ? 0 : first.id());
+      turns.found(first, claims.size());
     } else {
-      front.failed(look);
+      claims = null;
+      front.failed(ended);
       front.wentBack();
-      next = null;
-      if (begun.isUndone()) {
-        allowedFrom.set(System.nanoTime() + BY_ITSELF.toNanos());
-      }
     }
-    look = null;
   }
 
   /** Whether a claim was made, whatever it has found: the transaction is open. */
   boolean isMade() {
-    return isMade;
+    return claims != null;
   }
 
-  /** At most one. */
+  /** What that has found: at most one. */
   List<Claim> take() {
-    var claims = next == null ? List.<Claim>of() : next.claims();
-    next = null;
-    isMade = false;
-    return claims;
+    var taken = claims == null ? List.<Claim>of() : claims;
+    claims = null;
+    return taken;
   }
 }

@@ -156,11 +156,7 @@ public final class ClaimSession {
 
   /** A later claim behind a commit, in a transaction that it begins. */
   String textBehindCommit(ClaimSql sql) {
-    return taken.text(
-        sql.text(
-            taken.beginsBehindCommit()
-                ? ClaimSql.Form.BEHIND_COMMIT_IN_MODES
-                : ClaimSql.Form.BEHIND_COMMIT));
+    return taken.text(sql.text(ClaimSql.Form.BEHIND_COMMIT));
   }
 
   /** The session is not as it was: the next claim reads it again. */

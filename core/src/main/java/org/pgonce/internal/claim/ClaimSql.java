@@ -26,10 +26,8 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
     FIRST,
     /** Knows the session. */
     LATER,
-    /** The same behind a commit, where a transaction is by itself as it has to be. */
+    /** The same behind a commit, in a transaction that it begins. */
     BEHIND_COMMIT,
-    /** The same where it is not. */
-    BEHIND_COMMIT_IN_MODES,
     /** As LATER, where the driver sends one command at a time. */
     ALONE
   }
@@ -66,8 +64,6 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
     if (form == Form.FIRST) {
       text.append(ClaimSession.READ).append("; ");
     } else if (form == Form.BEHIND_COMMIT) {
-      text.append("COMMIT; ").append(PoolSettings.BEGIN).append("; ");
-    } else if (form == Form.BEHIND_COMMIT_IN_MODES) {
       text.append("COMMIT; ").append(PoolSettings.BEGIN_IN_MODES).append("; ");
     }
     text.append("SELECT ").append(COLUMNS).append(more);

@@ -1,8 +1,10 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -88,7 +90,7 @@ public final class ClaimStatement {
         KeyLook.COLUMNS);
   }
 
-  static ClaimSql rows(boolean due, int most) {
+  private static ClaimSql rows(boolean due, int most) {
     return due
         ? DUE.computeIfAbsent(most, n -> new ClaimSql(DUE_ROWS.formatted(n), n == 1))
         : NEW.computeIfAbsent(most, n -> new ClaimSql(NEW_ROWS.formatted(n), n == 1));
@@ -111,7 +113,30 @@ public final class ClaimStatement {
         (row, held) -> claims(row, subscription, due, held));
   }
 
-  static ClaimSession.Parameters rows(int subscription, boolean due, long after) {
+  // One new row, by a claim behind a commit in its message.
+
+  public static String textBehindCommit(ClaimSession session) {
+    return session.textBehindCommit(rows(false, 1));
+  }
+
+  public static void bindBehindCommit(
+      ClaimSession session, PreparedStatement statement, int first, int subscription, long after)
+      throws SQLException {
+    session.bind(statement, first, rows(subscription, false, after));
+  }
+
+  /**
+   * What it has found.
+   *
+   * @param executed at its result
+   */
+  public static List<Claim> readBehindCommit(
+      ClaimSession session, Statement executed, int subscription) throws SQLException {
+    return session.claimed(
+        rows(false, 1), executed, (row, held) -> claims(row, subscription, false, held));
+  }
+
+  private static ClaimSession.Parameters rows(int subscription, boolean due, long after) {
     return (statement, first) -> {
       statement.setInt(first, subscription);
       if (!due) {
@@ -202,7 +227,7 @@ public final class ClaimStatement {
         (row, held) -> claims(row, before.subscription(), true, held));
   }
 
-  static List<Claim> claims(ResultSet rows, int subscription, boolean due, HeldBy held)
+  private static List<Claim> claims(ResultSet rows, int subscription, boolean due, HeldBy held)
       throws SQLException {
     var claims = new ArrayList<Claim>();
     while (rows.next()) {

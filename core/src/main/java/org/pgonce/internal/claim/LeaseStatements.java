@@ -11,10 +11,9 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
-import org.pgonce.Mode;
 import org.pgonce.internal.Transactions;
+import org.pgonce.internal.deliver.Subscribed;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
 public final class LeaseStatements {
@@ -48,34 +47,33 @@ public final class LeaseStatements {
   public record Leased(@Nullable Claim claim, boolean spent, KeyLook.@Nullable Seen seen) {}
 
   /**
-   * Leases one row in the caller's transaction, or locks it.
+   * Leases one row in the caller's transaction, or locks it; none if the channel's mode is not as
+   * the caller knows it.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
-   * @param rules the channel's, which may have an order or a limit per key
-   * @param look where it looks; of new rows of a channel that has neither, behind which id
-   * @param mode the channel's as the caller knows it: none is leased under another one
+   * @param look where it looks; of new rows of a channel that has neither order nor limit per key,
+   *     behind which id
    * @param transactions where a long payload is fetched later
    */
   public static Leased lease(
       Connection transaction,
-      int subscription,
+      Subscribed<?> subscribed,
       boolean due,
-      Duration lease,
       int maxAttempts,
-      ChannelOptions rules,
       KeyLook look,
-      Mode mode,
       Transactions transactions)
       throws SQLException {
+    var subscription = subscribed.installed().subscription();
+    var rules = subscribed.channel().options();
     var byKey = rules.goesByKey();
     try (var statement = transaction.prepareStatement(byKey ? BY_KEY : PLAIN)) {
       statement.setInt(1, subscription);
       statement.setBoolean(2, due);
       statement.setString(3, UUID.randomUUID().toString());
-      statement.setLong(4, lease.toMillis());
+      statement.setLong(4, subscribed.options().lease().toMillis());
       statement.setInt(5, maxAttempts);
       statement.setString(6, rules.order().name());
-      statement.setString(7, mode.name());
+      statement.setString(7, subscribed.channel().mode().name());
       if (byKey) {
         statement.setObject(
             8, rules.order() == KeyOrder.NONE ? rules.maxPerKey() : null, Types.INTEGER);

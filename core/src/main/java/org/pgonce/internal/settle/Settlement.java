@@ -120,7 +120,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   }
 
   /** A pause that cannot be recorded is a failure that counts: else the row would run at once. */
-  static Throwable notPaused(Throwable asked) {
+  private static Throwable notPaused(Throwable asked) {
     return new IllegalStateException(
         "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
             + Failures.inWords(asked),

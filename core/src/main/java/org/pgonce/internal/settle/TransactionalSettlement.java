@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.PauseException;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
@@ -139,11 +138,6 @@ public final class TransactionalSettlement extends Settlement {
       transaction.commit();
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
-      var connectionLost =
-          LostConnection.isToldBy(failure) || LostConnection.isToldBy(transactionLost);
-      if (!connectionLost && rollBack(transaction) && failAgain(transaction, claim, failure)) {
-        return true;
-      }
       failElsewhere(transaction, claim, failure);
       return false;
     }
@@ -151,30 +145,7 @@ public final class TransactionalSettlement extends Settlement {
     return true;
   }
 
-  /**
-   * The transaction is lost but its connection lives: records the failure in the next one there.
-   */
-  private boolean failAgain(Connection connection, Claim claim, Throwable failure) {
-    return recordAgain(connection, claim, failure)
-        || (failure instanceof PauseException
-            && rollBack(connection)
-            && recordAgain(connection, claim, notPaused(failure)));
-  }
-
-  private boolean recordAgain(Connection connection, Claim claim, Throwable failure) {
-    Runnable told;
-    try {
-      boundTheWait(connection);
-      told = record(connection, claim, failure);
-      connection.commit();
-    } catch (SQLException | RuntimeException e) {
-      LOG.debug("pgonce: nor could the failure be recorded on its connection", e);
-      return false;
-    }
-    told.run();
-    return true;
-  }
-
+  /** Its commit failed, or the connection: what the handler left there is of no use to anyone. */
   private void failElsewhere(Connection lost, Claim claim, Throwable failure) {
     LostConnection.abandon(lost);
     try {
@@ -184,16 +155,6 @@ public final class TransactionalSettlement extends Settlement {
       LOG.debug("pgonce: the lost connection could not be closed", e);
     }
     failLate(claim, failure);
-  }
-
-  private static boolean rollBack(Connection transaction) {
-    try {
-      transaction.rollback();
-      return true;
-    } catch (SQLException | RuntimeException lost) {
-      LOG.debug("pgonce: the connection is lost", lost);
-      return false;
-    }
   }
 
   /**
