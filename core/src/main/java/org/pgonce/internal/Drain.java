@@ -29,8 +29,8 @@ final class Drain<T> implements Scanned, Wakeful {
   private final DefinitionWatch definition;
   private final Wakefulness wakefulness;
   private final Runnable scanSoon;
-  private final Front front = new Front();
-  private final KeyFronts keys;
+  private final ClaimCursor cursor = new ClaimCursor();
+  private final KeyCursors keys;
   private final Pace pace = new Pace();
   private final HeadStart headStart;
   private final Places places;
@@ -54,7 +54,7 @@ final class Drain<T> implements Scanned, Wakeful {
     this.scanSoon = () -> scan.within(Scan.WHILE_SOMETHING_WAITS);
     this.subscription = subscribed.installed().subscription();
     this.context = context;
-    this.keys = KeyFronts.create(subscribed.goesByKey());
+    this.keys = KeyCursors.create(subscribed.goesByKey());
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.headStart = new HeadStart(context.threads());
     this.pausing = new Pausing(subscribed, context.observer());
@@ -70,23 +70,23 @@ final class Drain<T> implements Scanned, Wakeful {
             new HandlerPause(subscribed, context, pausing, scan));
     var stint =
         subscribed.channel().mode() == Mode.EXACTLY_ONCE
-            ? new HeldStint(
+            ? new TransactionalClaimLoop(
                 subscribed,
                 context,
                 sessions,
                 delivery,
                 new TransactionalSettlement(parts),
                 suspects,
-                front,
+                cursor,
                 keys)
-            : new LeasedStint(
+            : new LeaseClaimLoop(
                 subscribed,
                 context,
                 sessions,
                 delivery,
                 new LeaseSettlement(parts),
                 suspects,
-                front,
+                cursor,
                 keys);
     var turnstile =
         new Turnstile(
@@ -236,7 +236,7 @@ final class Drain<T> implements Scanned, Wakeful {
       lookIn(keys.fresh().left(), false, looksAgain);
       lookIn(keys.due().left(), true, looksAgainForDue);
     } else {
-      lookIn(front.left(), false, looksAgain);
+      lookIn(cursor.left(), false, looksAgain);
     }
   }
 

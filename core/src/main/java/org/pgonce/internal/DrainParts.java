@@ -12,7 +12,7 @@ record DrainParts(
     Places places,
     Turnstile turnstile,
     Prospects prospects,
-    KeyFronts keys,
+    KeyCursors keys,
     Pace pace,
     Standby standby,
     Overload overload,

@@ -23,23 +23,23 @@ final class Prefetch implements Following {
   private static final Duration BY_ITSELF = Duration.ofMinutes(1);
 
   private final int subscription;
-  private final Front front;
+  private final ClaimCursor cursor;
   private final ClaimSession session;
-  private final Stint.Turns turns;
+  private final ClaimLoop.Turns turns;
   // From when on, by System.nanoTime(); shared by the workers of a listener.
   private final AtomicLong allowedFrom;
-  private Front.@Nullable Look look;
+  private ClaimCursor.@Nullable Look look;
   // Null if none was made, or it is undone.
   private @Nullable List<Claim> claims;
 
   Prefetch(
       int subscription,
-      Front front,
+      ClaimCursor cursor,
       ClaimSession session,
-      Stint.Turns turns,
+      ClaimLoop.Turns turns,
       AtomicLong allowedFrom) {
     this.subscription = subscription;
-    this.front = front;
+    this.cursor = cursor;
     this.session = session;
     this.turns = turns;
     this.allowedFrom = allowedFrom;
@@ -50,7 +50,7 @@ final class Prefetch implements Following {
     if (System.nanoTime() - allowedFrom.get() < 0 || !turns.looksOn()) {
       return null;
     }
-    look = front.beginAmongOthers();
+    look = cursor.beginAmongOthers();
     return look == null ? null : this;
   }
 
@@ -85,7 +85,7 @@ final class Prefetch implements Following {
   }
 
   /**
-   * The one before has ended, and {@link Stint.Turns#ended} was told.
+   * The one before has ended, and {@link ClaimLoop.Turns#ended} was told.
    *
    * @param fit whether the connection is
    */
@@ -97,12 +97,12 @@ final class Prefetch implements Following {
     }
     if (fit && claims != null) {
       var first = claims.isEmpty() ? null : claims.get(0);
-      front.ended(ended, first == null ? 0 : first.id());
+      cursor.ended(ended, first == null ? 0 : first.id());
       turns.found(first, claims.size());
     } else {
       claims = null;
-      front.failed(ended);
-      front.wentBack();
+      cursor.failed(ended);
+      cursor.wentBack();
     }
   }
 

@@ -20,7 +20,7 @@ final class Prospects {
   private static final long LOST_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final Tally tally;
-  private final KeyFronts keys;
+  private final KeyCursors keys;
   private final LongSupplier nanoTime;
   // Those among the workers that have not finished a claim yet: what they do not find,
   // wokenMeanwhile remembers.
@@ -37,7 +37,7 @@ final class Prospects {
    * @param keys what is known of rows that wait for one another
    * @param nanoTime as of System
    */
-  Prospects(Tally tally, KeyFronts keys, LongSupplier nanoTime) {
+  Prospects(Tally tally, KeyCursors keys, LongSupplier nanoTime) {
     this.tally = tally;
     this.keys = keys;
     this.nanoTime = nanoTime;

@@ -8,7 +8,7 @@ import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.settle.Left;
 
 /** One worker of a drain, from when it begins until it finds nothing left to do. */
-final class Worker implements Stint.Turns {
+final class Worker implements ClaimLoop.Turns {
 
   private final DrainParts parts;
   private final Lock lock;
@@ -20,7 +20,7 @@ final class Worker implements Stint.Turns {
   private final Runnable whenIdle;
   private Standby.Cause cause = Standby.Cause.OTHER;
   // What it has at work, where its channel goes by key.
-  private KeyFronts.@Nullable AtWork atWork;
+  private KeyCursors.@Nullable AtWork atWork;
   // Whether the rate allows it one more claim.
   private boolean hasTurn;
 

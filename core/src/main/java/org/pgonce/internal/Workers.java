@@ -20,7 +20,7 @@ final class Workers {
   private final Prospects prospects;
   private final Places places;
   private final Pace pace;
-  private final Stint stint;
+  private final ClaimLoop stint;
   private final Reports reports;
   private final BooleanSupplier isHeldUp;
   private final Runnable whenIdle;
@@ -34,7 +34,7 @@ final class Workers {
   Workers(
       Threads threads,
       DrainParts parts,
-      Stint stint,
+      ClaimLoop stint,
       Reports reports,
       BooleanSupplier isHeldUp,
       Runnable whenIdle) {

@@ -12,7 +12,7 @@ class ProspectsTest {
 
   private final Tally tally = new Tally();
   private final AtomicLong now = new AtomicLong(System.nanoTime());
-  private final Prospects prospects = new Prospects(tally, KeyFronts.create(false), now::get);
+  private final Prospects prospects = new Prospects(tally, KeyCursors.create(false), now::get);
 
   @Test
   void h45_aWakeUpBeforeAClaimIsAnsweredByItAndOneMeanwhileIsNot() {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param token of its lease; null where the transaction is what holds it
  * @param createdAt when it was stored
  * @param claimedAt when it was claimed, both by the database's clock
- * @param origin where it comes from
+ * @param headers where it comes from
  * @param suspect whether an earlier claim of it ended without a word, as one does whose process
  *     dies
  * @param holder the session that holds it; null where its lease does
@@ -32,7 +32,7 @@ public record Claim(
     Instant createdAt,
     Instant claimedAt,
     Payload payload,
-    Origin origin,
+    NotificationHeaders headers,
     boolean suspect,
     @Nullable ClaimHolder holder,
     @Nullable String sessionBefore) {
@@ -46,11 +46,11 @@ public record Claim(
   /**
    * Where what comes from several that are handled as one: from the deepest, and what they share.
    */
-  public static Origin originOf(List<Claim> claims) {
-    var context = claims.get(0).origin.context();
-    var isShared = claims.stream().allMatch(one -> Objects.equals(one.origin.context(), context));
-    var deepest = claims.stream().mapToInt(one -> one.origin.depth()).max().orElse(0);
-    return new Origin(null, null, isShared ? context : null, deepest, 1);
+  public static NotificationHeaders headersOf(List<Claim> claims) {
+    var context = claims.get(0).headers.context();
+    var isShared = claims.stream().allMatch(one -> Objects.equals(one.headers.context(), context));
+    var deepest = claims.stream().mapToInt(one -> one.headers.depth()).max().orElse(0);
+    return new NotificationHeaders(null, null, isShared ? context : null, deepest, 1);
   }
 
   /** Their ids as an array of PostgreSQL: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. */
@@ -76,7 +76,7 @@ public record Claim(
         createdAt,
         claimedAt,
         payload,
-        origin,
+        headers,
         suspect,
         holder,
         null);

@@ -56,8 +56,8 @@ record ClaimRow(ResultSet row) {
         : new Payload.Fetched(text);
   }
 
-  private Origin headers() throws SQLException {
-    return Origin.stamped(
+  private NotificationHeaders headers() throws SQLException {
+    return NotificationHeaders.stamped(
         row.getString("delivery_key"),
         row.getString("order_key"),
         row.getString("context"),

@@ -71,7 +71,7 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
       text.append(",\n").append(isOne ? ClaimSession.BOUNDS : ClaimSession.BOUNDS_ONCE);
     }
     if (isReady(form)) {
-      text.append(",\n").append(Origin.COLUMNS_OF_ROW);
+      text.append(",\n").append(NotificationHeaders.COLUMNS_OF_ROW);
     }
     text.append(" FROM (").append(rows).append(") AS c");
     if (isReady(form)) {

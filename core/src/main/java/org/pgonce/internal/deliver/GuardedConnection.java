@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 
 /**
  * The connection of a claim's transaction, lent to a handler and taken back.
@@ -76,7 +76,7 @@ public final class GuardedConnection {
 
   /** As below, for a plain notification without a name. */
   public static GuardedConnection over(Connection real) {
-    return over(real, Origin.PLAIN, "a notification", DEFAULT_PATIENCE);
+    return over(real, NotificationHeaders.PLAIN, "a notification", DEFAULT_PATIENCE);
   }
 
   /**
@@ -91,7 +91,7 @@ public final class GuardedConnection {
    *     is still making; after that the connection is aborted
    */
   public static GuardedConnection over(
-      Connection real, Origin origin, Object notification, Duration patience) {
+      Connection real, NotificationHeaders origin, Object notification, Duration patience) {
     return over(real, origin, null, notification, patience);
   }
 
@@ -103,7 +103,7 @@ public final class GuardedConnection {
    */
   public static GuardedConnection over(
       Connection real,
-      Origin origin,
+      NotificationHeaders origin,
       @Nullable String session,
       Object notification,
       Duration patience) {
@@ -129,7 +129,7 @@ public final class GuardedConnection {
    * From here on the connection serves the handler of another notification of a batch: what that
    * publishes comes from there. Costs a round trip before the handler's first statement.
    */
-  void turnTo(Origin origin) {
+  void turnTo(NotificationHeaders origin) {
     scope.turnTo(origin);
   }
 
@@ -138,7 +138,7 @@ public final class GuardedConnection {
    *
    * @throws SQLException if that cannot be set, or the last of them has changed the session
    */
-  void turnToAll(Origin common) throws SQLException {
+  void turnToAll(NotificationHeaders common) throws SQLException {
     scope.turnToAll(common);
   }
 

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.postgresql.copy.CopyOperation;
 import org.postgresql.copy.CopyOut;
 
@@ -31,7 +31,7 @@ final class HandlerScope {
   private volatile boolean ended;
 
   // The rest is read and written with the turn held, or after end().
-  private Origin origin;
+  private NotificationHeaders origin;
   // Whether the transaction's settings say that it comes from there.
   private boolean originSet;
   // Whether notifications after this one share the transaction.
@@ -50,7 +50,7 @@ final class HandlerScope {
    */
   HandlerScope(
       Connection real,
-      Origin origin,
+      NotificationHeaders origin,
       @Nullable SessionState session,
       Object notification,
       Duration patience) {
@@ -126,7 +126,7 @@ final class HandlerScope {
    * From here on the connection serves the handler of another notification, in the same
    * transaction.
    */
-  void turnTo(Origin next) {
+  void turnTo(NotificationHeaders next) {
     turn.lock();
     try {
       origin = next;
@@ -138,7 +138,7 @@ final class HandlerScope {
   }
 
   /** What follows in the transaction is of all of them: a deferred trigger, for one. */
-  void turnToAll(Origin common) throws SQLException {
+  void turnToAll(NotificationHeaders common) throws SQLException {
     turnTo(common);
     turn.lock();
     try {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.HandlerSession;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,7 +27,7 @@ public final class OwnTransaction implements AutoCloseable {
   private final Duration longestCall;
   private final Duration handlerTimeout;
   private final Object notification;
-  private final Origin origin;
+  private final NotificationHeaders origin;
   private final String token;
   private final ReentrantLock beginning = new ReentrantLock();
   private PoolSettings.@Nullable Taken taken;
@@ -50,7 +50,7 @@ public final class OwnTransaction implements AutoCloseable {
       Context context,
       Duration longestCall,
       Object notification,
-      Origin origin,
+      NotificationHeaders origin,
       Duration handlerTimeout,
       String token) {
     this.context = context;

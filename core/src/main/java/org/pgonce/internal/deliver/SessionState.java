@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 
 /**
  * The settings of a session that would make the next handler on a pooled connection do something
@@ -78,7 +78,8 @@ record SessionState(String settings) {
           .collect(Collectors.joining(",\n  ", "pg_catalog.concat_ws(E'\\x1f',\n  ", "\n)\n"));
 
   static final String READ = "SELECT " + COLUMN;
-  private static final String READ_AND_TELL = "SELECT " + COLUMN + ", " + Origin.COLUMNS;
+  private static final String READ_AND_TELL =
+      "SELECT " + COLUMN + ", " + NotificationHeaders.COLUMNS;
   private static final String READ_TELL_AND_SET_SAVEPOINT =
       READ_AND_TELL + "; " + GuardedConnection.SET_SAVEPOINT;
 
@@ -88,7 +89,7 @@ record SessionState(String settings) {
       SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
       %s, %s
       """
-          .formatted(COLUMN, Origin.COLUMNS);
+          .formatted(COLUMN, NotificationHeaders.COLUMNS);
 
   // What the claim has set of pgonce's own for its transaction is set back here, before the look:
   // so a handler that kept it for good, be it with the same value, has not. The role is set back
@@ -195,7 +196,8 @@ record SessionState(String settings) {
    * Reads the state, tells by settings where what is handled comes from, and sets the handler's
    * savepoint, in one message as well.
    */
-  static SessionState beforeSavepoint(Origin origin, Connection transaction) throws SQLException {
+  static SessionState beforeSavepoint(NotificationHeaders origin, Connection transaction)
+      throws SQLException {
     var alone = PgjdbcNg.made(transaction);
     try (var statement =
         transaction.prepareStatement(alone ? READ_AND_TELL : READ_TELL_AND_SET_SAVEPOINT)) {
@@ -219,7 +221,7 @@ record SessionState(String settings) {
    * Reads the state anew, and tells by settings where what is handled next comes from. Context and
    * depth are those of this state in it, whatever they have been set to meanwhile.
    */
-  SessionState withOrigin(Origin origin, Connection transaction) throws SQLException {
+  SessionState withOrigin(NotificationHeaders origin, Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(READ_AND_TELL_ANEW)) {
       statement.setString(1, value("pgonce.context"));
       statement.setString(2, value("pgonce.depth"));

@@ -84,7 +84,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   }
 
   static boolean isKeyless(Claim claim) {
-    return claim.origin().deliveryKey() == null;
+    return claim.headers().deliveryKey() == null;
   }
 
   // Failure.

@@ -4,7 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -41,7 +41,8 @@ record ClaimedRow(TestDatabase database, Connection real, GuardedConnection guar
     return new ClaimedRow(
         database,
         real,
-        GuardedConnection.over(real, Origin.PLAIN, "channel \"item\", id 1", patience));
+        GuardedConnection.over(
+            real, NotificationHeaders.PLAIN, "channel \"item\", id 1", patience));
   }
 
   Connection handlers() {

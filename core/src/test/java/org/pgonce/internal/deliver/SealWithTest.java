@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.jdbc.PreferQueryMode;
@@ -155,7 +155,7 @@ class SealWithTest {
       var guard =
           GuardedConnection.over(
               row.real(),
-              Origin.PLAIN,
+              NotificationHeaders.PLAIN,
               SessionState.of(row.real()).settings(),
               "a notification",
               ClaimedRow.PATIENCE);

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is a hint and no more. A row behind it may be committed later than those before it, as ids
  * are not committed in their order, or be given back by a process that died. So every now and then
- * a claim looks at the whole, and the front is where that finds the first one. Where that takes
- * long, a twentieth of the time goes into it, and while there always is work a row behind the front
- * waits for it {@link #MOST} longer at the most than the look itself takes. Where nothing is found
- * from the front on, the whole is looked at as soon as it may be.
+ * a claim looks at the whole, and the cursor is where that finds the first one. Where that takes
+ * long, a twentieth of the time goes into it, and while there always is work a row behind the
+ * cursor waits for it {@link #MOST} longer at the most than the look itself takes. Where nothing is
+ * found from the cursor on, the whole is looked at as soon as it may be.
  *
  * <p>Thread-safe.
  */
-final class Front {
+final class ClaimCursor {
 
   /** Between two looks at the whole there is so much time at least. */
   static final Duration LEAST = Duration.ofMillis(2);
@@ -43,7 +43,7 @@ final class Front {
   // The one that is under way. One among others is not counted: those may hang, and it with them.
   private @Nullable Look looking;
   // Whether a claim has not looked at the whole since one did.
-  private boolean fromFront;
+  private boolean fromCursor;
   private long nextWholeAt = System.nanoTime();
   // After the last one at the whole, as far as its time is known.
   private long rest = LEAST.toNanos();
@@ -68,7 +68,7 @@ final class Front {
     } else if (whole) {
       nextWholeAt = now + rest;
     }
-    fromFront = !whole;
+    fromCursor = !whole;
     return look;
   }
 
@@ -100,7 +100,7 @@ final class Front {
   }
 
   /**
-   * Claims from the front on, or looks at the whole.
+   * Claims from the cursor on, or looks at the whole.
    *
    * @param lastId the highest id that was claimed; 0 if none
    */
@@ -150,7 +150,7 @@ final class Front {
       lock.lock();
       try {
         looking = look.equals(looking) ? null : looking;
-        fromFront = true;
+        fromCursor = true;
       } finally {
         lock.unlock();
       }
@@ -159,13 +159,15 @@ final class Front {
 
   /**
    * Nobody has more to do: after which time the whole is to be looked at, for what others may have
-   * given back behind the front. Null if nobody has looked from the front on since that was done.
+   * given back behind the cursor. Null if nobody has looked from the cursor on since that was done.
    */
   @Nullable Duration left() {
     lock.lock();
     try {
       var now = System.nanoTime();
-      return fromFront && !isLooking(now) ? Duration.ofNanos(Math.max(0, nextWholeAt - now)) : null;
+      return fromCursor && !isLooking(now)
+          ? Duration.ofNanos(Math.max(0, nextWholeAt - now))
+          : null;
     } finally {
       lock.unlock();
     }

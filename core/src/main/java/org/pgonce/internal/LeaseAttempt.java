@@ -19,9 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One leased notification from its delivery to its settlement. */
-final class LeasedAttempt implements Places.CutOff {
+final class LeaseAttempt implements Places.CutOff {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LeasedAttempt.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LeaseAttempt.class);
 
   private static final Backoff PAUSES = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
@@ -32,7 +32,7 @@ final class LeasedAttempt implements Places.CutOff {
   private final Sessions sessions;
   private final Renewals renewals;
 
-  LeasedAttempt(
+  LeaseAttempt(
       Claim claim,
       Subscribed<?> subscribed,
       OwnTransaction transaction,

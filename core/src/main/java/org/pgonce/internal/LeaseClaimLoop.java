@@ -27,9 +27,9 @@ import org.slf4j.LoggerFactory;
  * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins; the
  * end is a transaction of its own, which the handler may share. In between no connection is held.
  */
-final class LeasedStint implements Stint {
+final class LeaseClaimLoop implements ClaimLoop {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LeasedStint.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LeaseClaimLoop.class);
 
   private final Subscribed<?> subscribed;
   private final Context context;
@@ -37,27 +37,27 @@ final class LeasedStint implements Stint {
   private final Delivery<?> delivery;
   private final LeaseSettlement settlement;
   private final Suspects suspects;
-  private final Front front;
-  private final KeyFronts keys;
+  private final ClaimCursor cursor;
+  private final KeyCursors keys;
   private final Renewals renewals;
   private final int maxAttempts;
 
-  LeasedStint(
+  LeaseClaimLoop(
       Subscribed<?> subscribed,
       Context context,
       Sessions sessions,
       Delivery<?> delivery,
       LeaseSettlement settlement,
       Suspects suspects,
-      Front front,
-      KeyFronts keys) {
+      ClaimCursor cursor,
+      KeyCursors keys) {
     this.subscribed = subscribed;
     this.context = context;
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
     this.suspects = suspects;
-    this.front = front;
+    this.cursor = cursor;
     this.keys = keys;
     this.renewals = new Renewals(subscribed, context, sessions);
     this.maxAttempts =
@@ -122,7 +122,7 @@ final class LeasedStint implements Stint {
         } else if (due) {
           look(KeyLook.behind(0));
         } else {
-          var unused = front.claim(after -> look(KeyLook.behind(after)), id -> id);
+          var unused = cursor.claim(after -> look(KeyLook.behind(after)), id -> id);
         }
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
@@ -134,14 +134,14 @@ final class LeasedStint implements Stint {
     }
 
     private void lookByKey() throws SQLException {
-      var keyFront = keys.of(due);
-      var look = keyFront.begin();
+      var keyCursor = keys.of(due);
+      var look = keyCursor.begin();
       Result result = null;
       try {
         var unused = look(look.where());
         result = new Result(claim, seen);
       } finally {
-        keyFront.ended(look, result);
+        keyCursor.ended(look, result);
       }
     }
 
@@ -233,10 +233,10 @@ final class LeasedStint implements Stint {
             context,
             longestCall(),
             claim + " of channel " + subscribed.label(),
-            claim.origin(),
+            claim.headers(),
             subscribed.options().handlerTimeout(),
             Objects.requireNonNull(claim.token()));
-    var attempt = new LeasedAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
+    var attempt = new LeaseAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
     // Before anybody may cut the attempt off, which then lets go of it.
     renewals.hold(claim, () -> turns.place().loseLease(attempt));
     if (!turns.place().begin(attempt)) {

@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One claimed notification. */
-final class Attempt extends HeldAttempt {
+final class SingleAttempt extends TransactionalAttempt {
 
-  private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
+  private static final Logger LOG = LoggerFactory.getLogger(SingleAttempt.class);
 
   /** How often an attempt runs again for a conflict, before it counts as failed. */
   private static final int MOST_CONFLICTS = 3;
@@ -31,13 +31,13 @@ final class Attempt extends HeldAttempt {
   /**
    * @param next what may follow its commit
    */
-  Attempt(
+  SingleAttempt(
       Claim claim,
       ClaimSession session,
       TransactionalSettlement settlement,
       Sessions sessions,
       Supplier<@Nullable Following> next) {
-    super(claim, claim.origin(), session, settlement, sessions);
+    super(claim, claim.headers(), session, settlement, sessions);
     this.claim = claim;
     this.next = next;
   }

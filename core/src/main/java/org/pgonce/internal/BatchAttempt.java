@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
  * more in parts: as many at once as the limit allows after a conflict, and one by one after a
  * failure, which shows which of them has failed.
  */
-final class LotAttempt extends HeldAttempt {
+final class BatchAttempt extends TransactionalAttempt {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LotAttempt.class);
+  private static final Logger LOG = LoggerFactory.getLogger(BatchAttempt.class);
 
   private final String label;
   private final List<Claim> claims;
@@ -32,14 +32,14 @@ final class LotAttempt extends HeldAttempt {
    * @param claims at least two, in the order of their ids
    * @param limit learns how it ended
    */
-  LotAttempt(
+  BatchAttempt(
       String label,
       List<Claim> claims,
       ClaimSession session,
       TransactionalSettlement settlement,
       Sessions sessions,
       BatchLimit limit) {
-    super(claims.get(0), Claim.originOf(claims), session, settlement, sessions);
+    super(claims.get(0), Claim.headersOf(claims), session, settlement, sessions);
     this.label = label;
     this.claims = claims;
     this.limit = limit;

@@ -24,7 +24,7 @@ import org.pgonce.testkit.TestDatabase;
  * whatever fails then, and whatever a handler leaves behind, each is told, and counted, of its own.
  */
 @PgTest(PgOnceInstalled.class)
-class NextInHandTest {
+class PrefetchTest {
 
   private static final int ALL = 60;
 

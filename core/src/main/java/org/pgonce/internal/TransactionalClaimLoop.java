@@ -23,7 +23,7 @@ import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
-final class HeldStint implements Stint {
+final class TransactionalClaimLoop implements ClaimLoop {
 
   private final int subscription;
   private final Duration handlerTimeout;
@@ -33,8 +33,8 @@ final class HeldStint implements Stint {
   private final Delivery<?> delivery;
   private final TransactionalSettlement settlement;
   private final Suspects suspects;
-  private final Front front;
-  private final KeyFronts keys;
+  private final ClaimCursor cursor;
+  private final KeyCursors keys;
   private final ChannelOptions rules;
   private final boolean goesByKey;
   private final String label;
@@ -44,15 +44,15 @@ final class HeldStint implements Stint {
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
 
-  HeldStint(
+  TransactionalClaimLoop(
       Subscribed<?> subscribed,
       Context context,
       Sessions sessions,
       Delivery<?> delivery,
       TransactionalSettlement settlement,
       Suspects suspects,
-      Front front,
-      KeyFronts keys) {
+      ClaimCursor cursor,
+      KeyCursors keys) {
     this.subscription = subscribed.installed().subscription();
     this.handlerTimeout = subscribed.options().handlerTimeout();
     this.maxAttempts = subscribed.options().maxAttempts();
@@ -61,7 +61,7 @@ final class HeldStint implements Stint {
     this.delivery = delivery;
     this.settlement = settlement;
     this.suspects = suspects;
-    this.front = front;
+    this.cursor = cursor;
     this.keys = keys;
     this.rules = subscribed.channel().options();
     this.goesByKey = subscribed.goesByKey();
@@ -116,7 +116,7 @@ final class HeldStint implements Stint {
       this.turns = turns;
       this.session = session;
       this.connection = session.connection();
-      this.prefetch = new Prefetch(subscription, front, session, turns, prefetchFrom);
+      this.prefetch = new Prefetch(subscription, cursor, session, turns, prefetchFrom);
       this.next = prefetches ? prefetch::begin : () -> null;
     }
 
@@ -143,15 +143,15 @@ final class HeldStint implements Stint {
       }
       return due
           ? bounded(() -> ClaimStatement.claim(session, subscription, true, 0, most))
-          : front.claim(
+          : cursor.claim(
               after ->
                   bounded(() -> ClaimStatement.claim(session, subscription, false, after, most)),
               claims -> claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id());
     }
 
     private List<Claim> claimByKey(boolean due) throws SQLException {
-      var keyFront = keys.of(due);
-      var look = keyFront.begin();
+      var keyCursor = keys.of(due);
+      var look = keyCursor.begin();
       Result result = null;
       try {
         result =
@@ -159,7 +159,7 @@ final class HeldStint implements Stint {
                 () -> ClaimStatement.claimByKey(session, subscription, due, rules, look.where()));
         return result.claim() == null ? List.of() : List.of(result.claim());
       } finally {
-        keyFront.ended(look, result);
+        keyCursor.ended(look, result);
       }
     }
 
@@ -205,7 +205,7 @@ final class HeldStint implements Stint {
     private boolean handleNow(Claim claim) throws SQLException {
       var clear = claim.suspect() ? suspected(claim) : claim;
       if (clear != null) {
-        var attempt = new Attempt(clear, session, settlement, sessions, next);
+        var attempt = new SingleAttempt(clear, session, settlement, sessions, next);
         if (turns.place().begin(attempt)) {
           return attempt(attempt, clear);
         }
@@ -222,7 +222,7 @@ final class HeldStint implements Stint {
       return true;
     }
 
-    private boolean attempt(Attempt attempt, Claim claim) {
+    private boolean attempt(SingleAttempt attempt, Claim claim) {
       var fit = false;
       try {
         var outcome = attempt.run(delivery, turns.place());
@@ -279,12 +279,12 @@ final class HeldStint implements Stint {
       // those suspect that are claimed with it, and so on without an end.
       if (clean.size() == 1) {
         var fit = handleAlone(clean.get(0));
-        front.wentBack();
+        cursor.wentBack();
         turns.ended(new Left(true, due));
         return fit;
       }
       if (others > 0) {
-        front.wentBack();
+        cursor.wentBack();
       }
       var outcome = together(clean);
       if (outcome == null) {
@@ -301,7 +301,7 @@ final class HeldStint implements Stint {
 
     /** Handles several as one; null, and they are still held, if no handler may begin any more. */
     private @Nullable Outcome together(List<Claim> claims) throws SQLException {
-      var attempt = new LotAttempt(label, claims, session, settlement, sessions, limit);
+      var attempt = new BatchAttempt(label, claims, session, settlement, sessions, limit);
       if (!turns.place().begin(attempt)) {
         return null;
       }
@@ -320,7 +320,7 @@ final class HeldStint implements Stint {
         fit = again(claims.subList(from, from + size));
         from += size;
       }
-      front.wentBack(); // what was not claimed again
+      cursor.wentBack(); // what was not claimed again
       return new Outcome(fit, new Left(true, claims.get(0).scheduled()));
     }
 
@@ -341,7 +341,7 @@ final class HeldStint implements Stint {
 
     private void giveBack() throws SQLException {
       connection.rollback();
-      front.wentBack();
+      cursor.wentBack();
     }
   }
 

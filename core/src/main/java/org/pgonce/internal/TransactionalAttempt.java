@@ -6,7 +6,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.deliver.Delivery;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.Places;
@@ -14,10 +14,10 @@ import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
 /** What was claimed from its delivery to its settlement, in the claim's transaction. */
-abstract class HeldAttempt implements Places.CutOff {
+abstract class TransactionalAttempt implements Places.CutOff {
 
   private final Claim first;
-  private final Origin origin;
+  private final NotificationHeaders headers;
   final ClaimSession session;
   final Connection connection;
   final TransactionalSettlement settlement;
@@ -26,16 +26,16 @@ abstract class HeldAttempt implements Places.CutOff {
   /**
    * @param first which tells the session that holds what was claimed; the only one if it is a
    *     suspect
-   * @param origin where what was claimed comes from
+   * @param headers where what was claimed comes from
    */
-  HeldAttempt(
+  TransactionalAttempt(
       Claim first,
-      Origin origin,
+      NotificationHeaders headers,
       ClaimSession session,
       TransactionalSettlement settlement,
       Sessions sessions) {
     this.first = first;
-    this.origin = origin;
+    this.headers = headers;
     this.session = session;
     this.connection = session.connection();
     this.settlement = settlement;
@@ -84,7 +84,7 @@ abstract class HeldAttempt implements Places.CutOff {
     while (true) {
       var guarded =
           GuardedConnection.over(
-              connection, origin, before, this, GuardedConnection.DEFAULT_PATIENCE);
+              connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
       var outcome = deliverAndSettle(delivery, place, guarded);
       if (outcome != null) {
         return outcome;
