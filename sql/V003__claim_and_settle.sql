@@ -1,4 +1,4 @@
--- Stations 3 and 5: claim and settle. A claim lives as long as its transaction: whoever dies gives the row back.
+-- Claim and settle. A claim lives as long as its transaction: whoever dies gives the row back.
 -- The claim itself, and the deletion of what is handled, are statements of the library on the tables (ClaimStatement, SettleStatements): a
 -- function around them costs more than they do.
 

@@ -20,7 +20,7 @@ import org.pgonce.internal.deliver.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** Station 3: at most one holds a row, and at most as many are taken as were asked for. */
+/** At most one holds a row, and at most as many are taken as were asked for. */
 @PgTest(PgOnceInstalled.class)
 class ClaimTest {
 

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.WordStatements;
 import org.pgonce.internal.claim.WordStatements.Lingering;
 import org.pgonce.internal.claim.WordStatements.Owed;
+import org.pgonce.internal.jdbc.Transactions;
 
 /**
  * The word of a channel, as this process reads and sets it: each a transaction of its own.

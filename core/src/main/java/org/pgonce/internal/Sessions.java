@@ -16,6 +16,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.deliver.Deadline;
 import org.pgonce.internal.deliver.LostConnection;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

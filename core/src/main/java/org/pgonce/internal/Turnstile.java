@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.TurnStatements;
+import org.pgonce.internal.jdbc.Transactions;
 
 /**
  * Lets as many claims through as the rate of the channel allows all processes together. Turns are

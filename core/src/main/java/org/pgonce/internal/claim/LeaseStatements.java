@@ -12,8 +12,8 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.KeyOrder;
-import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.jdbc.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
 public final class LeaseStatements {

@@ -2,7 +2,7 @@ package org.pgonce.internal.claim;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**

@@ -11,9 +11,9 @@ import org.pgonce.Backoff;
 import org.pgonce.GuardKey;
 import org.pgonce.OutcomeNotRecordedException;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.Transactions;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.guard.GuardStatements.Beginning;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.spi.PayloadCodec;
 

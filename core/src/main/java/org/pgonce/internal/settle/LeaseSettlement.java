@@ -5,8 +5,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import org.pgonce.Mode;
-import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.jdbc.Transactions;
 
 /** AT_LEAST_ONCE and AT_MOST_ONCE: ends a lease, one way or the other. */
 public final class LeaseSettlement extends Settlement {

@@ -6,12 +6,12 @@ import java.sql.SQLTransientConnectionException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.pgonce.PauseException;
-import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.deliver.ClientCheck;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.deliver.Subscribed;
+import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

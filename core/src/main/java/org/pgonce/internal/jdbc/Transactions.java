@@ -1,4 +1,4 @@
-package org.pgonce.internal;
+package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
