@@ -3,6 +3,7 @@ package org.pgonce.internal;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
@@ -11,6 +12,7 @@ import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.deliver.LostConnection;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,13 +48,16 @@ final class BatchAttempt extends TransactionalAttempt {
   }
 
   @Override
-  Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
-    var handled = delivery.runAll(claims, guarded);
-    return (used, inHandler) -> {
-      var outcome = settlement.completeAll(session, claims, used, handled, inHandler);
-      limit.passed(claims.size());
-      return outcome;
-    };
+  Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
+    return delivery.runAll(claims, guarded);
+  }
+
+  @Override
+  Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException {
+    var outcome = settlement.completeAll(session, claims, guarded, handled, inHandler);
+    limit.passed(claims.size());
+    return outcome;
   }
 
   /** How many at once are to be claimed again of what was undone; 0: none was undone. */

@@ -2,6 +2,7 @@ package org.pgonce.internal;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,7 @@ import org.pgonce.internal.deliver.Following;
 import org.pgonce.internal.deliver.GuardedConnection;
 import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,9 +45,14 @@ final class SingleAttempt extends TransactionalAttempt {
   }
 
   @Override
-  Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
-    var handled = delivery.run(claim, guarded::connection);
-    return (used, inHandler) -> settlement.complete(session, claim, used, handled, inHandler, next);
+  Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
+    return delivery.run(claim, guarded::connection) ? Set.of(claim.id()) : Set.of();
+  }
+
+  @Override
+  Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException {
+    return settlement.complete(session, claim, guarded, !handled.isEmpty(), inHandler, next);
   }
 
   /**

@@ -3,6 +3,7 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
@@ -42,13 +43,12 @@ abstract class TransactionalAttempt implements Places.CutOff {
     this.sessions = sessions;
   }
 
-  /** What a handler did, ready to be settled. */
-  interface Handled {
-    Outcome settle(GuardedConnection guarded, Duration inHandler) throws SQLException;
-  }
+  /** Runs the handler; returns the ids of those that it ran for. */
+  abstract Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
 
-  /** Runs the handler. */
-  abstract Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
+  /** Settles what that has handled. */
+  abstract Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException;
 
   /** Whether what was done is undone, and the handler may run again in the same transaction. */
   boolean isUndoneToRunAgain(GuardedConnection guarded, Throwable failure) {
@@ -98,7 +98,7 @@ abstract class TransactionalAttempt implements Places.CutOff {
       Delivery<?> delivery, Places.Place place, GuardedConnection guarded) {
     var begun = System.nanoTime();
     try {
-      Handled handled;
+      Set<Long> handled;
       try {
         handled = handle(delivery, guarded);
       } finally {
@@ -107,7 +107,7 @@ abstract class TransactionalAttempt implements Places.CutOff {
         Thread.interrupted();
         guarded.revoke();
       }
-      return handled.settle(guarded, Duration.ofNanos(System.nanoTime() - begun));
+      return complete(guarded, handled, Duration.ofNanos(System.nanoTime() - begun));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       if (place.isCutOff()) {

@@ -30,7 +30,8 @@ public record ClaimHolder(int backendPid, Instant claimedAt, String idleTimeout)
    * @throws SQLException if the caller's own connection fails
    */
   public void end(Connection transaction) throws SQLException {
-    SessionEnd.in(transaction, "server process " + backendPid, () -> terminate(transaction));
+    BackendTerminator.run(
+        transaction, "server process " + backendPid, () -> terminate(transaction));
   }
 
   private void terminate(Connection transaction) throws SQLException {

@@ -73,7 +73,7 @@ public final class HandlerSession {
    * @throws SQLException if the caller's own connection fails
    */
   public static void end(Connection transaction, String token) throws SQLException {
-    SessionEnd.in(
+    BackendTerminator.run(
         transaction,
         "the session whose lease is over",
         () -> {
