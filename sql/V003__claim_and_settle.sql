@@ -1,4 +1,4 @@
--- Stations 3 and 5: claim and settle. A claim lives as long as its transaction: whoever dies gives the row back.
+-- Claim and settle. A claim lives as long as its transaction: whoever dies gives the row back.
 -- The claim itself, and the deletion of what is handled, are statements of the library on the tables (ClaimStatement, SettleStatements): a
 -- function around them costs more than they do.
 
@@ -55,17 +55,6 @@ $$;
 
 SELECT pgonce.keep_ballast();
 
--- A part of the payload of a claimed row, for drivers that cannot take all of it in one message. first counts characters from 1.
-CREATE OR REPLACE FUNCTION pgonce.payload_part(subscription integer, id bigint, was_scheduled boolean, first integer, characters integer)
-RETURNS text
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT CASE WHEN was_scheduled
-    THEN (SELECT substr(s.payload::text, first, characters) FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = payload_part.id)
-    ELSE (SELECT substr(n.payload::text, first, characters) FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = payload_part.id)
-  END
-$$;
-
 -- For transactions of pgonce's own: a process that is frozen, or cut off, before it commits does not keep what it has locked. A shorter
 -- bound of the session's stays.
 CREATE OR REPLACE FUNCTION pgonce.bound_idle(ms bigint) RETURNS void
@@ -104,7 +93,7 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
   key_order text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0, after_us bigint DEFAULT 0,
   ways text[] DEFAULT '{near}', keys text[] DEFAULT '{}', walk_from text DEFAULT NULL)
-RETURNS TABLE (claimed pgonce.scheduled, age_us bigint, spent boolean, died boolean, seen text, busy text[], walked text)
+RETURNS TABLE (claimed pgonce.scheduled, spent boolean, died boolean, seen text, busy text[], walked text)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
@@ -194,7 +183,6 @@ BEGIN
       RETURNING * INTO claimed;
     END IF;
   END IF;
-  age_us := 1000000 * extract(epoch FROM clock_timestamp() - claimed.created_at);
   RETURN NEXT;
 END
 $$;

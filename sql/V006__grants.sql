@@ -27,7 +27,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 GRANT EXECUTE ON FUNCTION
-  pgonce.bound_idle(bigint), pgonce.payload_part(integer, bigint, boolean, integer, integer), pgonce.not_there(bigint, bigint),
+  pgonce.bound_idle(bigint), pgonce.not_there(bigint, bigint),
   pgonce.may_begin_again(integer),
   pgonce.take_permits(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text), pgonce.renew(integer, bigint[], uuid[], bigint),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),

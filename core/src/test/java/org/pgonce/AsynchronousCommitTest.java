@@ -118,7 +118,7 @@ class AsynchronousCommitTest {
             one(
                 connection,
                 """
-                select count(l.age_us) from pgonce.subscription s,
+                select count((l.claimed).id) from pgonce.subscription s,
                        pgonce.lease(s.id, false, gen_random_uuid(), 60000, 1, 'NONE', 'AT_MOST_ONCE') l
                 """);
         assertThat(leased).isEqualTo("1");

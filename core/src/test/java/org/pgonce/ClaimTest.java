@@ -14,12 +14,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** Station 3: at most one holds a row, and at most as many are taken as were asked for. */
+/** At most one holds a row, and at most as many are taken as were asked for. */
 @PgTest(PgOnceInstalled.class)
 class ClaimTest {
 
@@ -39,9 +40,9 @@ class ClaimTest {
 
   /** The id of the row that it takes; null if there is none. */
   private static @Nullable Long claim(Connection connection, boolean due) throws SQLException {
-    var claim =
-        ClaimStatement.claim(connection, POOL.take(connection), 1, due, 0, Duration.ofMinutes(5));
-    return claim == null ? null : claim.id();
+    var session = new ClaimSession(connection, POOL.take(connection), Duration.ofMinutes(5));
+    var claims = ClaimStatement.claim(session, 1, due, 0, 1);
+    return claims.isEmpty() ? null : claims.get(0).id();
   }
 
   @Test

@@ -275,7 +275,7 @@ class FrozenTransactionTest {
     var lent =
         one(
             transaction,
-            "select count(l.age_us) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), "
+            "select count((l.claimed).id) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), "
                 + lease.toMillis()
                 + ", 10, 'NONE', 'AT_LEAST_ONCE') l");
     return "1".equals(lent);

@@ -68,9 +68,7 @@ class FunctionPlanTest {
           "select pgonce.keys_done(channel_id, '{14,15}', '{delivery 14,delivery 15}') from pgonce.subscription where id = %1$s",
           "select pgonce.renew(%1$s, '{1000001,1000002}', '{00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000000}', 1000)",
           "select pgonce.schedule(%1$s, 1000003, 1, null, 2, null, 1000, 'failed')",
-          "select pgonce.bury(%1$s, (select min(id) from pgonce.notification where subscription_id = %1$s), 0, null, 1, 'REJECTED', 'x')",
-          "select pgonce.payload_part(%1$s, 1000004, true, 1, 10)",
-          "select pgonce.payload_part(%1$s, 1000004, false, 1, 10)");
+          "select pgonce.bury(%1$s, (select min(id) from pgonce.notification where subscription_id = %1$s), 0, null, 1, 'REJECTED', 'x')");
 
   private static List<String> claims(String channel) {
     var calls = new ArrayList<String>();

@@ -18,6 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Stage.Order;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.handle.GuardedConnection;
@@ -122,10 +123,12 @@ class KeyLimitRaceTest {
                 .formatted(subscription, id, key));
   }
 
+  private static ClaimSession session(Connection connection) throws SQLException {
+    return new ClaimSession(connection, POOL.take(connection), LONG);
+  }
+
   private @Nullable Claim claimOf(Connection connection, boolean due) throws SQLException {
-    return ClaimStatement.claimByKey(
-            connection, POOL.take(connection), subscription, due, rules, LOOK, LONG)
-        .claim();
+    return ClaimStatement.claimByKey(session(connection), subscription, due, rules, LOOK).claim();
   }
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
@@ -373,16 +376,14 @@ class KeyLimitRaceTest {
     stage.database.execute(
         "update pgonce.scheduled set place_until = clock_timestamp() + interval '1 h' where place = 1");
     assertThat(claim(second, false)).isNull();
-    assertThat(ClaimStatement.claimLeased(first, POOL.take(first), found, token, rules, LONG))
-        .isNotNull();
+    assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isNotEmpty();
     assertThat(claim(second, false)).isNull();
     first.rollback();
     // It has died again, and waits for its next attempt: that is no place for an hour.
     stage.database.execute(
         "update pgonce.scheduled set place_until = clock_timestamp() where place = 1");
     assertThat(claim(second, false)).isEqualTo(2_000);
-    assertThat(ClaimStatement.claimLeased(first, POOL.take(first), found, token, rules, LONG))
-        .isNull();
+    assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isEmpty();
   }
 
   /** Postponed, as one in quarantine is: it waits, and runs nowhere. */
@@ -425,7 +426,6 @@ class KeyLimitRaceTest {
     first.createStatement().execute(COUNT.formatted(subscription, 1, token));
     first.createStatement().execute("set test.refusals = 3");
     first.commit();
-    assertThat(ClaimStatement.claimLeased(first, POOL.take(first), found, token, rules, LONG))
-        .isNotNull();
+    assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isNotEmpty();
   }
 }

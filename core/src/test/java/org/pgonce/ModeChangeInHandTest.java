@@ -30,7 +30,7 @@ class ModeChangeInHandTest {
   private static final String GIVEN_BACK =
       "OUTCOME_UNKNOWN 1 the process that ran it, or its session, ended without a word";
   private static final String LEASE =
-      "select count(l.age_us) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), %d, 10, 'NONE', '%s') l"
+      "select count((l.claimed).id) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), %d, 10, 'NONE', '%s') l"
           + " where s.of_channel = 'calls'";
 
   private final CountDownLatch begun = new CountDownLatch(1);

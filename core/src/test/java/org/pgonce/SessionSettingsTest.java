@@ -170,6 +170,47 @@ class SessionSettingsTest {
     }
   }
 
+  /** A session is read once, and compared behind each handler: a reload is none of its changes. */
+  @Test
+  void h58_whatTheServersConfigurationSaysAnewStays() throws Exception {
+    var channel = Stage.wokenAlways("settings.reload", Mode.EXACTLY_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    var handled = new AtomicInteger();
+    try (var pgonce = PgOnce.builder(pool).wakeUpBy().build()) {
+      pgonce.listen(
+          channel,
+          QUICK.withConcurrency(1),
+          (order, tx) -> {
+            if (order.payload().id() == 2) {
+              stage.database.execute("alter system set lock_timeout = '7s'");
+              stage.database.execute("select pg_reload_conf()");
+              stage.awaitSoon(() -> lockTimeout(tx.connection()).equals("7s"));
+            }
+            Stage.effect(order, tx);
+            handled.incrementAndGet();
+          });
+      publish(channel, 3);
+      pgonce.start();
+      stage.awaitSoon(() -> handled.get() == 3);
+      stage.awaitNothingWaits();
+      try (var connection = pool.getConnection()) {
+        assertThat(lockTimeout(connection)).isEqualTo("7s");
+      }
+    } finally {
+      stage.database.execute("alter system reset lock_timeout");
+      stage.database.execute("select pg_reload_conf()");
+    }
+    assertThat(stage.eachOnce(3)).isTrue();
+  }
+
+  private static String lockTimeout(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("show lock_timeout")) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+
   /** A shorter one than pgonce's own bounds: it is kept, and nothing is lost or doubled. */
   @Test
   void h58_timeoutsOfTheDatabaseDoNotFailWhatIsShort() throws Exception {

@@ -8,7 +8,7 @@ import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.settle.Left;
 
 /** One worker of a subscription, from its first claim until nothing is wanted any more. */
-final class ClaimWorker implements Stint.Turns {
+final class ClaimWorker implements ClaimLoop.Turns {
 
   private final SubscriptionConsumer<?> consumer;
   private final Lock lock;
@@ -17,7 +17,7 @@ final class ClaimWorker implements Stint.Turns {
   private final RateLimiter rate;
   private final Places.Place slot;
   // What it has at work, where its channel goes by key.
-  private KeyFronts.@Nullable AtWork atWork;
+  private KeyCursors.@Nullable AtWork atWork;
   private boolean hasPermit;
   // Whether it has claimed new rows of which nobody has said how they ended.
   private boolean isUnsettled;
@@ -33,7 +33,7 @@ final class ClaimWorker implements Stint.Turns {
   }
 
   /** Claims and handles; returns when nothing is wanted that this worker can do. */
-  void work(Stint stint) {
+  void work(ClaimLoop stint) {
     try {
       var wait = rate.enter();
       if (wait.isZero()) {

@@ -4,6 +4,7 @@ import java.time.Duration;
 import javax.sql.DataSource;
 import org.pgonce.Publisher;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 

@@ -74,7 +74,7 @@ final class FetchTrigger {
   private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
-  private final KeyFronts keys;
+  private final KeyCursors keys;
   private final Runnable begin;
 
   // Claims of workers under way, and when they began.
@@ -109,7 +109,7 @@ final class FetchTrigger {
    * @param keys what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
-  FetchTrigger(Timer timer, Lock lock, LongSupplier nanoTime, KeyFronts keys, Runnable begin) {
+  FetchTrigger(Timer timer, Lock lock, LongSupplier nanoTime, KeyCursors keys, Runnable begin) {
     this.timer = timer;
     this.lock = lock;
     this.nanoTime = nanoTime;

@@ -4,6 +4,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.ChannelOptions;
+import org.pgonce.internal.jdbc.Transactions;
 
 /**
  * Lets as many claims through as the rate of the channel allows all processes together. Permits are

@@ -16,6 +16,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.ThreadTimeout;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -12,9 +12,11 @@ import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
+import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.Suspects;
+import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
  * Consumes one subscription in this process: what is heard and polled goes to the {@link
@@ -26,8 +28,8 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
   private final Context context;
   private final Pausing pausing;
   private final DefinitionWatch definition;
-  private final Front front = new Front();
-  private final KeyFronts keys;
+  private final ClaimCursor cursor = new ClaimCursor();
+  private final KeyCursors keys;
   private final Places slots;
   private final RateLimiter rate;
   private final Reports reports;
@@ -40,7 +42,7 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
   SubscriptionConsumer(Subscribed<T> subscribed, Context context, Sessions sessions, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
-    this.keys = KeyFronts.create(subscribed.goesByKey());
+    this.keys = KeyCursors.create(subscribed.goesByKey());
     this.pausing = new Pausing(subscribed, context.observer());
     this.definition = new DefinitionWatch(subscribed, context.observer());
     this.reports = new Reports(subscribed, context.observer(), poll::within, this::metNewerVersion);
@@ -58,20 +60,35 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
     this.workers = new WaitingWorker(context.threads(), lock, worker -> worker.work(claims));
   }
 
-  private Stint claims(Subscribed<T> subscribed, Sessions sessions, Poll poll) {
+  private ClaimLoop claims(Subscribed<T> subscribed, Sessions sessions, Poll poll) {
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     var suspects = new Suspects(subscribed, reports);
-    var settlement =
-        new Settlement(
+    var parts =
+        new Settlement.Parts(
             subscribed,
             context.transactions(),
             reports,
             keys.fresh()::reachedId,
             new HandlerPause(subscribed, context, pausing, poll));
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
-        ? new HeldStint(subscribed, context, sessions, delivery, settlement, suspects, front, keys)
-        : new LeasedStint(
-            subscribed, context, sessions, delivery, settlement, suspects, front, keys);
+        ? new TransactionalClaimLoop(
+            subscribed,
+            context,
+            sessions,
+            delivery,
+            new TransactionalSettlement(parts),
+            suspects,
+            cursor,
+            keys)
+        : new LeaseClaimLoop(
+            subscribed,
+            context,
+            sessions,
+            delivery,
+            new LeaseSettlement(parts),
+            suspects,
+            cursor,
+            keys);
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -97,7 +114,7 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
     return counts;
   }
 
-  KeyFronts keys() {
+  KeyCursors keys() {
     return keys;
   }
 
@@ -189,7 +206,7 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
 
   @Override
   public long cursor() {
-    return front.after();
+    return cursor.after();
   }
 
   @Override
@@ -203,7 +220,7 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
     try {
       trigger.ranked(answer.rank());
       if (answer.ready()) {
-        front.polled();
+        cursor.polled();
         trigger.request(FetchTrigger.Reason.POLLED);
       }
       if (answer.due()) {

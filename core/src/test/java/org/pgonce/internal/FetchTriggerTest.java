@@ -26,7 +26,7 @@ class FetchTriggerTest {
 
   private long now;
   private final Queue<Tick> ticks = new PriorityQueue<>(Comparator.comparingLong(Tick::at));
-  private final KeyFronts keys = KeyFronts.create(false);
+  private final KeyCursors keys = KeyCursors.create(false);
   private final Deque<Claiming> begun = new ArrayDeque<>();
   private final FetchTrigger trigger =
       new FetchTrigger(

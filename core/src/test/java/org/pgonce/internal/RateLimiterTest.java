@@ -12,6 +12,7 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceInstalled;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

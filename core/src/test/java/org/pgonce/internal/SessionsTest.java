@@ -7,6 +7,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
 import org.pgonce.testkit.TestDatabase;

@@ -2,7 +2,6 @@ package org.pgonce.internal.claim;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -15,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  * @param scheduled whether it waits among the scheduled rows
  * @param attempts as the row counts them: the failed ones, and this one too where it is leased
  * @param token of its lease; null where the transaction is what holds it
- * @param createdUs when it was stored, microseconds since 1970
- * @param ageUs how long ago that was at the claim, both by the database's clock
- * @param origin where it comes from
+ * @param createdAt when it was stored
+ * @param claimedAt when it was claimed, both by the database's clock
+ * @param headers where it comes from
  * @param suspect whether an earlier claim of it ended without a word, as one does whose process
  *     dies
  * @param holder the session that holds it; null where its lease does
@@ -30,10 +29,10 @@ public record Claim(
     boolean scheduled,
     int attempts,
     @Nullable String token,
-    long createdUs,
-    long ageUs,
+    Instant createdAt,
+    Instant claimedAt,
     Payload payload,
-    Origin origin,
+    NotificationHeaders headers,
     boolean suspect,
     @Nullable ClaimHolder holder,
     @Nullable String sessionBefore) {
@@ -47,11 +46,11 @@ public record Claim(
   /**
    * Where what comes from several that are handled as one: from the deepest, and what they share.
    */
-  public static Origin originOf(List<Claim> claims) {
-    var context = claims.get(0).origin.context();
-    var isShared = claims.stream().allMatch(one -> Objects.equals(one.origin.context(), context));
-    var deepest = claims.stream().mapToInt(one -> one.origin.depth()).max().orElse(0);
-    return new Origin(null, null, isShared ? context : null, deepest, 1);
+  public static NotificationHeaders headersOf(List<Claim> claims) {
+    var context = claims.get(0).headers.context();
+    var isShared = claims.stream().allMatch(one -> Objects.equals(one.headers.context(), context));
+    var deepest = claims.stream().mapToInt(one -> one.headers.depth()).max().orElse(0);
+    return new NotificationHeaders(null, null, isShared ? context : null, deepest, 1);
   }
 
   /** Their ids as an array of PostgreSQL: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. */
@@ -61,12 +60,9 @@ public record Claim(
         .collect(Collectors.joining(",", "{", "}"));
   }
 
-  public Instant createdAt() {
-    return Instant.EPOCH.plus(createdUs, ChronoUnit.MICROS);
-  }
-
   public Duration age() {
-    return Duration.of(Math.max(0, ageUs), ChronoUnit.MICROS);
+    var age = Duration.between(createdAt, claimedAt);
+    return age.isNegative() ? Duration.ZERO : age;
   }
 
   /** The same, leased for its next attempt. */
@@ -77,10 +73,10 @@ public record Claim(
         scheduled,
         attempts + 1,
         newToken,
-        createdUs,
-        ageUs,
+        createdAt,
+        claimedAt,
         payload,
-        origin,
+        headers,
         suspect,
         holder,
         null);

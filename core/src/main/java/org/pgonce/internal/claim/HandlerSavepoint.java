@@ -22,7 +22,8 @@ public final class HandlerSavepoint {
   public static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
   public static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_handler; " + RELEASE;
 
-  private static final String READ_BEFORE = "SELECT " + SessionState.COLUMN + ", " + Origin.COLUMNS;
+  private static final String READ_BEFORE =
+      "SELECT " + SessionState.COLUMN + ", " + NotificationHeaders.COLUMNS;
   private static final String READ_BEFORE_AND_SET = READ_BEFORE + "; " + SET;
 
   // What the claim has set of pgonce's own for its transaction is set back here, before the look:
@@ -45,7 +46,7 @@ public final class HandlerSavepoint {
       SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
       %s, %s
       """
-          .formatted(SessionState.COLUMN, Origin.COLUMNS);
+          .formatted(SessionState.COLUMN, NotificationHeaders.COLUMNS);
 
   private HandlerSavepoint() {}
 
@@ -57,7 +58,8 @@ public final class HandlerSavepoint {
    * Reads the session's settings, puts where what is handled comes from into settings, and sets the
    * savepoint.
    */
-  public static SessionState set(Origin origin, Connection transaction) throws SQLException {
+  public static SessionState set(NotificationHeaders origin, Connection transaction)
+      throws SQLException {
     var alone = PgjdbcNg.made(transaction);
     try (var statement = transaction.prepareStatement(alone ? READ_BEFORE : READ_BEFORE_AND_SET)) {
       origin.bind(statement, 1);
@@ -76,8 +78,8 @@ public final class HandlerSavepoint {
    *
    * @return whether the settings are otherwise those before
    */
-  public static boolean setOrigin(Origin origin, SessionState before, Connection transaction)
-      throws SQLException {
+  public static boolean setOrigin(
+      NotificationHeaders origin, SessionState before, Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(BETWEEN_HANDLERS)) {
       statement.setString(1, before.value("pgonce.context"));
       statement.setString(2, before.value("pgonce.depth"));

@@ -57,7 +57,7 @@ public final class HandlerSession {
       Connection transaction, PoolSettings.Taken taken, Duration handlerTimeout, String token)
       throws SQLException {
     try (var statement = transaction.prepareStatement(taken.text(BEGIN))) {
-      statement.setLong(1, ClaimHolder.idleBoundMs(handlerTimeout));
+      statement.setLong(1, ClaimSession.idleBoundMs(handlerTimeout));
       statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {
         row.next();
@@ -73,7 +73,7 @@ public final class HandlerSession {
    * @throws SQLException if the caller's own connection fails
    */
   public static void end(Connection transaction, String token) throws SQLException {
-    SessionEnd.in(
+    BackendTerminator.run(
         transaction,
         "the session whose lease is over",
         () -> {

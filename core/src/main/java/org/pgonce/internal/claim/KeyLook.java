@@ -66,18 +66,14 @@ public record KeyLook(List<Way> ways, List<String> keys, At after, @Nullable Str
       List<String> busy,
       @Nullable String walked) {
 
-    /**
-     * Null where nothing was looked at.
-     *
-     * @param first the number of the first of its three columns
-     */
-    static @Nullable Seen read(ResultSet row, int first) throws SQLException {
-      var seen = row.getString(first);
+    /** Null where nothing was looked at. */
+    static @Nullable Seen read(ResultSet row) throws SQLException {
+      var seen = row.getString("seen");
       if (seen == null) {
         return null;
       }
       var values = Arrays.stream(seen.split(" ")).mapToLong(Long::parseLong).toArray();
-      var busy = row.getArray(first + 1);
+      var busy = row.getArray("busy");
       return new Seen(
           (int) values[0],
           new At(values[1], values[2]),
@@ -86,7 +82,7 @@ public record KeyLook(List<Way> ways, List<String> keys, At after, @Nullable Str
           values[5],
           values[6],
           List.of((String[]) busy.getArray()),
-          row.getString(first + 2));
+          row.getString("walked"));
     }
   }
 
@@ -102,6 +98,9 @@ public record KeyLook(List<Way> ways, List<String> keys, At after, @Nullable Str
   public static KeyLook behind(long id) {
     return new KeyLook(List.of(), List.of(), new At(0, id), null);
   }
+
+  /** Of a claim by key, behind those of its row. */
+  static final String COLUMNS = ", c.seen, c.busy, c.walked";
 
   /** Those that {@link #bind} sets. */
   static final String PARAMETERS =

@@ -11,29 +11,25 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
-import org.pgonce.Mode;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.jdbc.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
 public final class LeaseStatements {
 
-  // The row as the function gives it; the payload as a claim that is held gives it.
+  // The row as a claim that is held gives it.
   private static final String LEASE =
-      """
-      SELECT (l.claimed).id, (l.claimed).attempts,
-             (extract(epoch FROM (l.claimed).created_at) * 1000000)::bigint, l.age_us,
-             CASE WHEN octet_length((l.claimed).payload::text) <= %d THEN (l.claimed).payload::text END,
-             octet_length((l.claimed).payload::text),
-             (l.claimed).delivery_key, (l.claimed).context, (l.claimed).stamp, (l.claimed).token, l.spent, (l.claimed).order_key, l.died,
-             l.seen, l.busy, l.walked
-        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, %s) AS l
-      """;
-  private static final String PLAIN = LEASE.formatted(Payload.SHORT, "after => ?");
+      "SELECT "
+          + ClaimSql.COLUMNS
+          + """
+            , l.spent, l.died, l.seen, l.busy, l.walked
+              FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, %s) AS l
+             CROSS JOIN LATERAL (SELECT (l.claimed).*, NULL::xid AS held) AS c
+            """;
+  private static final String PLAIN = LEASE.formatted("after => ?");
   private static final String BY_KEY =
       LEASE.formatted(
-          Payload.SHORT,
           "max_per_key => ?, ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?");
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
@@ -51,34 +47,33 @@ public final class LeaseStatements {
   public record Leased(@Nullable Claim claim, boolean spent, KeyLook.@Nullable Seen seen) {}
 
   /**
-   * Leases one row in the caller's transaction, or locks it.
+   * Leases one row in the caller's transaction, or locks it; none if the channel's mode is not as
+   * the caller knows it.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
-   * @param rules the channel's, which may have an order or a limit per key
-   * @param look where it looks; of new rows of a channel that has neither, behind which id
-   * @param mode the channel's as the caller knows it: none is leased under another one
+   * @param look where it looks; of new rows of a channel that has neither order nor limit per key,
+   *     behind which id
    * @param transactions where a long payload is fetched later
    */
   public static Leased lease(
       Connection transaction,
-      int subscription,
+      Subscribed<?> subscribed,
       boolean due,
-      Duration lease,
       int maxAttempts,
-      ChannelOptions rules,
       KeyLook look,
-      Mode mode,
       Transactions transactions)
       throws SQLException {
+    var subscription = subscribed.installed().subscription();
+    var rules = subscribed.channel().options();
     var byKey = rules.goesByKey();
     try (var statement = transaction.prepareStatement(byKey ? BY_KEY : PLAIN)) {
       statement.setInt(1, subscription);
       statement.setBoolean(2, due);
       statement.setString(3, UUID.randomUUID().toString());
-      statement.setLong(4, lease.toMillis());
+      statement.setLong(4, subscribed.options().lease().toMillis());
       statement.setInt(5, maxAttempts);
       statement.setString(6, rules.order().name());
-      statement.setString(7, mode.name());
+      statement.setString(7, subscribed.channel().mode().name());
       if (byKey) {
         statement.setObject(
             8, rules.order() == KeyOrder.NONE ? rules.maxPerKey() : null, Types.INTEGER);
@@ -92,31 +87,13 @@ public final class LeaseStatements {
     }
   }
 
-  private static Leased leased(ResultSet row, int subscription, Transactions transactions)
+  private static Leased leased(ResultSet rows, int subscription, Transactions transactions)
       throws SQLException {
-    var seen = KeyLook.Seen.read(row, 14);
-    var id = row.getLong(1);
-    if (row.wasNull()) {
-      return new Leased(null, false, seen);
-    }
-    var payload = row.getString(5);
-    var claim =
-        new Claim(
-            subscription,
-            id,
-            true,
-            row.getInt(2),
-            row.getString(10),
-            row.getLong(3),
-            row.getLong(4),
-            payload == null
-                ? new Payload.Stored(transactions::run, subscription, id, true, row.getInt(6))
-                : new Payload.Fetched(payload),
-            Origin.stamped(row.getString(7), row.getString(12), row.getString(8), row.getInt(9)),
-            row.getBoolean(13),
-            null,
-            null);
-    return new Leased(claim, row.getBoolean(11), seen);
+    var row = new ClaimRow(rows);
+    return row.isEmpty()
+        ? new Leased(null, false, row.seen())
+        : new Leased(
+            row.leased(subscription, transactions::run), rows.getBoolean("spent"), row.seen());
   }
 
   /** Prolongs the leases of one subscription; returns the ids of those that are still held. */

@@ -2,7 +2,7 @@ package org.pgonce.internal.claim;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
@@ -12,10 +12,11 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 public sealed interface Payload {
 
   /**
-   * Bytes, as the database encodes them, that come with the claim. A byte can become three on the
-   * wire, where the database is not UTF-8, and pgjdbc-ng gives up its connection at 20 MiB.
+   * Bytes of its place in the table that come with the claim. PostgreSQL compresses by 1 to 255 at
+   * the most, a byte can become three on the wire, where the database is not UTF-8, and pgjdbc-ng
+   * gives up its connection at 20 MiB.
    */
-  int SHORT = 4 * 1024 * 1024;
+  int SHORT = 16_000;
 
   /** Bytes, as the database encodes them, that are fetched at all. */
   int LONGEST = 100 * 1024 * 1024;
@@ -27,6 +28,12 @@ public sealed interface Payload {
    */
   String text() throws SQLException, UnreadablePayloadException;
 
+  /** In which transaction it is read: the claim's, or another where the claim has none. */
+  @FunctionalInterface
+  interface Reading {
+    int run(Transactions.Work<Integer> work) throws SQLException;
+  }
+
   /** Fetched with the claim. */
   record Fetched(String text) implements Payload {
 
@@ -37,53 +44,51 @@ public sealed interface Payload {
     }
   }
 
-  /**
-   * Still in the row that the claim holds.
-   *
-   * @param bytes its length, as the database encodes it
-   */
-  record Stored(Reading reading, int subscription, long id, boolean scheduled, int bytes)
-      implements Payload {
+  /** Still in the row that the claim holds. */
+  record Stored(Reading reading, int subscription, long id, boolean scheduled) implements Payload {
 
-    /** In which transaction it is read: the claim's, or another where the claim has none. */
-    @FunctionalInterface
-    public interface Reading {
-      String run(Transactions.Work<String> work) throws SQLException;
-    }
-
-    private static final String PART = "SELECT pgonce.payload_part(?, ?, ?, ?, ?)";
+    private static final String PART =
+        """
+        SELECT pg_catalog.octet_length(r.payload::pg_catalog.text), pg_catalog.substr(r.payload::pg_catalog.text, ?, ?)
+          FROM pgonce.%s AS r
+         WHERE r.subscription_id OPERATOR(pg_catalog.=) ? AND r.id OPERATOR(pg_catalog.=) ?
+        """;
+    private static final String PART_OF_NEW = PART.formatted("notification");
+    private static final String PART_OF_SCHEDULED = PART.formatted("scheduled");
 
     // At most 4 bytes each: below the 20 MiB that pgjdbc-ng takes in one message.
     private static final int CHARACTERS = 4_000_000;
 
     @Override
     public String text() throws SQLException, UnreadablePayloadException {
+      var text = new StringBuilder();
+      var bytes = reading.run(transaction -> read(transaction, text));
       if (bytes > LONGEST) {
         throw new UnreadablePayloadException(
-            "its payload of "
-                + bytes
-                + " bytes is longer than "
-                + LONGEST
-                + " and was not fetched");
+            "its payload of %d bytes is longer than %d and was not fetched"
+                .formatted(bytes, LONGEST));
       }
-      return reading.run(this::text);
+      return text.toString();
     }
 
-    private String text(Connection transaction) throws SQLException {
-      var text = new StringBuilder(bytes);
-      try (var statement = transaction.prepareStatement(PART)) {
-        statement.setInt(1, subscription);
-        statement.setLong(2, id);
-        statement.setBoolean(3, scheduled);
-        statement.setInt(5, CHARACTERS);
+    /** Returns how many bytes it has; if that is more than {@link #LONGEST}, not all are read. */
+    private int read(Connection transaction, StringBuilder text) throws SQLException {
+      text.setLength(0);
+      try (var statement =
+          transaction.prepareStatement(scheduled ? PART_OF_SCHEDULED : PART_OF_NEW)) {
+        statement.setInt(2, CHARACTERS);
+        statement.setInt(3, subscription);
+        statement.setLong(4, id);
         for (var first = 1; ; first += CHARACTERS) {
-          statement.setInt(4, first);
+          statement.setInt(1, first);
           try (var row = statement.executeQuery()) {
-            row.next();
-            var part = row.getString(1);
+            if (!row.next()) {
+              throw new SQLException("notification " + id + " is no longer there");
+            }
+            var part = row.getString(2);
             text.append(part);
-            if (part.codePointCount(0, part.length()) < CHARACTERS) {
-              return text.toString();
+            if (row.getInt(1) > LONGEST || part.codePointCount(0, part.length()) < CHARACTERS) {
+              return row.getInt(1);
             }
           }
         }

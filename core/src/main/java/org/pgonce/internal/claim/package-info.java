@@ -1,4 +1,4 @@
-/** Station 3: takes due notifications by id, so that one process has each. */
+/** Claims rows, for a transaction or on lease. */
 @NullMarked
 package org.pgonce.internal.claim;
 

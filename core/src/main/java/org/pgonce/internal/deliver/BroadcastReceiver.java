@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.claim.HandlerSession;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.deliver.BroadcastAssembly.Message;
 import org.pgonce.internal.handle.HandlerTx;
 import org.pgonce.internal.handle.NewerVersionException;
@@ -108,7 +108,7 @@ public final class BroadcastReceiver<T> {
   private boolean handle(Message message, Places.Place place) {
     var begun = System.nanoTime();
     var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
-    var origin = Origin.ofBroadcast(message.depth(), message.version());
+    var origin = NotificationHeaders.ofBroadcast(message.depth(), message.version());
     var token = UUID.randomUUID().toString();
     try (var transaction =
         new OwnTransaction(
@@ -152,7 +152,7 @@ public final class BroadcastReceiver<T> {
   private record Outcome(@Nullable String failure, boolean handled) {}
 
   /** Runs the handler and commits. */
-  private Outcome outcome(Message message, Origin origin, OwnTransaction transaction) {
+  private Outcome outcome(Message message, NotificationHeaders origin, OwnTransaction transaction) {
     try {
       var payload = reader.read(message.id(), origin.version(), message.payload());
       var notification = subscribed.notification(message.id(), 1, null, origin, payload);

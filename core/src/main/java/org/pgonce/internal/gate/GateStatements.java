@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.jdbc.Transactions;
 
 /**
  * The gate of one channel as the database has it, see {@code sql/V013__wake_ups.sql}. Each call is

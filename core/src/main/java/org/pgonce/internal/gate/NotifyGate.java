@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.OneAtATime;
 import org.pgonce.internal.Threads;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -37,7 +37,7 @@ public final class Delivery<T> {
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
     var notification = notification(claim);
     var tx = new HandlerTx(connection, publisher);
-    return HandlerDepth.within(claim.origin().depth(), () -> subscribed.handle(notification, tx));
+    return HandlerDepth.within(claim.headers().depth(), () -> subscribed.handle(notification, tx));
   }
 
   /**
@@ -60,7 +60,7 @@ public final class Delivery<T> {
   private Set<Long> together(List<Claim> claims, List<Notification<T>> notifications, HandlerTx tx)
       throws Exception {
     var all = List.copyOf(notifications);
-    return HandlerDepth.within(Claim.originOf(claims).depth(), () -> subscribed.handleAll(all, tx))
+    return HandlerDepth.within(Claim.headersOf(claims).depth(), () -> subscribed.handleAll(all, tx))
         .stream()
         .map(Notification::id)
         .collect(Collectors.toUnmodifiableSet());
@@ -76,21 +76,21 @@ public final class Delivery<T> {
     var ran = new HashSet<Long>();
     for (var i = 0; i < claims.size(); i++) {
       var notification = notifications.get(i);
-      var origin = claims.get(i).origin();
+      var origin = claims.get(i).headers();
       guarded.turnTo(origin);
       if (HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx))) {
         ran.add(notification.id());
       }
     }
-    guarded.turnToAll(Claim.originOf(claims));
+    guarded.turnToAll(Claim.headersOf(claims));
     return ran;
   }
 
   private Notification<T> notification(Claim claim)
       throws SQLException, UnreadablePayloadException, NewerVersionException {
-    var version = claim.origin().version();
+    var version = claim.headers().version();
     var payload = reader.read(claim.id(), version, claim.payload().text());
     return subscribed.notification(
-        claim.id(), claim.attempt(), claim.createdAt(), claim.origin(), payload);
+        claim.id(), claim.attempt(), claim.createdAt(), claim.headers(), payload);
   }
 }

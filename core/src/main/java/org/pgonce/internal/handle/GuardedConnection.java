@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.Conflict;
 import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LastStatement;
@@ -63,7 +63,7 @@ public final class GuardedConnection {
 
   /** As below, where no savepoint is set. */
   public static GuardedConnection over(
-      Connection real, Origin origin, Object notification, Duration patience) {
+      Connection real, NotificationHeaders origin, Object notification, Duration patience) {
     return over(real, origin, null, notification, patience);
   }
 
@@ -81,7 +81,7 @@ public final class GuardedConnection {
    */
   public static GuardedConnection over(
       Connection real,
-      Origin origin,
+      NotificationHeaders origin,
       @Nullable String session,
       Object notification,
       Duration patience) {
@@ -105,7 +105,7 @@ public final class GuardedConnection {
    * From here on the connection serves the handler of another notification of a batch: what that
    * publishes comes from there. Costs a round trip before the handler's first statement.
    */
-  void turnTo(Origin origin) {
+  void turnTo(NotificationHeaders origin) {
     scope.turnTo(origin);
   }
 
@@ -114,7 +114,7 @@ public final class GuardedConnection {
    *
    * @throws SQLException if that cannot be set, or the last of them has changed the session
    */
-  void turnToAll(Origin common) throws SQLException {
+  void turnToAll(NotificationHeaders common) throws SQLException {
     scope.turnToAll(common);
   }
 
@@ -185,8 +185,8 @@ public final class GuardedConnection {
    * has something to do.
    *
    * @param commit tells whether it was done
-   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; where
-   *     {@link #mayBeCommitted}, it may be what stands behind the commit that has failed
+   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; it may
+   *     be what stands behind the commit that has failed
    */
   public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
     var among = Pipeline.endsAtAnError(real) && !scope.keepsSetting();
@@ -194,16 +194,11 @@ public final class GuardedConnection {
     if (!commit.hasBegun()) {
       // Sends nothing where that is done; but whoever is around the driver hears of it.
       real.commit();
-    } else if (toRestore != null || !commit.isMade()) {
+    } else if (toRestore != null) {
       commit.undone();
       real.rollback();
     }
     return result;
-  }
-
-  /** Whether, for all that is known, the handler's work stands, whatever has failed behind it. */
-  public boolean mayBeCommitted() {
-    return sealed;
   }
 
   private <R> R sealWith(LastStatement<R> last, Following behind) throws SQLException {
@@ -289,9 +284,10 @@ public final class GuardedConnection {
    *
    * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
    *     claim has set another one in it; else null
+   * @return whether it had
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
-  public void restoreSession(@Nullable String idleTimeout) throws SQLException {
+  public boolean restoreSession(@Nullable String idleTimeout) throws SQLException {
     if (scope.keepsSetting()) {
       throw new SQLException(
           "its SQL calls set_config without the constant true as the third argument, and what a"
@@ -299,9 +295,11 @@ public final class GuardedConnection {
               + " set_config(…, …, true)",
           Refusal.SQL_STATE);
     }
-    if (toRestore != null) {
-      toRestore.restore(real, idleTimeout);
+    if (toRestore == null) {
+      return false;
     }
+    toRestore.restore(real, idleTimeout);
+    return true;
   }
 
   /**

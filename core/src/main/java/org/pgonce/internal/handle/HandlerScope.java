@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.jdbc.SessionState;
 import org.postgresql.copy.CopyOperation;
@@ -32,7 +32,7 @@ final class HandlerScope {
   private volatile boolean ended;
 
   // The rest is read and written with the turn held, or after end().
-  private Origin origin;
+  private NotificationHeaders origin;
   // Whether the transaction's settings say that it comes from there.
   private boolean originSet;
   // Whether notifications after this one share the transaction.
@@ -51,7 +51,7 @@ final class HandlerScope {
    */
   HandlerScope(
       Connection real,
-      Origin origin,
+      NotificationHeaders origin,
       @Nullable SessionState session,
       Object notification,
       Duration patience) {
@@ -147,7 +147,7 @@ final class HandlerScope {
    * From here on the connection serves the handler of another notification, in the same
    * transaction.
    */
-  void turnTo(Origin next) {
+  void turnTo(NotificationHeaders next) {
     turn.lock();
     try {
       origin = next;
@@ -159,7 +159,7 @@ final class HandlerScope {
   }
 
   /** What follows in the transaction is of all of them: a deferred trigger, for one. */
-  void turnToAll(Origin common) throws SQLException {
+  void turnToAll(NotificationHeaders common) throws SQLException {
     turnTo(common);
     turn.lock();
     try {

@@ -6,11 +6,11 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.Context;
-import org.pgonce.internal.Transactions;
 import org.pgonce.internal.claim.HandlerSession;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,7 +29,7 @@ public final class OwnTransaction implements AutoCloseable {
   private final Duration longestCall;
   private final Duration handlerTimeout;
   private final Object notification;
-  private final Origin origin;
+  private final NotificationHeaders origin;
   private final String token;
   private final ReentrantLock beginning = new ReentrantLock();
   private PoolSettings.@Nullable Taken taken;
@@ -52,7 +52,7 @@ public final class OwnTransaction implements AutoCloseable {
       Context context,
       Duration longestCall,
       Object notification,
-      Origin origin,
+      NotificationHeaders origin,
       Duration handlerTimeout,
       String token) {
     this.context = context;
@@ -141,7 +141,7 @@ public final class OwnTransaction implements AutoCloseable {
 
   private void restoreSession(GuardedConnection used, Connection connection) {
     try {
-      used.restoreSession(idleTimeout);
+      var unused = used.restoreSession(idleTimeout);
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",

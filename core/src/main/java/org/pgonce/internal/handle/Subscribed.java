@@ -10,7 +10,7 @@ import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.Installed;
 
@@ -101,7 +101,7 @@ public record Subscribed<T>(
 
   /** What its handler is given. */
   public Notification<T> notification(
-      long id, int attempt, @Nullable Instant storedAt, Origin origin, T payload) {
+      long id, int attempt, @Nullable Instant storedAt, NotificationHeaders origin, T payload) {
     var given = origin.deliveryKey();
     var key = given == null ? name() + ":" + installed.epoch() + ":" + id : given;
     var context = ContextJson.read(origin.context());

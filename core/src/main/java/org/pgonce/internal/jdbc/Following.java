@@ -32,11 +32,6 @@ public interface Following {
     return false;
   }
 
-  /** Whether that transaction is of use: if not, it is rolled back. */
-  default boolean isMade() {
-    return false;
-  }
-
-  /** The commit is done, but the transaction behind it has failed, or is rolled back. */
+  /** The transaction behind the commit is rolled back. */
   default void undone() {}
 }

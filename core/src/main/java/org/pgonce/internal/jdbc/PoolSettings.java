@@ -175,15 +175,6 @@ public final class PoolSettings {
     }
 
     /**
-     * The same by a command of the caller's, behind a commit in its message; returns whether that
-     * is to be {@link #BEGIN_IN_MODES}.
-     */
-    public boolean beginsBehindCommit() {
-      set = setEachTime;
-      return set;
-    }
-
-    /**
      * Whether the transaction is READ COMMITTED and READ WRITE.
      *
      * @param column {@link #COLUMN}

@@ -77,7 +77,8 @@ public record SessionState(String settings) {
   private static final String READ = "SELECT " + COLUMN;
 
   // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
-  // session_authorization takes role with it.
+  // session_authorization takes role with it. What the server's configuration says was changed by
+  // nobody here, but loaded anew meanwhile.
   private static final String RESTORE =
       """
       SELECT pg_catalog.set_config(s.name, s.value, false)
@@ -88,6 +89,8 @@ public record SessionState(String settings) {
             COALESCE(?::pg_catalog.text, known.at_first[pg_catalog.array_upper(known.at_first, 1)])))
       ) AS s (name, value)
       WHERE COALESCE(pg_catalog.current_setting(s.name, true), '') OPERATOR(pg_catalog.<>) s.value
+        AND NOT EXISTS (SELECT FROM pg_catalog.pg_settings AS p
+                         WHERE p.name OPERATOR(pg_catalog.=) s.name AND p.source OPERATOR(pg_catalog.=) 'configuration file')
       """
           .formatted(NAMES.stream().collect(Collectors.joining("', '", "'", "'")));
 

@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.settle.Failures;
 
 /** Transactions that say who does what is done in them. Immutable. */

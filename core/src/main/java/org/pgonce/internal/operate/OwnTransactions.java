@@ -4,7 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
-import org.pgonce.internal.Transactions;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.PinnedPath;
 

@@ -21,7 +21,7 @@ final class SettleStatements {
   /** What was deleted is done with the delivery keys that its publishers gave. */
   static void keysDone(Connection transaction, List<Claim> claims) throws SQLException {
     for (var claim : claims) {
-      var key = claim.origin().deliveryKey();
+      var key = claim.headers().deliveryKey();
       if (key != null) {
         keyDone(transaction, claim, key);
       }

@@ -3,8 +3,8 @@ package org.pgonce.internal.settle;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.RejectedException;
@@ -19,15 +19,56 @@ sealed interface Verdict {
   /** The failure in words. */
   String why();
 
-  /** Another attempt, later. */
-  record Retry(Duration delay, String why) implements Verdict {}
+  /** Records it in the transaction; false if the row is not as the claim knows it. */
+  boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException;
 
-  /**
-   * Its handler pauses the subscription. The attempt is not counted.
-   *
-   * @param bury what it becomes all the same, since it may not be tried again; null if it may
-   */
-  record Pause(String why, @Nullable Bury bury) implements Verdict {}
+  /** Decides. Never throws: what is lost here is an attempt that nobody counts. */
+  static Verdict on(Throwable failure, Claim claim, Subscribed<?> subscribed) {
+    var utf8 = subscribed.installed().isUtf8();
+    var reason = Failures.reason(failure, utf8);
+    if (failure instanceof NewerVersionException) {
+      return new PutBack(PutBack.delay(claim.age()), reason);
+    }
+    if (failure instanceof UnreadablePayloadException) {
+      return new Bury(DeadLetterReason.UNREADABLE, reason);
+    }
+    var words = Failures.inWords(failure);
+    var why = utf8 ? words : Failures.inAscii(words);
+    if (failure instanceof RejectedException) {
+      return new Bury(DeadLetterReason.REJECTED, why);
+    }
+    var once = subscribed.channel().mode() == Mode.AT_MOST_ONCE;
+    var unknown = failure instanceof UnknownOutcomeException;
+    var bury =
+        new Bury(
+            once && unknown ? DeadLetterReason.OUTCOME_UNKNOWN : DeadLetterReason.ATTEMPTS_USED_UP,
+            why);
+    if (failure instanceof PauseException) {
+      return new Pause(reason, once ? bury : null);
+    }
+    var options = subscribed.options();
+    return once || claim.attempt() >= options.maxAttempts()
+        ? bury
+        : new Retry(options.backoff().after(claim.attempt()), why);
+  }
+
+  /** Another attempt, later. */
+  record Retry(Duration delay, String why) implements Verdict {
+
+    @Override
+    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+      return SettleStatements.retry(transaction, claim, delay, why);
+    }
+  }
+
+  /** No further attempt. */
+  record Bury(DeadLetterReason reason, String why) implements Verdict {
+
+    @Override
+    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+      return SettleStatements.bury(transaction, claim, claim.attempt(), reason, why);
+    }
+  }
 
   /** This process cannot read it, and others can: it waits for them, the attempt uncounted. */
   record PutBack(Duration delay, String why) implements Verdict {
@@ -38,69 +79,34 @@ sealed interface Verdict {
     /**
      * For about as long as it has been waiting: who can read it may come in a second or in a week.
      */
-    static Duration delay(Duration age) {
+    private static Duration delay(Duration age) {
       var whole = age.compareTo(SHORTEST) < 0 ? SHORTEST : age;
-      var bounded = (whole.compareTo(LONGEST) > 0 ? LONGEST : whole).toMillis();
-      return Duration.ofMillis(
-          bounded / 2 + ThreadLocalRandom.current().nextLong(bounded - bounded / 2 + 1));
+      var bounded = whole.compareTo(LONGEST) > 0 ? LONGEST : whole;
+      return new Backoff(bounded, bounded).after(1);
+    }
+
+    @Override
+    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+      return SettleStatements.putBack(transaction, claim, delay, why);
     }
   }
 
-  /** No further attempt. */
-  record Bury(DeadLetterReason reason, String why) implements Verdict {}
+  /**
+   * Its handler pauses the subscription. The attempt is not counted.
+   *
+   * @param bury what it becomes all the same, since it may not be tried again; null if it may
+   */
+  record Pause(String why, @Nullable Bury bury) implements Verdict {
 
-  /** Never throws: what is lost here is an attempt that nobody counts. */
-  static Verdict on(Throwable failure, Claim claim, Subscribed<?> subscribed) {
-    if (failure instanceof NewerVersionException) {
-      return new PutBack(
-          PutBack.delay(claim.age()), Failures.reason(failure, subscribed.installed().isUtf8()));
-    }
-    var unreadable = failure instanceof UnreadablePayloadException;
-    var words = unreadable ? Failures.reason(failure) : Failures.inWords(failure);
-    var why = subscribed.installed().isUtf8() ? words : Failures.inAscii(words);
-    if (unreadable) {
-      return new Bury(DeadLetterReason.UNREADABLE, why);
-    }
-    if (failure instanceof RejectedException) {
-      return new Bury(DeadLetterReason.REJECTED, why);
-    }
-    var once = subscribed.channel().mode() == Mode.AT_MOST_ONCE;
-    if (failure instanceof PauseException) {
-      return new Pause(
-          Failures.reason(failure, subscribed.installed().isUtf8()),
-          once ? new Bury(DeadLetterReason.ATTEMPTS_USED_UP, why) : null);
-    }
-    if (once) {
-      return new Bury(
-          failure instanceof UnknownOutcomeException
-              ? DeadLetterReason.OUTCOME_UNKNOWN
-              : DeadLetterReason.ATTEMPTS_USED_UP,
-          why);
-    }
-    var options = subscribed.options();
-    return claim.attempt() >= options.maxAttempts()
-        ? new Bury(DeadLetterReason.ATTEMPTS_USED_UP, why)
-        : new Retry(options.backoff().after(claim.attempt()), why);
-  }
-
-  /** Records it in the transaction; false if the row is not as the claim knows it. */
-  default boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
-    if (this instanceof Pause pause) {
-      pauser.pause(transaction, pause.why());
-      if (pause.bury() != null) {
-        return pause.bury().record(transaction, claim, pauser);
+    @Override
+    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+      pauser.pause(transaction, why);
+      if (bury != null) {
+        return bury.record(transaction, claim, pauser);
       }
       // Where no token holds it, its transaction does, and has changed nothing of it.
       return claim.token() == null
           || SettleStatements.giveBack(transaction, claim, DeadLetterReason.ATTEMPTS_USED_UP);
     }
-    if (this instanceof PutBack putBack) {
-      return SettleStatements.putBack(transaction, claim, putBack.delay(), putBack.why());
-    }
-    if (this instanceof Retry retry) {
-      return SettleStatements.retry(transaction, claim, retry.delay(), retry.why());
-    }
-    var bury = (Bury) this;
-    return SettleStatements.bury(transaction, claim, claim.attempt(), bury.reason(), bury.why());
   }
 }

@@ -1,4 +1,4 @@
-/** Station 5: deletes, schedules a retry, or dead-letters. */
+/** Deletes what is handled, schedules a retry, or makes a dead letter. */
 @NullMarked
 package org.pgonce.internal.settle;
 

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -34,9 +33,12 @@ class ClaimHolderTest {
   }
 
   private static Claim claim(Connection connection) throws SQLException {
-    var taken = new PoolSettings().take(connection);
-    return Objects.requireNonNull(
-        ClaimStatement.claim(connection, taken, 1, false, 0, Duration.ofMinutes(5)));
+    return claim(
+        new ClaimSession(connection, new PoolSettings().take(connection), Duration.ofMinutes(5)));
+  }
+
+  private static Claim claim(ClaimSession session) throws SQLException {
+    return ClaimStatement.claim(session, 1, false, 0, 1).get(0);
   }
 
   private static String idle(Connection connection) throws SQLException {
@@ -55,10 +57,15 @@ class ClaimHolderTest {
       try (var statement = connection.createStatement()) {
         statement.execute("set idle_in_transaction_session_timeout = '" + own + "'");
       }
-      assertThat(claim(connection).holder().idleTimeout()).isEqualTo(own);
-      assertThat(idle(connection)).isEqualTo(bound);
-      connection.rollback();
-      assertThat(idle(connection)).isEqualTo(own);
+      var session =
+          new ClaimSession(connection, new PoolSettings().take(connection), Duration.ofMinutes(5));
+      for (var claim = 1; claim <= 3; claim++) {
+        assertThat(claim(session).holder().idleTimeout()).isEqualTo(own);
+        assertThat(idle(connection)).isEqualTo(bound);
+        connection.rollback();
+        assertThat(idle(connection)).isEqualTo(own);
+        connection.rollback();
+      }
     }
   }
 

@@ -54,10 +54,10 @@ class ClaimPlanTest {
   }
 
   private void claimOften(Connection connection) throws SQLException {
-    var taken = pool.take(connection);
+    var session = new ClaimSession(connection, pool.take(connection), Duration.ofMinutes(5));
     for (var due : new boolean[] {false, true}) {
       for (var i = 0; i < EXECUTIONS; i++) {
-        ClaimStatement.claim(connection, taken, 1, due, 0, Duration.ofMinutes(5));
+        var unused = ClaimStatement.claim(session, 1, due, 0, 1);
         connection.rollback();
       }
     }
@@ -72,7 +72,7 @@ class ClaimPlanTest {
           statement.executeQuery(
               "select name, cardinality(parameter_types) from pg_prepared_statements where statement like '%SKIP LOCKED%'")) {
         while (prepared.next()) {
-          // Of new rows, all and those behind the front.
+          // Of new rows, all and those behind the cursor.
           for (var last : prepared.getInt(2) == 4 ? List.of(", 0", ", 1000000000") : List.of("")) {
             calls.add("\"%s\" (1, 1, 1%s)".formatted(prepared.getString(1), last));
           }

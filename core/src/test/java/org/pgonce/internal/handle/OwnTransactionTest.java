@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.internal.Context;
 import org.pgonce.internal.Quarantine;
 import org.pgonce.internal.Threads;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
@@ -40,7 +40,8 @@ class OwnTransactionTest {
               new Quarantine());
       for (var round = 0; round < 20; round++) {
         try (var cutOff =
-            new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+            new OwnTransaction(
+                context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
           cutOff.connection().createStatement().execute("select 1");
           cutOff.cutOff();
         }
@@ -65,7 +66,9 @@ class OwnTransactionTest {
               threads,
               "test",
               new Quarantine());
-      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+      try (var used =
+          new OwnTransaction(
+              context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         used.connection()
             .createStatement()
             .execute(
@@ -101,14 +104,17 @@ class OwnTransactionTest {
               "test",
               new Quarantine());
       try (var unused =
-          new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+          new OwnTransaction(
+              context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)
             .isInstanceOf(SQLException.class)
             .hasMessageContaining("cut off");
         assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
       }
-      try (var used = new OwnTransaction(context, LONGEST, "a test", Origin.PLAIN, LONGEST, null)) {
+      try (var used =
+          new OwnTransaction(
+              context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         used.connection().createStatement().execute("insert into effect values (1)");
         used.cutOff();
         assertThatThrownBy(used::commit).hasMessageContaining("cut off");

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.internal.claim.HandlerSavepoint;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.LastStatement;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.testkit.PgTest;
@@ -158,7 +158,7 @@ class SealWithTest {
       var guard =
           GuardedConnection.over(
               row.real(),
-              Origin.PLAIN,
+              NotificationHeaders.PLAIN,
               SessionState.of(row.real()).settings(),
               "a notification",
               ClaimedRow.PATIENCE);

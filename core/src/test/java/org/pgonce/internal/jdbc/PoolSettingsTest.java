@@ -8,7 +8,7 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Source;
 import org.pgonce.testkit.PgTest;
@@ -149,7 +149,10 @@ class PoolSettingsTest {
       var taken = new PoolSettings().take(connection);
       var guard =
           GuardedConnection.over(
-              connection, Origin.PLAIN, "a notification", GuardedConnection.DEFAULT_PATIENCE);
+              connection,
+              NotificationHeaders.PLAIN,
+              "a notification",
+              GuardedConnection.DEFAULT_PATIENCE);
       swallow(() -> guard.connection().createStatement().execute("SELECT 1/0"));
       swallow(guard::seal);
       connection.rollback();

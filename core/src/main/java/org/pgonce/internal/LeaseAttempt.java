@@ -3,6 +3,7 @@ package org.pgonce.internal;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
+import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.deliver.Places;
@@ -11,32 +12,31 @@ import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Left;
-import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One leased notification from its delivery to its settlement. */
-final class LeasedAttempt implements Places.CutOff {
+final class LeaseAttempt implements Places.CutOff {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LeasedAttempt.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LeaseAttempt.class);
 
-  private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+  private static final Backoff PAUSES = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final Claim claim;
   private final Subscribed<?> subscribed;
   private final OwnTransaction transaction;
-  private final Settlement settlement;
+  private final LeaseSettlement settlement;
   private final Sessions sessions;
   private final Renewals renewals;
 
-  LeasedAttempt(
+  LeaseAttempt(
       Claim claim,
       Subscribed<?> subscribed,
       OwnTransaction transaction,
-      Settlement settlement,
+      LeaseSettlement settlement,
       Sessions sessions,
       Renewals renewals) {
     this.claim = claim;
@@ -102,7 +102,7 @@ final class LeasedAttempt implements Places.CutOff {
    */
   private Left acknowledgeAgain(Places.Place place) throws SQLException, InterruptedException {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
-    for (var pause = FIRST_PAUSE; ; pause = longer(pause)) {
+    for (var failures = 1; ; failures++) {
       try {
         return settlement.acknowledgeAlone(claim);
       } catch (SQLException e) {
@@ -111,13 +111,8 @@ final class LeasedAttempt implements Places.CutOff {
         }
         LOG.debug("pgonce: the end of {} could not be recorded yet", claim, e);
       }
-      Thread.sleep(pause.toMillis());
+      Thread.sleep(PAUSES.after(failures).toMillis());
     }
-  }
-
-  private static Duration longer(Duration pause) {
-    var twice = pause.multipliedBy(2);
-    return twice.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : twice;
   }
 
   private void giveConnectionBack() {

@@ -3,45 +3,52 @@ package org.pgonce.internal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.Origin;
+import org.pgonce.internal.claim.ClaimSession;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.deliver.Places;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.GuardedConnection;
-import org.pgonce.internal.settle.Settlement;
-import org.pgonce.internal.settle.Settlement.Outcome;
+import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
 /** What was claimed from its delivery to its settlement, in the claim's transaction. */
-abstract class HeldAttempt implements Places.CutOff {
+abstract class TransactionalAttempt implements Places.CutOff {
 
   private final Claim first;
-  private final Origin origin;
+  private final NotificationHeaders headers;
+  final ClaimSession session;
   final Connection connection;
-  final Settlement settlement;
+  final TransactionalSettlement settlement;
   final Sessions sessions;
 
   /**
    * @param first which tells the session that holds what was claimed; the only one if it is a
    *     suspect
-   * @param origin where what was claimed comes from
+   * @param headers where what was claimed comes from
    */
-  HeldAttempt(
-      Claim first, Origin origin, Connection connection, Settlement settlement, Sessions sessions) {
+  TransactionalAttempt(
+      Claim first,
+      NotificationHeaders headers,
+      ClaimSession session,
+      TransactionalSettlement settlement,
+      Sessions sessions) {
     this.first = first;
-    this.origin = origin;
-    this.connection = connection;
+    this.headers = headers;
+    this.session = session;
+    this.connection = session.connection();
     this.settlement = settlement;
     this.sessions = sessions;
   }
 
-  /** What a handler did, ready to be settled. */
-  interface Handled {
-    Outcome settle(GuardedConnection guarded, Duration inHandler) throws SQLException;
-  }
+  /** Runs the handler; returns the ids of those that it ran for. */
+  abstract Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
 
-  /** Runs the handler. */
-  abstract Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
+  /** Settles what that has handled. */
+  abstract Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException;
 
   /** Whether what was done is undone, and the handler may run again in the same transaction. */
   boolean isUndoneToRunAgain(GuardedConnection guarded, Throwable failure) {
@@ -73,16 +80,16 @@ abstract class HeldAttempt implements Places.CutOff {
   }
 
   private Outcome deliverAndSettle(Delivery<?> delivery, Places.Place place) {
-    var session = first.sessionBefore();
+    var before = first.sessionBefore();
     while (true) {
       var guarded =
           GuardedConnection.over(
-              connection, origin, session, this, GuardedConnection.DEFAULT_PATIENCE);
+              connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
       var outcome = deliverAndSettle(delivery, place, guarded);
       if (outcome != null) {
         return outcome;
       }
-      session = null; // the savepoint is gone
+      before = null; // the savepoint is gone
     }
   }
 
@@ -91,7 +98,7 @@ abstract class HeldAttempt implements Places.CutOff {
       Delivery<?> delivery, Places.Place place, GuardedConnection guarded) {
     var begun = System.nanoTime();
     try {
-      Handled handled;
+      Set<Long> handled;
       try {
         handled = handle(delivery, guarded);
       } finally {
@@ -100,7 +107,7 @@ abstract class HeldAttempt implements Places.CutOff {
         Thread.interrupted();
         guarded.revoke();
       }
-      return handled.settle(guarded, Duration.ofNanos(System.nanoTime() - begun));
+      return complete(guarded, handled, Duration.ofNanos(System.nanoTime() - begun));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       if (place.isCutOff()) {
@@ -116,6 +123,6 @@ abstract class HeldAttempt implements Places.CutOff {
   /** It goes back uncounted, unless its settlement is under way, which may still be committed. */
   @Override
   public final void released() {
-    sessions.release(connection, settlement.releaseHeld(first));
+    sessions.release(connection, settlement.release(first));
   }
 }

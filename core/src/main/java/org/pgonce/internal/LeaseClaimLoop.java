@@ -14,12 +14,11 @@ import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.KeyLook.Seen;
 import org.pgonce.internal.claim.LeaseStatements;
-import org.pgonce.internal.claim.LeaseStatements.Leased;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Suspects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,37 +27,37 @@ import org.slf4j.LoggerFactory;
  * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins; the
  * end is a transaction of its own, which the handler may share. In between no connection is held.
  */
-final class LeasedStint implements Stint {
+final class LeaseClaimLoop implements ClaimLoop {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LeasedStint.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LeaseClaimLoop.class);
 
   private final Subscribed<?> subscribed;
   private final Context context;
   private final Sessions sessions;
   private final Delivery<?> delivery;
-  private final Settlement settlement;
+  private final LeaseSettlement settlement;
   private final Suspects suspects;
-  private final Front front;
-  private final KeyFronts keys;
+  private final ClaimCursor cursor;
+  private final KeyCursors keys;
   private final Renewals renewals;
   private final int maxAttempts;
 
-  LeasedStint(
+  LeaseClaimLoop(
       Subscribed<?> subscribed,
       Context context,
       Sessions sessions,
       Delivery<?> delivery,
-      Settlement settlement,
+      LeaseSettlement settlement,
       Suspects suspects,
-      Front front,
-      KeyFronts keys) {
+      ClaimCursor cursor,
+      KeyCursors keys) {
     this.subscribed = subscribed;
     this.context = context;
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
     this.suspects = suspects;
-    this.front = front;
+    this.cursor = cursor;
     this.keys = keys;
     this.renewals = new Renewals(subscribed, context, sessions);
     this.maxAttempts =
@@ -68,86 +67,102 @@ final class LeasedStint implements Stint {
   @Override
   public void work(Turns turns) throws SQLException {
     do {
-      var found = new Found();
+      var leasing = new Leasing(turns.looks());
       try {
-        var claim = lease(found, turns);
+        var claim = lease(leasing, turns);
         if (claim != null && !handle(claim, turns)) {
           return;
         }
       } finally {
-        found.leave();
+        leasing.leave();
       }
     } while (turns.mayGoOn());
   }
 
   /** Leases one row, and commits that; null if there is none to run. */
-  private @Nullable Claim lease(Found found, Turns turns) throws SQLException {
-    var due = turns.looks();
-    try {
-      if (subscribed.goesByKey()) {
-        lookByKey(found, due);
-      } else if (due) {
-        look(found, true, KeyLook.behind(0));
-      } else {
-        var unused = front.claim(after -> look(found, false, KeyLook.behind(after)), Found::id);
-      }
-    } catch (SQLException e) {
-      if (found.leased != null && LostConnection.isLikely(e)) {
-        // Whether it is leased is not known; that its handler has not begun is.
-        settlement.giveBack(found.leased);
-      }
-      throw e;
-    }
-    turns.found(found.claim, found.claim == null ? 0 : 1);
-    if (found.claim == null) {
+  private @Nullable Claim lease(Leasing leasing, Turns turns) throws SQLException {
+    leasing.look();
+    turns.found(leasing.claim, leasing.claim == null ? 0 : 1);
+    if (leasing.claim == null) {
       return null;
     }
-    if (found.leased == null) {
+    if (leasing.leased == null) {
       turns.notBegun(1);
       if (subscribed.goesByKey()) {
         turns.ended(settlement.afterFailure()); // others may have waited for it
       }
       return null;
     }
-    var late = System.nanoTime() - found.asked > subscribed.options().lease().toNanos();
-    if (late && !isStillOurs(found.leased)) {
+    var late = System.nanoTime() - leasing.asked > subscribed.options().lease().toNanos();
+    if (late && !isStillOurs(leasing.leased)) {
       turns.notBegun(1);
       return null;
     }
-    return found.leased;
+    return leasing.leased;
   }
 
-  private Found look(Found found, boolean due, KeyLook look) throws SQLException {
-    context.transactions().make(connection -> found.on(connection, due, look));
-    return found;
-  }
+  /** One look for a row, and what it has found. */
+  private final class Leasing {
 
-  private void lookByKey(Found found, boolean due) throws SQLException {
-    var keyFront = keys.of(due);
-    var look = keyFront.begin();
-    Result result = null;
-    try {
-      look(found, due, look.where());
-      result = new Result(found.claim, found.seen);
-    } finally {
-      keyFront.ended(look, result);
-    }
-  }
-
-  /** What one look has found. */
-  private final class Found {
+    private final boolean due;
     private long asked; // by System.nanoTime()
     private @Nullable Claim claim;
     private @Nullable Claim leased; // null as well if it is a dead letter, or waits for its turn
     private @Nullable Stay stay;
     private @Nullable Seen seen;
 
+    Leasing(boolean due) {
+      this.due = due;
+    }
+
+    void look() throws SQLException {
+      try {
+        if (subscribed.goesByKey()) {
+          lookByKey();
+        } else if (due) {
+          look(KeyLook.behind(0));
+        } else {
+          var unused = cursor.claim(after -> look(KeyLook.behind(after)), id -> id);
+        }
+      } catch (SQLException e) {
+        if (leased != null && LostConnection.isLikely(e)) {
+          // Whether it is leased is not known; that its handler has not begun is.
+          settlement.giveBack(leased);
+        }
+        throw e;
+      }
+    }
+
+    private void lookByKey() throws SQLException {
+      var keyCursor = keys.of(due);
+      var look = keyCursor.begin();
+      Result result = null;
+      try {
+        var unused = look(look.where());
+        result = new Result(claim, seen);
+      } finally {
+        keyCursor.ended(look, result);
+      }
+    }
+
+    /** Returns the id of what it has found; 0 if nothing. */
+    private long look(KeyLook where) throws SQLException {
+      context.transactions().make(connection -> lookIn(connection, where));
+      return claim == null ? 0 : claim.id();
+    }
+
     /** In its transaction, which may be begun again. */
-    void on(Connection connection, boolean due, KeyLook look) throws SQLException {
+    private void lookIn(Connection connection, KeyLook where) throws SQLException {
       leave();
       leased = null;
       asked = System.nanoTime();
-      var found = bounded(connection, due, look);
+      var found =
+          sessions.within(
+              CLAIM_TIMEOUT,
+              connection,
+              same ->
+                  LeaseStatements.lease(
+                      same, subscribed, due, maxAttempts, where, context.transactions()));
       seen = found.seen();
       claim = found.claim();
       if (claim == null) {
@@ -177,10 +192,6 @@ final class LeasedStint implements Stint {
       return suspects.lease(connection, died);
     }
 
-    long id() {
-      return claim == null ? 0 : claim.id();
-    }
-
     void leave() {
       if (stay != null) {
         context.quarantine().leave(stay);
@@ -205,24 +216,6 @@ final class LeasedStint implements Stint {
     return held;
   }
 
-  private Leased bounded(Connection connection, boolean due, KeyLook look) throws SQLException {
-    var options = subscribed.options();
-    return sessions.within(
-        CLAIM_TIMEOUT,
-        connection,
-        same ->
-            LeaseStatements.lease(
-                same,
-                subscribed.installed().subscription(),
-                due,
-                options.lease(),
-                maxAttempts,
-                subscribed.channel().options(),
-                look,
-                subscribed.channel().mode(),
-                context.transactions()));
-  }
-
   /** Later than the deadlines of statement and handler: those know what they cut off. */
   private Duration longestCall() {
     return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
@@ -240,10 +233,10 @@ final class LeasedStint implements Stint {
             context,
             longestCall(),
             claim + " of channel " + subscribed.label(),
-            claim.origin(),
+            claim.headers(),
             subscribed.options().handlerTimeout(),
             Objects.requireNonNull(claim.token()));
-    var attempt = new LeasedAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
+    var attempt = new LeaseAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
     // Before anybody may cut the attempt off, which then lets go of it.
     renewals.hold(claim, () -> turns.place().loseLease(attempt));
     if (!turns.place().begin(attempt)) {

@@ -37,7 +37,7 @@ import org.pgonce.internal.claim.KeyLook.Way;
  * <p>All of it is a hint: whether a row may be claimed is decided by the claim, under its key's
  * lock. One is for new rows, one for scheduled rows that are due. Thread-safe.
  */
-final class KeyFront {
+final class KeyCursor {
 
   static final Duration LAG = Duration.ofSeconds(2);
 
@@ -111,7 +111,7 @@ final class KeyFront {
   /**
    * @param nanoTime as of System
    */
-  KeyFront(LongSupplier nanoTime) {
+  KeyCursor(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
     this.nextBaseSince = nanoTime.getAsLong();
     this.baseFrom = nextBaseSince;

@@ -1,14 +1,10 @@
-package org.pgonce.internal;
+package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.ClientCheck;
-import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.jdbc.NamedStatements;
-import org.pgonce.internal.jdbc.PoolSettings;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -10,13 +10,13 @@ import org.pgonce.internal.settle.Left;
  *
  * @param inUse whether the channel has; else nothing here is ever told, or has anything to tell
  */
-record KeyFronts(boolean inUse, KeyFront fresh, KeyFront due) {
+record KeyCursors(boolean inUse, KeyCursor fresh, KeyCursor due) {
 
-  static KeyFronts create(boolean inUse) {
-    return new KeyFronts(inUse, new KeyFront(System::nanoTime), new KeyFront(System::nanoTime));
+  static KeyCursors create(boolean inUse) {
+    return new KeyCursors(inUse, new KeyCursor(System::nanoTime), new KeyCursor(System::nanoTime));
   }
 
-  KeyFront of(boolean isDue) {
+  KeyCursor of(boolean isDue) {
     return isDue ? due : fresh;
   }
 
@@ -43,14 +43,14 @@ record KeyFronts(boolean inUse, KeyFront fresh, KeyFront due) {
     if (!inUse) {
       return null;
     }
-    var key = claim.origin().orderKey();
+    var key = claim.headers().orderKey();
     // As of publish in sql/V002__publish.sql: the key of a row that was given none.
     return new AtWork(
         this, key == null ? "\u0001" + claim.id() : key, fresh.passed(), due.passed());
   }
 
   /** A row that this process has at work, and how many looks had passed over rows before. */
-  record AtWork(KeyFronts fronts, String key, long freshPassed, long duePassed) {
+  record AtWork(KeyCursors fronts, String key, long freshPassed, long duePassed) {
 
     void ended(Left left) {
       fronts.fresh.keyEnded(key, left.more(), freshPassed);

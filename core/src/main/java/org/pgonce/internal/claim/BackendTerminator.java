@@ -5,24 +5,24 @@ import java.sql.SQLException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Ends another session within a transaction, which stays as it was. */
-final class SessionEnd {
+/** Terminates a backend from within a transaction, which stays as it was. */
+final class BackendTerminator {
 
-  private static final Logger LOG = LoggerFactory.getLogger(SessionEnd.class);
+  private static final Logger LOG = LoggerFactory.getLogger(BackendTerminator.class);
 
-  private static final String SAVEPOINT = "SAVEPOINT pgonce_end";
+  private static final String SAVEPOINT = "SAVEPOINT pgonce_terminate";
   // Whose session it is, is told by its login role; one with «ALTER ROLE … SET role» acts as
   // another one, which may not end it.
   private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
   // Takes back the role, and the failure.
-  private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_end";
+  private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_terminate";
 
-  private SessionEnd() {}
+  private BackendTerminator() {}
 
   /** The statement that does it. */
   @FunctionalInterface
   interface Terminate {
-    void run() throws SQLException;
+    void execute() throws SQLException;
   }
 
   /**
@@ -32,12 +32,12 @@ final class SessionEnd {
    * @param whose which session, for the warning if that fails
    * @throws SQLException if the caller's own connection fails
    */
-  static void in(Connection transaction, String whose, Terminate terminate) throws SQLException {
+  static void run(Connection transaction, String whose, Terminate terminate) throws SQLException {
     try (var statement = transaction.createStatement()) {
       statement.execute(SAVEPOINT);
       try {
         statement.execute(AS_LOGIN_ROLE);
-        terminate.run();
+        terminate.execute();
       } catch (SQLException e) {
         LOG.warn(
             "pgonce: {} could not be ended (SQLState {}); what it has locked stays locked until it"

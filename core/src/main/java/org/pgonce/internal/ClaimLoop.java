@@ -11,7 +11,7 @@ import org.pgonce.internal.settle.Left;
  * A worker's time at one subscription: claims, runs and settles one notification after the other,
  * in the way of its mode.
  */
-interface Stint {
+interface ClaimLoop {
 
   /**
    * Bound on one claim: a few index look-ups. Longer than that, the network or the server is gone

@@ -1,16 +1,18 @@
 package org.pgonce.internal;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,9 +21,9 @@ import org.slf4j.LoggerFactory;
  * more in parts: as many at once as the limit allows after a conflict, and one by one after a
  * failure, which shows which of them has failed.
  */
-final class LotAttempt extends HeldAttempt {
+final class BatchAttempt extends TransactionalAttempt {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LotAttempt.class);
+  private static final Logger LOG = LoggerFactory.getLogger(BatchAttempt.class);
 
   private final String label;
   private final List<Claim> claims;
@@ -32,27 +34,30 @@ final class LotAttempt extends HeldAttempt {
    * @param claims at least two, in the order of their ids
    * @param limit learns how it ended
    */
-  LotAttempt(
+  BatchAttempt(
       String label,
       List<Claim> claims,
-      Connection connection,
-      Settlement settlement,
+      ClaimSession session,
+      TransactionalSettlement settlement,
       Sessions sessions,
       BatchLimit limit) {
-    super(claims.get(0), Claim.originOf(claims), connection, settlement, sessions);
+    super(claims.get(0), Claim.headersOf(claims), session, settlement, sessions);
     this.label = label;
     this.claims = claims;
     this.limit = limit;
   }
 
   @Override
-  Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
-    var handled = delivery.runAll(claims, guarded);
-    return (used, inHandler) -> {
-      var outcome = settlement.completeAll(connection, claims, used, handled, inHandler);
-      limit.passed(claims.size());
-      return outcome;
-    };
+  Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
+    return delivery.runAll(claims, guarded);
+  }
+
+  @Override
+  Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException {
+    var outcome = settlement.completeAll(session, claims, guarded, handled, inHandler);
+    limit.passed(claims.size());
+    return outcome;
   }
 
   /** How many at once are to be claimed again of what was undone; 0: none was undone. */

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is a hint and no more. A row behind it may be committed later than those before it, as ids
  * are not committed in their order, or be given back by a process that died. So every now and then
- * a claim looks at the whole, and the front is where that finds the first one. Where that takes
- * long, a twentieth of the time goes into it, and while there always is work a row behind the front
- * waits for it {@link #MOST} longer at the most than the look itself takes. What a claim from the
- * front on does not find, the poll does, and then the next claim looks at the whole.
+ * a claim looks at the whole, and the cursor is where that finds the first one. Where that takes
+ * long, a twentieth of the time goes into it, and while there always is work a row behind the
+ * cursor waits for it {@link #MOST} longer at the most than the look itself takes. What a claim
+ * from the cursor on does not find, the poll does, and then the next claim looks at the whole.
  *
  * <p>Thread-safe.
  */
-final class Front {
+final class ClaimCursor {
 
   /** Between two looks at the whole there is so much time at least. */
   static final Duration LEAST = Duration.ofMillis(2);
@@ -97,7 +97,7 @@ final class Front {
   }
 
   /**
-   * Claims from the front on, or looks at the whole.
+   * Claims from the cursor on, or looks at the whole.
    *
    * @param lastId the highest id that was claimed; 0 if none
    */
@@ -164,7 +164,7 @@ final class Front {
   }
 
   /**
-   * The poll has found a row, which may lie before the front: the next claim looks at the whole.
+   * The poll has found a row, which may lie before the cursor: the next claim looks at the whole.
    */
   void polled() {
     lock.lock();

@@ -1,46 +1,58 @@
 package org.pgonce.internal;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.settle.Failures;
-import org.pgonce.internal.settle.Onward;
-import org.pgonce.internal.settle.Settlement;
+import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One claimed notification. */
-final class Attempt extends HeldAttempt {
+final class SingleAttempt extends TransactionalAttempt {
 
-  private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
+  private static final Logger LOG = LoggerFactory.getLogger(SingleAttempt.class);
 
   /** How often an attempt runs again for a conflict, before it counts as failed. */
   private static final int MOST_CONFLICTS = 3;
 
   private final Claim claim;
-  private final Onward onward;
+  private final Supplier<@Nullable Following> next;
   private int conflicts;
 
   /**
-   * @param onward what may follow its commit
+   * @param next what may follow its commit
    */
-  Attempt(
-      Claim claim, Connection connection, Settlement settlement, Sessions sessions, Onward onward) {
-    super(claim, claim.origin(), connection, settlement, sessions);
+  SingleAttempt(
+      Claim claim,
+      ClaimSession session,
+      TransactionalSettlement settlement,
+      Sessions sessions,
+      Supplier<@Nullable Following> next) {
+    super(claim, claim.headers(), session, settlement, sessions);
     this.claim = claim;
-    this.onward = onward;
+    this.next = next;
   }
 
   @Override
-  Handled handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
-    var handled = delivery.run(claim, guarded::connection);
-    return (used, inHandler) ->
-        settlement.complete(connection, claim, used, handled, inHandler, onward);
+  Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception {
+    return delivery.run(claim, guarded::connection) ? Set.of(claim.id()) : Set.of();
+  }
+
+  @Override
+  Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException {
+    return settlement.complete(session, claim, guarded, !handled.isEmpty(), inHandler, next);
   }
 
   /**
@@ -74,7 +86,6 @@ final class Attempt extends HeldAttempt {
 
   @Override
   boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler) {
-    onward.failed();
     return settlement.fail(connection, claim, guarded, failure);
   }
 

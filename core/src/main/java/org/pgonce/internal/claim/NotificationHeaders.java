@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param depth how many handlers led to it
  * @param version of the channel's definition that made it
  */
-public record Origin(
+public record NotificationHeaders(
     @Nullable String deliveryKey,
     @Nullable String orderKey,
     @Nullable String context,
@@ -21,12 +21,12 @@ public record Origin(
     int version) {
 
   /** Of what is stored nowhere, and has neither keys nor context. */
-  public static Origin ofBroadcast(int depth, int version) {
-    return new Origin(null, null, null, depth, version);
+  public static NotificationHeaders ofBroadcast(int depth, int version) {
+    return new NotificationHeaders(null, null, null, depth, version);
   }
 
   /** Of a plain notification. */
-  public static final Origin PLAIN = new Origin(null, null, null, 0, 1);
+  public static final NotificationHeaders PLAIN = new NotificationHeaders(null, null, null, 0, 1);
 
   /**
    * Columns for a select list, with the parameters of {@link #bind}: by these settings, what is
@@ -43,12 +43,13 @@ public record Origin(
       """;
 
   /** With depth and version as the tables have them: see pgonce.stamp. */
-  static Origin stamped(
+  static NotificationHeaders stamped(
       @Nullable String deliveryKey,
       @Nullable String orderKey,
       @Nullable String context,
       int stamp) {
-    return new Origin(deliveryKey, orderKey, context, stamp & 0xFFFF, (stamp >>> 16) + 1);
+    return new NotificationHeaders(
+        deliveryKey, orderKey, context, stamp & 0xFFFF, (stamp >>> 16) + 1);
   }
 
   /** Binds the parameters of {@link #COLUMNS}, of which the first one has this number. */

@@ -13,23 +13,23 @@ import org.pgonce.internal.claim.KeyLook.Seen;
 import org.pgonce.internal.claim.KeyLook.Way;
 
 /** Where claims by key look, look by look. */
-class KeyFrontTest {
+class KeyCursorTest {
 
   private final AtomicLong now = new AtomicLong();
-  private final KeyFront front = new KeyFront(now::get);
+  private final KeyCursor front = new KeyCursor(now::get);
 
   private void passes(Duration time) {
     now.addAndGet(time.toNanos());
   }
 
   private static Result inVain(
-      KeyFront.Look look, long id, long nearUs, boolean passed, List<String> busy) {
+      KeyCursor.Look look, long id, long nearUs, boolean passed, List<String> busy) {
     var walks = look.where().walkFrom() != null;
     return seen(look, id, nearUs, passed, busy, walks ? "" : null);
   }
 
   private static Result seen(
-      KeyFront.Look look,
+      KeyCursor.Look look,
       long id,
       long nearUs,
       boolean passed,
@@ -41,11 +41,11 @@ class KeyFrontTest {
   }
 
   /** A look that finds nothing, up to that id. */
-  private KeyFront.Look looks(long id) {
+  private KeyCursor.Look looks(long id) {
     return looks(id, 100);
   }
 
-  private KeyFront.Look looks(long id, long nearUs) {
+  private KeyCursor.Look looks(long id, long nearUs) {
     var look = front.begin();
     front.ended(look, inVain(look, id, nearUs, false, List.of()));
     return look;
@@ -54,10 +54,10 @@ class KeyFrontTest {
   @Test
   void h56_whatWasPassedOverIsNotLookedAtAgainWhenItsTimeIsOver() {
     looks(7);
-    passes(KeyFront.LAG);
+    passes(KeyCursor.LAG);
     looks(8);
     assertThat(looks(8).where().after().id()).as("it may be committed late").isZero();
-    passes(KeyFront.LAG);
+    passes(KeyCursor.LAG);
     looks(9);
     assertThat(looks(9).where().after().id()).isEqualTo(8);
     assertThat(front.reachedId()).isEqualTo(9);

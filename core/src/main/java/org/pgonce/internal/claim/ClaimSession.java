@@ -1,0 +1,203 @@
+package org.pgonce.internal.claim;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.SessionState;
+
+/**
+ * A connection while one claim loop has it. Its first claim reads what the session is like, in the
+ * same message: no later one has to, since what a handler changes is found behind it, and set back
+ * before the next claim.
+ *
+ * <p>Each claim gives its transaction an {@code idle_in_transaction_session_timeout}: the server
+ * ends the session of a process that is frozen or cut off, for neither tells it that the client is
+ * gone. And it has the server watch for the end of the process while a statement runs: see {@link
+ * ClientCheck}.
+ */
+public final class ClaimSession {
+
+  /** What a session may idle beyond the handler's time: by then the process itself has ended it. */
+  private static final Duration LEEWAY = Duration.ofSeconds(5);
+
+  // Both parameters are how long, in milliseconds, the session may idle in this transaction; a
+  // shorter bound of the server's, the role's or the pool's own stays. Columns are computed in
+  // their order.
+  static final String READ =
+      """
+      SELECT pg_catalog.pg_backend_pid() AS pid, %s AS modes,
+             pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_before,
+             CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout') OPERATOR(pg_catalog.=) '0'
+               THEN pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)
+               ELSE pgonce.bound_idle(?)::pg_catalog.text END,
+             pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle,
+             %s AS client_check,
+             %s AS settings
+      """
+          .formatted(PoolSettings.COLUMN, ClientCheck.COLUMN, SessionState.COLUMN);
+
+  /**
+   * The same bounds as columns of a later claim, where the values are known. Each function costs
+   * the server its look-up with each claim, also where it is not called.
+   */
+  static final String BOUNDS =
+      """
+      pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
+      pg_catalog.set_config('client_connection_check_interval', ?, true)""";
+
+  /** The same, once for all rows. */
+  static final String BOUNDS_ONCE =
+      """
+      (SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)),
+      (SELECT pg_catalog.set_config('client_connection_check_interval', ?, true))""";
+
+  private final Connection connection;
+  private final PoolSettings.Taken taken;
+  private final long idleMs;
+  private @Nullable Known known;
+
+  /**
+   * @param idleBefore idle_in_transaction_session_timeout outside a claim's transaction
+   * @param idle the same within one
+   * @param settings what {@link HandlerSavepoint} compares behind a handler
+   */
+  private record Known(
+      int pid, String idleBefore, String idle, String clientCheck, String settings) {
+
+    static Known read(ResultSet row) throws SQLException {
+      return new Known(
+          row.getInt("pid"),
+          row.getString("idle_before"),
+          row.getString("idle"),
+          row.getString("client_check"),
+          row.getString("settings"));
+    }
+  }
+
+  /**
+   * Of a connection that is outside a transaction.
+   *
+   * @param handlerTimeout how long a handler may take: the session may idle a little longer
+   */
+  public ClaimSession(Connection connection, PoolSettings.Taken taken, Duration handlerTimeout) {
+    this.connection = connection;
+    this.taken = taken;
+    this.idleMs = idleBoundMs(handlerTimeout);
+  }
+
+  /** How long the session may idle in the transaction of a claim, in milliseconds. */
+  static long idleBoundMs(Duration handlerTimeout) {
+    return handlerTimeout.plus(LEEWAY).toMillis();
+  }
+
+  public Connection connection() {
+    return connection;
+  }
+
+  /** Sets the parameters of the rows that are claimed. */
+  @FunctionalInterface
+  interface Parameters {
+    void set(PreparedStatement statement, int first) throws SQLException;
+  }
+
+  /** Reads what was claimed. */
+  @FunctionalInterface
+  interface Reader<R> {
+
+    /** Reads the rows, from the first one on. */
+    R read(ResultSet row, HeldBy held) throws SQLException;
+  }
+
+  /**
+   * What holds the rows of a claim.
+   *
+   * @param sessionBefore as of {@link Claim}
+   */
+  record HeldBy(
+      Connection connection, int pid, String idleBefore, @Nullable String sessionBefore) {}
+
+  /** Claims in a transaction that it begins. */
+  <R> R claim(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
+    taken.begin();
+    try {
+      if (known == null && !taken.sendsSeveralAtOnce()) {
+        readAlone();
+      }
+      var text = taken.text(sql.text(form()));
+      try (var statement = connection.prepareStatement(text)) {
+        bind(statement, 1, parameters);
+        statement.execute();
+        if (known == null) {
+          read(statement);
+          statement.getMoreResults();
+        }
+        return claimed(sql, statement, reader);
+      }
+    } catch (SQLException e) {
+      if (!taken.mustBeginAgain(e)) {
+        throw e;
+      }
+    }
+    connection.rollback();
+    return claim(sql, parameters, reader);
+  }
+
+  private ClaimSql.Form form() {
+    return !taken.sendsSeveralAtOnce()
+        ? ClaimSql.Form.ALONE
+        : known == null ? ClaimSql.Form.FIRST : ClaimSql.Form.LATER;
+  }
+
+  /** A later claim behind a commit, in a transaction that it begins. */
+  String textBehindCommit(ClaimSql sql) {
+    return taken.text(sql.text(ClaimSql.Form.BEHIND_COMMIT));
+  }
+
+  /** The session is not as it was: the next claim reads it again. */
+  public void forget() {
+    known = null;
+  }
+
+  private void readAlone() throws SQLException {
+    try (var statement = connection.prepareStatement(taken.text(READ))) {
+      bind(statement, 1, (claim, first) -> {});
+      statement.execute();
+      read(statement);
+    }
+  }
+
+  private void read(Statement executed) throws SQLException {
+    try (var row = executed.getResultSet()) {
+      row.next();
+      PoolSettings.Taken.requireFit(row.getString("modes"));
+      known = Known.read(row);
+    }
+  }
+
+  void bind(PreparedStatement statement, int first, Parameters parameters) throws SQLException {
+    if (known == null) {
+      statement.setString(first, String.valueOf(idleMs));
+      statement.setLong(first + 1, idleMs);
+    } else {
+      statement.setString(first, known.idle());
+      statement.setString(first + 1, known.clientCheck());
+    }
+    parameters.set(statement, first + 2);
+  }
+
+  <R> R claimed(ClaimSql sql, Statement executed, Reader<R> reader) throws SQLException {
+    if (known == null) {
+      throw new IllegalStateException("no claim has read the session");
+    }
+    var before = sql.isReady(form()) ? known.settings() : null;
+    try (var row = executed.getResultSet()) {
+      return reader.read(row, new HeldBy(connection, known.pid(), known.idleBefore(), before));
+    }
+  }
+}
