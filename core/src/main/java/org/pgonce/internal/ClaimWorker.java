@@ -156,10 +156,17 @@ final class ClaimWorker implements ClaimLoop.Turns {
   public boolean mayGoOn() {
     lock.lock();
     try {
-      return consumer.mayClaim() && trigger.isWanted() && (hasPermit = rate.enterAtOnce());
+      return consumer.mayClaim()
+          && (trigger.isWanted() || consumer.parked().park(this))
+          && (hasPermit = rate.enterAtOnce());
     } finally {
       lock.unlock();
     }
+  }
+
+  /** It was parked, and claims from now on. Called with the lock held. */
+  void goesOn() {
+    claiming.starts();
   }
 
   private void leave() {

@@ -277,7 +277,8 @@ final class FetchTrigger {
     private boolean isLate;
     private boolean isAnswer;
 
-    private void starts() {
+    /** The worker is about to claim. */
+    void starts() {
       since = now();
       claiming.add(this);
     }

@@ -37,6 +37,7 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
   private final ReentrantLock lock = new ReentrantLock();
   private final ClaimCounts counts = new ClaimCounts();
   private final FetchTrigger trigger;
+  private final ParkedWorker parked = new ParkedWorker(lock);
   private final WaitingWorker workers;
 
   SubscriptionConsumer(Subscribed<T> subscribed, Context context, Sessions sessions, Poll poll) {
@@ -96,6 +97,11 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
     if (isHeldUp()) {
       return;
     }
+    var next = parked.unpark();
+    if (next != null) {
+      next.goesOn();
+      return;
+    }
     var slot = slots.take();
     if (slot != null) {
       workers.run(new ClaimWorker(this, slot));
@@ -108,6 +114,10 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
 
   FetchTrigger trigger() {
     return trigger;
+  }
+
+  ParkedWorker parked() {
+    return parked;
   }
 
   ClaimCounts counts() {
@@ -196,7 +206,11 @@ final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
   /** No worker begins from now on; those at work go on. */
   void stop() {
     slots.stop();
-    locked(workers::stop);
+    locked(
+        () -> {
+          parked.stop();
+          workers.stop();
+        });
   }
 
   @Override
