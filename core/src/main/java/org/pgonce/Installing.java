@@ -4,10 +4,10 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.operate.OperatorTransactions;
-import org.pgonce.internal.settle.Failures;
 import org.pgonce.internal.store.Installation;
 
 /**

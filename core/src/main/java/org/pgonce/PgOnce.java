@@ -9,8 +9,8 @@ import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Listener;
-import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.lifecycle.Listener;
 import org.pgonce.internal.store.DifferentNames;
 import org.pgonce.internal.store.Migration;
 import org.pgonce.internal.store.Schema;
@@ -40,7 +40,7 @@ public final class PgOnce implements AutoCloseable {
 
   private final Settings settings;
   private final Publisher publisher;
-  private final List<Subscribed<?>> subscribed = new ArrayList<>();
+  private final List<Registration<?>> subscribed = new ArrayList<>();
   private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Listener listener;
@@ -150,7 +150,8 @@ public final class PgOnce implements AutoCloseable {
       var rules = channel.options().payload();
       // Refused here if the codec has none.
       var unused = settings.codec().with(rules.unknownFields(), rules.missingFields());
-      var added = new Subscribed<>(channel, subscription, handler, options.requireFitFor(channel));
+      var added =
+          new Registration<>(channel, subscription, handler, options.requireFitFor(channel));
       if (subscribed.stream().anyMatch(one -> one.label().equals(added.label()))) {
         throw new IllegalArgumentException(
             "channel "

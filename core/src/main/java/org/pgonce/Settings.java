@@ -2,13 +2,13 @@ package org.pgonce;
 
 import java.time.Duration;
 import javax.sql.DataSource;
-import org.pgonce.internal.Context;
-import org.pgonce.internal.ListenSettings;
-import org.pgonce.internal.Quarantine;
-import org.pgonce.internal.SafeObserver;
-import org.pgonce.internal.Threads;
+import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.context.Quarantine;
+import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -33,8 +33,8 @@ record Settings(
   }
 
   /** With threads of its own, which the listener closes. */
-  Context context() {
-    return new Context(
+  ListenerContext context() {
+    return new ListenerContext(
         dataSource,
         pool,
         codec,

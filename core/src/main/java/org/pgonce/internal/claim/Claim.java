@@ -82,6 +82,14 @@ public record Claim(
         null);
   }
 
+  /**
+   * Whether it has to be alone in its process: it was in two deaths, or another one would use its
+   * attempts up.
+   */
+  public boolean mustBeAlone(int deaths, int nextAttempt, int maxAttempts) {
+    return suspect && (deaths >= 2 || nextAttempt >= maxAttempts);
+  }
+
   /** Which attempt this is, from 1. */
   public int attempt() {
     return token == null ? attempts + 1 : attempts;

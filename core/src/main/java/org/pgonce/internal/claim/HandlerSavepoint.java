@@ -40,7 +40,8 @@ public final class HandlerSavepoint {
   private static final int STATE_COLUMN = 3;
   private static final String RELEASE_AND_READ = RELEASE + "; " + READ_AFTER;
 
-  // Context and depth are those of the notification before, so they are set back before the look.
+  // ListenerContext and depth are those of the notification before, so they are set back before the
+  // look.
   private static final String BETWEEN_HANDLERS =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),

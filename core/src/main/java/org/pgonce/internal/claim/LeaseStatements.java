@@ -12,7 +12,6 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.KeyOrder;
-import org.pgonce.internal.handle.Subscribed;
 import org.pgonce.internal.jdbc.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
@@ -57,32 +56,32 @@ public final class LeaseStatements {
    */
   public static Leased lease(
       Connection transaction,
-      Subscribed<?> subscribed,
+      LeaseRules rules,
       boolean due,
-      int maxAttempts,
       KeyLook look,
       Transactions transactions)
       throws SQLException {
-    var subscription = subscribed.installed().subscription();
-    var rules = subscribed.channel().options();
-    var byKey = rules.goesByKey();
+    var options = rules.options();
+    var byKey = options.goesByKey();
     try (var statement = transaction.prepareStatement(byKey ? BY_KEY : PLAIN)) {
-      statement.setInt(1, subscription);
+      statement.setInt(1, rules.subscription());
       statement.setBoolean(2, due);
       statement.setString(3, UUID.randomUUID().toString());
-      statement.setLong(4, subscribed.options().lease().toMillis());
-      statement.setInt(5, maxAttempts);
-      statement.setString(6, rules.order().name());
-      statement.setString(7, subscribed.channel().mode().name());
+      statement.setLong(4, rules.lease().toMillis());
+      statement.setInt(5, rules.maxAttempts());
+      statement.setString(6, options.order().name());
+      statement.setString(7, rules.mode().name());
       if (byKey) {
         statement.setObject(
-            8, rules.order() == KeyOrder.NONE ? rules.maxPerKey() : null, Types.INTEGER);
+            8, options.order() == KeyOrder.NONE ? options.maxPerKey() : null, Types.INTEGER);
         look.bind(statement, 9);
       } else {
         statement.setLong(8, look.after().id());
       }
       try (var row = statement.executeQuery()) {
-        return row.next() ? leased(row, subscription, transactions) : new Leased(null, false, null);
+        return row.next()
+            ? leased(row, rules.subscription(), transactions)
+            : new Leased(null, false, null);
       }
     }
   }

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.OneAtATime;
-import org.pgonce.internal.Threads;
+import org.pgonce.internal.concurrent.RepeatedTask;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,7 +63,7 @@ public final class NotifyGate {
   // By System.nanoTime(): before that it does not open, nor ask whether writers wait.
   private long notBefore = System.nanoTime();
   private long askNotBefore = notBefore;
-  private final OneAtATime steps;
+  private final RepeatedTask steps;
 
   // Of the step, one at a time.
   private long mine;
@@ -79,7 +79,7 @@ public final class NotifyGate {
     this.channel = channel;
     this.threads = threads;
     this.database = new GateStatements(transactions, channel, listened.stream().sorted().toList());
-    this.steps = new OneAtATime(threads::runLater, lock, this::step, this::delayAfter);
+    this.steps = new RepeatedTask(threads::runLater, lock, this::step, this::delayAfter);
   }
 
   /** Before the listener starts. */

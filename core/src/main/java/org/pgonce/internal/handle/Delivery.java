@@ -16,11 +16,11 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 /** Decodes claimed notifications of one subscription and runs its handler. */
 public final class Delivery<T> {
 
-  private final Subscribed<T> subscribed;
+  private final Registration<T> subscribed;
   private final PayloadReader<T> reader;
   private final Publisher publisher;
 
-  public Delivery(Subscribed<T> subscribed, PayloadCodec codec, Publisher publisher) {
+  public Delivery(Registration<T> subscribed, PayloadCodec codec, Publisher publisher) {
     this.subscribed = subscribed;
     this.reader = new PayloadReader<>(subscribed.channel(), codec);
     this.publisher = publisher;

@@ -5,13 +5,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Context;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
-import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,7 +25,7 @@ public final class OwnTransaction implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OwnTransaction.class);
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
-  private final Context context;
+  private final ListenerContext context;
   private final Duration longestCall;
   private final Duration handlerTimeout;
   private final Object notification;
@@ -49,7 +49,7 @@ public final class OwnTransaction implements AutoCloseable {
    * @param token by which its session is known to whoever ends it: of its lease, where it has one
    */
   public OwnTransaction(
-      Context context,
+      ListenerContext context,
       Duration longestCall,
       Object notification,
       NotificationHeaders origin,

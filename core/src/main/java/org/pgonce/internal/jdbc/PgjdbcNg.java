@@ -41,9 +41,10 @@ public final class PgjdbcNg {
   }
 
   /**
-   * Begins a transaction by a statement of its own. Left to itself the driver sends its BEGIN along
-   * with the first statement, so two requests are under way; when the connection ends, by abort()
-   * as well, it tells the first of them only, and whoever waits for the second waits for ever.
+   * Begins a transaction by a statement of its own. RowsBehind to itself the driver sends its BEGIN
+   * along with the first statement, so two requests are under way; when the connection ends, by
+   * abort() as well, it tells the first of them only, and whoever waits for the second waits for
+   * ever.
    */
   public static void begin(Connection connection, String begin) throws SQLException {
     connection.setAutoCommit(true);

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>what fails: the timeouts.
  * </ul>
  *
- * Left out is what only makes a query slower or faster. Left out are also settings of an
- * application's own, as the server lists them nowhere: those that a handler's own SQL sets for good
- * are found by its text, those that a function of the database sets for good stay.
+ * RowsBehind out is what only makes a query slower or faster. RowsBehind out are also settings of
+ * an application's own, as the server lists them nowhere: those that a handler's own SQL sets for
+ * good are found by its text, those that a function of the database sets for good stay.
  */
 public record SessionState(String settings) {
 

@@ -5,8 +5,8 @@ import java.sql.SQLException;
 import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Transactions;
-import org.pgonce.internal.settle.Failures;
 
 /** Transactions that say who does what is done in them. Immutable. */
 public final class OperatorTransactions {

@@ -11,10 +11,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Context;
-import org.pgonce.internal.OneAtATime;
-import org.pgonce.internal.Sessions;
-import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.concurrent.RepeatedTask;
+import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.jdbc.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,10 +40,10 @@ final class Housekeeping {
 
   private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(10);
 
-  private final Context context;
+  private final ListenerContext context;
   private final UUID listener;
-  private final Sessions sessions;
-  private final OneAtATime rounds;
+  private final BoundedSessions sessions;
+  private final RepeatedTask rounds;
   private final Queue<String> tasks = new ConcurrentLinkedQueue<>(TASKS);
   private final AtomicInteger heartbeats = new AtomicInteger();
   // By task, when it was said last, by System.nanoTime().
@@ -51,12 +51,12 @@ final class Housekeeping {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean stopped;
 
-  Housekeeping(Context context, UUID listener, Sessions sessions) {
+  Housekeeping(ListenerContext context, UUID listener, BoundedSessions sessions) {
     this.context = context;
     this.listener = listener;
     this.sessions = sessions;
     this.rounds =
-        new OneAtATime(
+        new RepeatedTask(
             context.threads()::runLater, new ReentrantLock(), this::doAll, (done, again) -> null);
   }
 

@@ -11,12 +11,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.Context;
-import org.pgonce.internal.OneAtATime;
-import org.pgonce.internal.Sessions;
+import org.pgonce.internal.concurrent.RepeatedTask;
+import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.poll.PollStatements.ListensBy;
-import org.pgonce.internal.settle.Failures;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,11 +49,11 @@ public final class Poll {
 
   private static final Duration LONGEST_TROUBLE = Duration.ofSeconds(1);
 
-  private final Context context;
+  private final ListenerContext context;
   private final ListenerIdentity identity;
   private final Duration interval;
   private final Supplier<ListenStatus> listening;
-  private final Sessions sessions;
+  private final BoundedSessions sessions;
   private final Housekeeping housekeeping;
   private final QueueWatch queue;
   private volatile List<PollTarget> targets = List.of();
@@ -66,18 +66,18 @@ public final class Poll {
   private long wholeNotBefore = System.nanoTime();
   private long heartbeatAt = wholeNotBefore;
   private @Nullable ListensBy told;
-  private final OneAtATime polls;
+  private final RepeatedTask polls;
 
   /**
    * @param interval between two polls where nothing asks for one
    * @param listening how this process listens
    */
   public Poll(
-      Context context,
+      ListenerContext context,
       UUID listener,
       Duration interval,
       Supplier<ListenStatus> listening,
-      Sessions sessions) {
+      BoundedSessions sessions) {
     this.context = context;
     this.identity =
         new ListenerIdentity(
@@ -90,7 +90,7 @@ public final class Poll {
     this.housekeeping = new Housekeeping(context, listener, sessions);
     this.queue = new QueueWatch(context.observer());
     this.polls =
-        new OneAtATime(
+        new RepeatedTask(
             context.threads()::runLater, new ReentrantLock(), this::take, Poll::delayAfter);
   }
 

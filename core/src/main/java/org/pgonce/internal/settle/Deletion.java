@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.jdbc.LastStatement;
 
 /**
@@ -13,7 +14,7 @@ import org.pgonce.internal.jdbc.LastStatement;
  * it. It fails on the server if a row is not there (pgonce.not_there), so that a commit may follow
  * in the same message: that is never taken for success.
  */
-sealed interface Deletion extends LastStatement<Left> {
+sealed interface Deletion extends LastStatement<RowsBehind> {
 
   String NOT_THERE = "PO001";
 
@@ -28,9 +29,9 @@ sealed interface Deletion extends LastStatement<Left> {
   }
 
   @Override
-  default Left read(ResultSet row) throws SQLException {
+  default RowsBehind read(ResultSet row) throws SQLException {
     row.next();
-    return new Left(row.getBoolean("more"), row.getBoolean("due"));
+    return new RowsBehind(row.getBoolean("more"), row.getBoolean("due"));
   }
 
   /**

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.jdbc.Transactions;
 
 /** AT_LEAST_ONCE and AT_MOST_ONCE: ends a lease, one way or the other. */
@@ -22,7 +23,7 @@ public final class LeaseSettlement extends Settlement {
    * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
    */
-  public Left acknowledge(Connection transaction, Claim claim) throws SQLException {
+  public RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
     var deletion = deletion(claim);
     if (isKeyless(claim)) {
       return seen(deletion, deletion.commitAfter(boundOfTheWait(), transaction));
@@ -34,7 +35,7 @@ public final class LeaseSettlement extends Settlement {
   }
 
   /** The same in a transaction of its own. */
-  public Left acknowledgeAlone(Claim claim) throws SQLException {
+  public RowsBehind acknowledgeAlone(Claim claim) throws SQLException {
     return transactions.run(transaction -> acknowledge(transaction, claim));
   }
 

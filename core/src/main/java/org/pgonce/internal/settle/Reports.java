@@ -3,7 +3,8 @@ package org.pgonce.internal.settle;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -13,7 +14,7 @@ public final class Reports {
 
   private static final Logger LOG = LoggerFactory.getLogger(Reports.class);
 
-  private final Subscribed<?> subscribed;
+  private final Registration<?> subscribed;
   private final String channel;
   private final Observer observer;
   private final Consumer<Duration> nextAttemptIn;
@@ -24,7 +25,7 @@ public final class Reports {
    * @param onPutBack told of each that others can read, and this process cannot
    */
   public Reports(
-      Subscribed<?> subscribed,
+      Registration<?> subscribed,
       Observer observer,
       Consumer<Duration> nextAttemptIn,
       Runnable onPutBack) {

@@ -8,8 +8,10 @@ import java.util.function.Supplier;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
-import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
@@ -37,13 +39,13 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   // What cut one connection has cut others of the pool, which does not know yet.
   private static final int TRIES = 3;
 
-  final Subscribed<?> subscribed;
+  final Registration<?> subscribed;
   final Transactions transactions;
   final Reports reports;
   private final boolean byKey;
   private final LongSupplier lookedAt;
   private final Pauser pauser;
-  private final Backlog backlog = new Backlog();
+  private final LookBehind backlog = new LookBehind();
 
   /**
    * What the settlements of a subscription share.
@@ -52,7 +54,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
    * @param pauser does what a handler asks for that pauses
    */
   public record Parts(
-      Subscribed<?> subscribed,
+      Registration<?> subscribed,
       Transactions transactions,
       Reports reports,
       LongSupplier lookedAt,
@@ -74,7 +76,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
         claim, isPlain(claim) && backlog.goesOn(), byKey ? lookedAt.getAsLong() : null);
   }
 
-  final Left seen(Deletion.OfOne deletion, Left left) {
+  final RowsBehind seen(Deletion.OfOne deletion, RowsBehind left) {
     return isPlain(deletion.claim()) && !deletion.ofMany() ? backlog.seen(left) : left;
   }
 
@@ -90,8 +92,8 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   // Failure.
 
   /** What may lie behind one that has failed. */
-  public final Left afterFailure() {
-    return new Left(true, byKey);
+  public final RowsBehind afterFailure() {
+    return new RowsBehind(true, byKey);
   }
 
   /**

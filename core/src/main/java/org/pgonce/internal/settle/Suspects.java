@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.GuardedConnection;
-import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.handle.Registration;
 
 /**
  * What is done with a row whose earlier claim ended without a word, before its handler may begin,
@@ -22,10 +22,10 @@ public final class Suspects {
   // From the commit that counts an attempt to the claim by its token.
   private static final Duration CLAIMED_WITHIN = Duration.ofSeconds(1);
 
-  private final Subscribed<?> subscribed;
+  private final Registration<?> subscribed;
   private final Reports reports;
 
-  public Suspects(Subscribed<?> subscribed, Reports reports) {
+  public Suspects(Registration<?> subscribed, Reports reports) {
     this.subscribed = subscribed;
     this.reports = reports;
   }

@@ -9,7 +9,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
+import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
@@ -27,7 +29,7 @@ public final class TransactionalSettlement extends Settlement {
    * @param fit whether the connection is fit for the next claim
    * @param left what may lie behind the notification that it had
    */
-  public record Outcome(boolean fit, Left left) {}
+  public record Outcome(boolean fit, RowsBehind left) {}
 
   public TransactionalSettlement(Parts parts) {
     super(parts);
@@ -79,7 +81,7 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /** Deletes them and commits. */
-  private static Left commit(
+  private static RowsBehind commit(
       Connection transaction,
       List<Claim> claims,
       GuardedConnection guarded,

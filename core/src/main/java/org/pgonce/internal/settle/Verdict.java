@@ -10,7 +10,8 @@ import org.pgonce.PauseException;
 import org.pgonce.RejectedException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.NewerVersionException;
-import org.pgonce.internal.handle.Subscribed;
+import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /** What becomes of a notification whose attempt failed. */
@@ -23,7 +24,7 @@ sealed interface Verdict {
   boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException;
 
   /** Decides. Never throws: what is lost here is an attempt that nobody counts. */
-  static Verdict on(Throwable failure, Claim claim, Subscribed<?> subscribed) {
+  static Verdict on(Throwable failure, Claim claim, Registration<?> subscribed) {
     var utf8 = subscribed.installed().isUtf8();
     var reason = Failures.reason(failure, utf8);
     if (failure instanceof NewerVersionException) {

@@ -7,10 +7,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.pgonce.internal.Context;
-import org.pgonce.internal.Quarantine;
-import org.pgonce.internal.Threads;
 import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
@@ -30,7 +30,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(
+          new ListenerContext(
               pool,
               new PoolSettings(),
               new JacksonCodec(),
@@ -58,7 +58,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(
+          new ListenerContext(
               pool,
               new PoolSettings(),
               new JacksonCodec(),
@@ -95,7 +95,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context =
-          new Context(
+          new ListenerContext(
               pool,
               new PoolSettings(),
               new JacksonCodec(),

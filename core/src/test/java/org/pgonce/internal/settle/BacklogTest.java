@@ -3,17 +3,18 @@ package org.pgonce.internal.settle;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.pgonce.internal.claim.RowsBehind;
 
 /** When a deletion looks for what lies behind it. */
 class BacklogTest {
 
-  private static final Left MORE = new Left(true, false);
-  private static final Left NOTHING = new Left(false, false);
+  private static final RowsBehind MORE = new RowsBehind(true, false);
+  private static final RowsBehind NOTHING = new RowsBehind(false, false);
 
-  private final Backlog backlog = new Backlog();
+  private final LookBehind backlog = new LookBehind();
 
   /** How many go without a look until one looks, which sees this. */
-  private int unseenUntil(Left seen) {
+  private int unseenUntil(RowsBehind seen) {
     var unseen = 0;
     while (backlog.goesOn()) {
       unseen++;

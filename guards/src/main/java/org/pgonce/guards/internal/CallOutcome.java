@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.guards.FailureMeaning;
 import org.pgonce.guards.GuardAnswer;
 import org.pgonce.guards.GuardOutcome;
-import org.pgonce.internal.settle.Failures;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.store.StorableText;
 import org.pgonce.spi.PayloadCodec;
 

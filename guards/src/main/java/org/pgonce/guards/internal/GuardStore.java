@@ -12,9 +12,9 @@ import org.pgonce.PgOnceException;
 import org.pgonce.guards.GuardKey;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.OutcomeNotRecordedException;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
-import org.pgonce.internal.settle.Failures;
 import org.pgonce.spi.PayloadCodec;
 
 /**

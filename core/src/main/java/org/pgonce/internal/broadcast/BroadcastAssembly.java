@@ -1,0 +1,74 @@
+package org.pgonce.internal.broadcast;
+
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+
+/**
+ * Puts the parts of broadcasts together. PostgreSQL delivers the NOTIFYs of a transaction in one
+ * piece and in order, so at most one message is incomplete at a time; a part that does not continue
+ * it was forged, or follows a gap, and begins anew or is refused. Used by one thread.
+ */
+final class BroadcastAssembly {
+
+  // As pgonce.broadcast writes it: id/part/parts:text, or id/part/parts/version/depth:text.
+  private static final Pattern PART =
+      Pattern.compile(
+          "(\\d{1,18})/(\\d{1,6})/(\\d{1,6})(?:/(\\d{1,5})/(\\d{1,5}))?:(.*)", Pattern.DOTALL);
+  private static final int MAX_LENGTH = 1024 * 1024;
+
+  private final StringBuilder text = new StringBuilder();
+  private long id = -1;
+  private int lastPart;
+
+  /**
+   * A whole message.
+   *
+   * @param depth how many handlers led to it
+   */
+  record Message(long id, int version, int depth, String payload) {}
+
+  /**
+   * @return the message that the part completes; null if it is incomplete
+   * @throws UnreadablePayloadException if this is no part of any message
+   */
+  @Nullable Message add(String part) throws UnreadablePayloadException {
+    var matcher = PART.matcher(part);
+    if (!matcher.matches()) {
+      throw new UnreadablePayloadException(
+          "it was not sent by pgonce.broadcast (a forged NOTIFY?)");
+    }
+    var itsId = Long.parseLong(matcher.group(1));
+    var number = Integer.parseInt(matcher.group(2));
+    var parts = Integer.parseInt(matcher.group(3));
+    var depth = matcher.group(5) == null ? 0 : Integer.parseInt(matcher.group(5));
+    if (parts == 0 && depth > 0) {
+      throw new UnreadablePayloadException(
+          "it was published at depth %d, by the handler of a notification that a handler published, and so on, and the channel does not allow that: look for a loop of handlers, or raise max_depth"
+              .formatted(depth));
+    }
+    if (parts == 0) {
+      throw new UnreadablePayloadException(
+          "its payload is larger than 1 MiB, which BROADCAST does not carry; publish a reference instead");
+    }
+    if (number == 1) {
+      id = itsId;
+      text.setLength(0);
+    } else if (itsId != id || number != lastPart + 1 || text.length() > MAX_LENGTH) {
+      id = -1;
+      text.setLength(0);
+      throw new UnreadablePayloadException(
+          "part " + number + " of " + parts + " follows no part before it");
+    }
+    lastPart = number;
+    text.append(matcher.group(6));
+    if (number < parts) {
+      return null;
+    }
+    var version = matcher.group(4) == null ? 1 : Integer.parseInt(matcher.group(4));
+    var whole = new Message(id, version, depth, text.toString());
+    id = -1;
+    text.setLength(0);
+    return whole;
+  }
+}

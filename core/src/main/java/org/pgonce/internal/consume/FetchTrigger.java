@@ -1,0 +1,356 @@
+package org.pgonce.internal.consume;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.Lock;
+import java.util.function.LongSupplier;
+import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.concurrent.Threads;
+
+/**
+ * Decides when the next worker of a subscription begins to claim. It knows one time, the earliest
+ * at which somebody wants a claim, and for what: new rows, scheduled rows, or both.
+ *
+ * <table>
+ * <caption>Delays</caption>
+ * <tr><th>reason</th><th>a claim begins</th></tr>
+ * <tr><td>a wake-up, rank 0</td><td>at once</td></tr>
+ * <tr><td>a wake-up, rank r</td><td>after 125 ms × 2^(r−1), if nothing was claimed meanwhile; from
+ * rank 4 on the poll sees to it. A process that found something late answers at once, until a claim
+ * finds nothing</td></tr>
+ * <tr><td>wake-ups while claims find nothing</td><td>at once eight times; then after 10 ms, doubling
+ * to 160 ms, until a claim finds something</td></tr>
+ * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
+ * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 5 ms</td></tr>
+ * <tr><td>rows are due, and this process has met some that only a newer version reads</td><td>after
+ * 500 ms, for two minutes, so that a process of that version comes first</td></tr>
+ * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter</td></tr>
+ * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
+ * </table>
+ *
+ * <p>No second worker begins while one is claiming: whatever is asked for meanwhile, that one
+ * claims once more. Guarded by the consumer's lock, with which each method is called.
+ */
+final class FetchTrigger {
+
+  /** As {@link Threads#tickLater}. */
+  @FunctionalInterface
+  interface Timer {
+    void runAfter(Duration delay, Runnable tick);
+  }
+
+  /** Why a claim is wanted at once. */
+  enum Reason {
+    POLLED,
+    GATE,
+    RESUMED,
+    /** Scheduled rows are due. */
+    DUE
+  }
+
+  private static final Duration FOLLOWER_DELAY = Duration.ofMillis(125);
+  private static final int LAST_RANK_TO_ANSWER = 3;
+
+  // Most handlers are quicker, and their settlement says whether a row lies behind.
+  private static final Duration BEHIND = Duration.ofMillis(5);
+
+  private static final int EMPTY_AT_ONCE = 8;
+  private static final Duration WHILE_EMPTY = Duration.ofMillis(10);
+  private static final int MOST_DOUBLED = 4;
+
+  private static final Duration BEHIND_NEWER = Duration.ofMillis(500);
+  private static final Duration NEWER_IS_THERE = Duration.ofMinutes(2);
+
+  private static final long FIRST_TROUBLE_MS = 50;
+  private static final long LONGEST_TROUBLE_MS = 1_000;
+
+  // A claim that takes longer may never be answered, as its connection is lost.
+  private static final long LOST_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private static final long NEVER = Long.MAX_VALUE;
+
+  private final Timer timer;
+  private final Lock lock;
+  private final LongSupplier nanoTime;
+  private final long origin;
+  private final KeyCursors keys;
+  private final Runnable begin;
+
+  // Claims of workers under way, and when they began.
+  private final Set<Claiming> claiming = new HashSet<>();
+  // What no claim has begun for since it was asked for.
+  private boolean fresh;
+  private boolean due;
+  private boolean dueWasLast;
+  // Rows lie behind a claimed one, by the latest that was seen.
+  private boolean more;
+  // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one; a wake-up is to be
+  // answered late; rows are due that others should claim first.
+  private long behindAt = NEVER;
+  private long answerAt = NEVER;
+  private long dueAt = NEVER;
+  private long newerUntil;
+  // No claim begins before that.
+  private long restUntil;
+  private long timerAt = NEVER;
+
+  private volatile int rank;
+  private volatile boolean quick;
+  // Of what the next claim is for: whether it was heard of late, whether it is a wake-up's.
+  private boolean late;
+  private boolean answers;
+  private int emptyInARow;
+  private int troubles;
+
+  /**
+   * @param timer runs it without the lock
+   * @param nanoTime as of System
+   * @param keys what is known of rows that wait for one another
+   * @param begin lets a worker begin, where it may; called with the lock held
+   */
+  FetchTrigger(Timer timer, Lock lock, LongSupplier nanoTime, KeyCursors keys, Runnable begin) {
+    this.timer = timer;
+    this.lock = lock;
+    this.nanoTime = nanoTime;
+    this.origin = nanoTime.getAsLong();
+    this.keys = keys;
+    this.begin = begin;
+  }
+
+  private long now() {
+    return nanoTime.getAsLong() - origin;
+  }
+
+  /** A wake-up for new rows came. */
+  void notified() {
+    var delay = answerDelay();
+    if (delay.isZero()) {
+      fresh = true;
+      answers = true;
+      beginIfWanted();
+    } else if (rank <= LAST_RANK_TO_ANSWER || quick) {
+      answerAt = Math.min(answerAt, now() + delay.toNanos());
+      plan();
+    }
+  }
+
+  private Duration answerDelay() {
+    if (!answersAtOnce()) {
+      return FOLLOWER_DELAY.multipliedBy(1L << Math.min(rank - 1, LAST_RANK_TO_ANSWER));
+    }
+    return emptyInARow < EMPTY_AT_ONCE
+        ? Duration.ZERO
+        : WHILE_EMPTY.multipliedBy(1L << Math.min(emptyInARow - EMPTY_AT_ONCE, MOST_DOUBLED));
+  }
+
+  /** Whether a wake-up is answered at once. Safe without the lock. */
+  boolean answersAtOnce() {
+    return rank == 0 || quick;
+  }
+
+  /** A claim is wanted at once. */
+  void request(Reason reason) {
+    if (reason == Reason.DUE && now() < newerUntil) {
+      dueAt = Math.min(dueAt, now() + BEHIND_NEWER.toNanos());
+    } else if (reason == Reason.DUE) {
+      due = true;
+    } else {
+      fresh = true;
+      late |= reason == Reason.POLLED;
+    }
+    beginIfWanted();
+  }
+
+  /** A row was put back that only a newer version of the channel's definition reads. */
+  void metNewerVersion() {
+    newerUntil = now() + NEWER_IS_THERE.toNanos();
+  }
+
+  /** The poll says which rank this process has. */
+  void ranked(int now) {
+    rank = now;
+    if (now == 0 && answerAt != NEVER) {
+      answerAt = NEVER;
+      fresh = true;
+      beginIfWanted();
+    }
+  }
+
+  /** Whatever there is, no claim begins for that long. */
+  void rest(Duration time) {
+    fresh = true;
+    restUntil = Math.max(restUntil, now() + time.toNanos());
+    plan();
+  }
+
+  /** The database, not a notification, is in trouble. */
+  void troubled() {
+    troubles = Math.min(troubles + 1, 10);
+    var longest = Math.min(FIRST_TROUBLE_MS << troubles, LONGEST_TROUBLE_MS);
+    rest(Duration.ofMillis(ThreadLocalRandom.current().nextLong(longest / 2, longest + 1)));
+  }
+
+  /** Whether a worker that has nothing at work should claim. */
+  boolean isWanted() {
+    return now() >= restUntil && (fresh || due || more || keys.isMore());
+  }
+
+  /** Whether scheduled rows are due. */
+  boolean isDue() {
+    return due || keys.due().isMore();
+  }
+
+  private boolean isNobodyClaiming(long now) {
+    return claiming.stream().allMatch(one -> now - one.since >= LOST_NANOS);
+  }
+
+  /** Lets a worker begin, where one is wanted and none is claiming; later, while it rests. */
+  void beginIfWanted() {
+    if (isNobodyClaiming(now()) && isWanted()) {
+      begin.run();
+    } else {
+      plan();
+    }
+  }
+
+  /** One timer, for the earliest of what is wanted later. */
+  private void plan() {
+    var at = Math.min(Math.min(behindAt, answerAt), dueAt);
+    if (now() < restUntil && (fresh || due || more)) {
+      at = Math.min(at, restUntil);
+    }
+    if (at == NEVER) {
+      return;
+    }
+    at = Math.max(at, restUntil);
+    if (at < timerAt) {
+      timerAt = at;
+      var planned = at;
+      timer.runAfter(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
+    }
+  }
+
+  private void fire(long planned) {
+    lock.lock();
+    try {
+      if (timerAt != planned) {
+        return; // an earlier one has taken its place
+      }
+      timerAt = NEVER;
+      var now = now();
+      if (now >= answerAt) {
+        answerAt = NEVER;
+        fresh = true;
+        late = !answersAtOnce();
+        answers = true;
+      }
+      if (now >= dueAt) {
+        dueAt = NEVER;
+        due = true;
+      }
+      var isBehind = now >= behindAt;
+      if (isBehind) {
+        behindAt = NEVER;
+      }
+      if (isNobodyClaiming(now) && now >= restUntil && (isBehind || isWanted())) {
+        begin.run();
+      }
+      plan();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A worker begins; it claims from now on. */
+  Claiming claiming() {
+    var one = new Claiming();
+    one.starts();
+    return one;
+  }
+
+  /** The claims of one worker, one after the other. */
+  final class Claiming {
+
+    private long since;
+    private boolean isDue;
+    private boolean isLate;
+    private boolean isAnswer;
+
+    /** The worker is about to claim. */
+    void starts() {
+      since = now();
+      claiming.add(this);
+    }
+
+    /** A claim begins; returns whether it is to be for a scheduled row. */
+    boolean begins() {
+      starts();
+      // New and scheduled rows take turns.
+      isDue = isDue() && !dueWasLast;
+      dueWasLast = isDue;
+      isLate = late && !isDue;
+      isAnswer = answers && !isDue;
+      if (!isDue) {
+        // Before the claim's snapshot is taken: what is asked for from now on may be a row that
+        // this claim does not see.
+        fresh = false;
+        late = false;
+        answers = false;
+        behindAt = NEVER;
+        answerAt = NEVER;
+      }
+      return isDue;
+    }
+
+    /** A claim of new rows is sent behind a commit: what was asked for stays asked for. */
+    void beginsBehindCommit() {
+      isDue = false;
+      isLate = false;
+      isAnswer = false;
+    }
+
+    boolean wasForDue() {
+      return isDue;
+    }
+
+    /** The claim has found so many. */
+    void found(int count) {
+      ends();
+      troubles = 0;
+      if (isDue) {
+        due = count > 0; // where none is found, those that are left are claimed
+      } else if (count > 0) {
+        emptyInARow = 0;
+        quick |= isLate;
+        behindAt = now() + BEHIND.toNanos();
+        plan();
+      } else {
+        emptyInARow += isAnswer ? 1 : 0;
+        quick = false;
+        more = false;
+      }
+    }
+
+    /** The worker does not claim any more, or not for now. */
+    void ends() {
+      claiming.remove(this);
+    }
+  }
+
+  /** What was claimed is free again, and nobody may know of it. */
+  void wentBack() {
+    fresh = true;
+  }
+
+  /** A notification is settled. */
+  void settled(RowsBehind left) {
+    more = left.more();
+    due |= left.due();
+    if (!more) {
+      behindAt = NEVER;
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package org.pgonce.internal.consume;
+
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimCursor;
+import org.pgonce.internal.claim.ClaimSession;
+import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.jdbc.Following;
+
+/**
+ * The claim of the next notification in the message that commits the one before: amid a backlog
+ * that saves one of three round trips, and a fifth of the time. Of one worker.
+ */
+final class Prefetch implements Following {
+
+  // What it held when it is undone is taken for what somebody died with. So behind a handler that
+  // changes its session each is claimed by itself, for so long.
+  private static final Duration BY_ITSELF = Duration.ofMinutes(1);
+
+  private final int subscription;
+  private final ClaimCursor cursor;
+  private final ClaimSession session;
+  private final ClaimLoop.Turns turns;
+  // From when on, by System.nanoTime(); shared by the workers of a listener.
+  private final AtomicLong allowedFrom;
+  private ClaimCursor.@Nullable Look look;
+  // Null if none was made, or it is undone.
+  private @Nullable List<Claim> claims;
+
+  Prefetch(
+      int subscription,
+      ClaimCursor cursor,
+      ClaimSession session,
+      ClaimLoop.Turns turns,
+      AtomicLong allowedFrom) {
+    this.subscription = subscription;
+    this.cursor = cursor;
+    this.session = session;
+    this.turns = turns;
+    this.allowedFrom = allowedFrom;
+  }
+
+  /** A commit is about to be sent: what is to follow it; null where nothing is to. */
+  @Nullable Following begin() {
+    if (System.nanoTime() - allowedFrom.get() < 0 || !turns.looksOn()) {
+      return null;
+    }
+    look = cursor.beginAmongOthers();
+    return look == null ? null : this;
+  }
+
+  @Override
+  public String sql() {
+    return ClaimStatement.textBehindCommit(session);
+  }
+
+  @Override
+  public void bind(PreparedStatement statement, int first) throws SQLException {
+    var after = look == null ? 0 : look.after();
+    ClaimStatement.bindBehindCommit(session, statement, first, subscription, after);
+  }
+
+  @Override
+  public void read(Statement executed) throws SQLException {
+    executed.getMoreResults(); // COMMIT
+    executed.getMoreResults(); // BEGIN
+    executed.getMoreResults();
+    claims = ClaimStatement.readBehindCommit(session, executed, subscription);
+  }
+
+  @Override
+  public boolean hasBegun() {
+    return claims != null;
+  }
+
+  @Override
+  public void undone() {
+    claims = null;
+    allowedFrom.set(System.nanoTime() + BY_ITSELF.toNanos());
+  }
+
+  /**
+   * The one before has ended, and {@link ClaimLoop.Turns#ended} was told.
+   *
+   * @param fit whether the connection is
+   */
+  void settled(boolean fit) {
+    var ended = look;
+    look = null;
+    if (ended == null) {
+      return;
+    }
+    if (fit && claims != null) {
+      var first = claims.isEmpty() ? null : claims.get(0);
+      cursor.ended(ended, first == null ? 0 : first.id());
+      turns.found(first, claims.size());
+    } else {
+      claims = null;
+      cursor.failed(ended);
+      cursor.wentBack();
+    }
+  }
+
+  /** Whether a claim was made, whatever it has found: the transaction is open. */
+  boolean isMade() {
+    return claims != null;
+  }
+
+  /** What that has found: at most one. */
+  List<Claim> take() {
+    var taken = claims == null ? List.<Claim>of() : claims;
+    claims = null;
+    return taken;
+  }
+}

@@ -1,0 +1,37 @@
+package org.pgonce.internal.context;
+
+import java.time.Duration;
+import javax.sql.DataSource;
+import org.pgonce.Publisher;
+import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
+
+/**
+ * What the stations of one listener share.
+ *
+ * @param instance the process's name for people
+ * @param quarantine for what ends processes
+ */
+public record ListenerContext(
+    DataSource dataSource,
+    PoolSettings pool,
+    PayloadCodec codec,
+    Observer observer,
+    Threads threads,
+    String instance,
+    Quarantine quarantine) {
+
+  // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
+  private static final Duration LONGEST_CALL = Duration.ofSeconds(30);
+
+  public Transactions transactions() {
+    return new Transactions(dataSource, pool, LONGEST_CALL);
+  }
+
+  public Publisher publisher() {
+    return Publisher.with(codec);
+  }
+}

@@ -1,5 +1,0 @@
-/** Worker slots, and broadcasts. */
-@NullMarked
-package org.pgonce.internal.deliver;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,106 @@
+package org.pgonce.internal.jdbc;
+
+import java.sql.SQLException;
+import org.postgresql.util.PSQLException;
+
+/** Failures in words that may be stored and logged. */
+public final class Failures {
+
+  // In code points.
+  private static final int MAX_LENGTH = 2_000;
+
+  private Failures() {}
+
+  /**
+   * One line: the exception's class and message. Of a database error only the primary message is
+   * kept: its detail quotes the values of the row, as in «Key (email)=(…) already exists». Never
+   * throws, whatever the exception's own methods do.
+   */
+  public static String inWords(Throwable failure) {
+    return line(
+        failure,
+        () -> {
+          var words = failure.getClass().getName() + ": " + message(failure);
+          var cause = failure.getCause();
+          return cause instanceof SQLException && !(failure instanceof SQLException)
+              ? words + "; caused by " + cause.getClass().getName() + ": " + message(cause)
+              : words;
+        });
+  }
+
+  /** As {@link #inWords}, without the exception's class. */
+  static String reason(Throwable failure) {
+    return line(failure, () -> message(failure));
+  }
+
+  /**
+   * The same as any database can store it, never empty.
+   *
+   * @param utf8 whether this database can store any text
+   */
+  public static String reason(Throwable failure, boolean utf8) {
+    var words = reason(failure);
+    var why = words.isBlank() ? failure.getClass().getName() : words;
+    return utf8 ? why : inAscii(why);
+  }
+
+  /**
+   * As {@link #inWords}, with the server's hint behind it where the driver has kept it. pgjdbc-ng
+   * has not: pgonce's own functions say in their message what to do.
+   */
+  public static String withHint(SQLException failure) {
+    var server =
+        failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
+    var hint = server == null ? null : server.getHint();
+    return inWords(failure) + (hint == null ? "" : ". " + hint);
+  }
+
+  /** The text with all that is not ASCII as Java escapes: any database can store that. */
+  public static String inAscii(String text) {
+    var ascii = new StringBuilder(text.length());
+    text.chars()
+        .forEach(unit -> ascii.append(unit < 128 ? (char) unit : "\\u%04X".formatted(unit)));
+    return ascii.toString();
+  }
+
+  private interface Telling {
+    String words();
+  }
+
+  private static String line(Throwable failure, Telling telling) {
+    String words;
+    try {
+      words = telling.words();
+    } catch (Throwable mute) {
+      // Its own getMessage() threw: that must not cost the record of the failure.
+      words =
+          failure.getClass().getName()
+              + ": without words, as its message could not be had: "
+              + mute.getClass().getName();
+    }
+    return storable(words.lines().findFirst().orElse(""));
+  }
+
+  /** PostgreSQL's text knows no NUL, UTF-8 no lone surrogate, and no cut may make one. */
+  public static String storable(String line) {
+    var text = new StringBuilder();
+    line.codePoints()
+        .limit(MAX_LENGTH)
+        .map(c -> c == 0 ? ' ' : Character.getType(c) == Character.SURROGATE ? '?' : c)
+        .forEach(text::appendCodePoint);
+    return line.codePointCount(0, line.length()) <= MAX_LENGTH ? text.toString() : text + "...";
+  }
+
+  private static String message(Throwable failure) {
+    if (failure instanceof PSQLException server && server.getServerErrorMessage() != null) {
+      return server.getServerErrorMessage().getMessage()
+          + " (SQLState "
+          + server.getSQLState()
+          + ")";
+    }
+    if (failure instanceof SQLException sql) {
+      return sql.getMessage() + " (SQLState " + sql.getSQLState() + ")";
+    }
+    return String.valueOf(failure.getMessage());
+  }
+}

@@ -1,9 +1,0 @@
-package org.pgonce.internal.settle;
-
-/**
- * What may be left to do behind a notification that has ended.
- *
- * @param more new rows
- * @param due scheduled rows that are due
- */
-public record Left(boolean more, boolean due) {}

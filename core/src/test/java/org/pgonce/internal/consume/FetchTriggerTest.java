@@ -1,0 +1,251 @@
+package org.pgonce.internal.consume;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.consume.FetchTrigger.Claiming;
+import org.pgonce.internal.consume.FetchTrigger.Reason;
+
+/** When the next worker begins to claim. Time is the test's. */
+class FetchTriggerTest {
+
+  private record Tick(long at, Runnable work) {}
+
+  private static final RowsBehind NOTHING = new RowsBehind(false, false);
+
+  private long now;
+  private final Queue<Tick> ticks = new PriorityQueue<>(Comparator.comparingLong(Tick::at));
+  private final KeyCursors keys = KeyCursors.create(false);
+  private final Deque<Claiming> begun = new ArrayDeque<>();
+  private final FetchTrigger trigger =
+      new FetchTrigger(
+          (delay, work) -> ticks.add(new Tick(now + delay.toNanos(), work)),
+          new ReentrantLock(),
+          () -> now,
+          keys,
+          this::begin);
+
+  private void begin() {
+    begun.add(trigger().claiming());
+  }
+
+  private FetchTrigger trigger() {
+    return trigger;
+  }
+
+  private void pass(long millis) {
+    var until = now + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (!ticks.isEmpty() && ticks.peek().at() <= until) {
+      var tick = ticks.remove();
+      now = tick.at();
+      tick.work().run();
+    }
+    now = until;
+  }
+
+  /** The worker that has begun claims so many. */
+  private Claiming claims(int count) {
+    var worker = begun.remove();
+    worker.begins();
+    worker.found(count);
+    return worker;
+  }
+
+  @Test
+  void aWakeUpIsAnsweredAtOnce() {
+    trigger.notified();
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void noSecondWorkerBeginsWhileOneClaims() {
+    trigger.notified();
+    var first = begun.remove();
+    first.begins();
+    for (var n = 0; n < 10_000; n++) {
+      trigger.notified();
+    }
+    assertThat(begun).isEmpty();
+    first.found(0);
+    assertThat(trigger.isWanted()).as("what came meanwhile is claimed by the same worker").isTrue();
+    first.begins();
+    first.found(0);
+    assertThat(trigger.isWanted()).isFalse();
+  }
+
+  /** Its connection may be lost without a sign. */
+  @Test
+  void h60_aClaimThatTakesASecondKeepsNobodyFromClaiming() {
+    trigger.notified();
+    begun.remove().begins();
+    pass(1_001);
+    trigger.notified();
+    assertThat(begun).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 125", "2, 250", "3, 500"})
+  void aFollowerAnswersLater(int rank, long delay) {
+    trigger.ranked(rank);
+    trigger.notified();
+    pass(delay - 1);
+    trigger.notified(); // is folded
+    assertThat(begun).isEmpty();
+    pass(1);
+    assertThat(begun).hasSize(1);
+    claims(0);
+    pass(10_000);
+    assertThat(begun).isEmpty();
+  }
+
+  @Test
+  void fromRankFourOnThePollSeesToIt() {
+    trigger.ranked(4);
+    trigger.notified();
+    pass(10_000);
+    assertThat(begun).isEmpty();
+    trigger.request(Reason.POLLED);
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void whoFoundSomethingLateAnswersAtOnceUntilAClaimFindsNothing() {
+    trigger.ranked(2);
+    trigger.notified();
+    pass(250);
+    claims(1).ends();
+    trigger.settled(NOTHING);
+    assertThat(trigger.answersAtOnce()).isTrue();
+    trigger.notified();
+    claims(0);
+    assertThat(trigger.answersAtOnce()).isFalse();
+    trigger.notified();
+    assertThat(begun).isEmpty();
+  }
+
+  @Test
+  void whoBecomesTheFirstAnswersWhatItHeard() {
+    trigger.ranked(3);
+    trigger.notified();
+    trigger.ranked(0);
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void aSlowHandlerDoesNotDelayTheRowBehind() {
+    trigger.notified();
+    claims(1);
+    pass(4);
+    assertThat(begun).isEmpty();
+    pass(1);
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void aQuickHandlerTellsByItselfWhatLiesBehind() {
+    trigger.notified();
+    claims(1);
+    trigger.settled(NOTHING);
+    pass(1_000);
+    assertThat(begun).isEmpty();
+    assertThat(trigger.isWanted()).isFalse();
+  }
+
+  @Test
+  void whereRowsLieBehindAnotherWorkerJoins() {
+    trigger.notified();
+    var worker = claims(1);
+    trigger.settled(new RowsBehind(true, false));
+    assertThat(trigger.isWanted()).isTrue();
+    worker.begins();
+    worker.found(1);
+    trigger.beginIfWanted();
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void newAndScheduledRowsTakeTurns() {
+    trigger.request(Reason.POLLED);
+    trigger.request(Reason.DUE);
+    var worker = begun.remove();
+    assertThat(worker.begins()).isTrue();
+    worker.found(1);
+    trigger.request(Reason.POLLED);
+    assertThat(worker.begins()).isFalse();
+    worker.found(1);
+    assertThat(worker.begins()).isTrue();
+    worker.found(0);
+    assertThat(trigger.isDue()).isFalse();
+  }
+
+  /** Anybody can NOTIFY. */
+  @Test
+  void h31_aFloodOfWakeUpsIsAnsweredAHandfulOfTimes() {
+    var claims = 0;
+    for (var millis = 0; millis < 1_000; millis++) {
+      for (var n = 0; n < 10; n++) {
+        trigger.notified();
+        if (!begun.isEmpty()) {
+          claims(0);
+          claims++;
+        }
+      }
+      pass(1);
+      if (!begun.isEmpty()) {
+        claims(0);
+        claims++;
+      }
+    }
+    assertThat(claims).isLessThanOrEqualTo(20);
+    trigger.notified();
+    pass(160);
+    claims(1);
+    trigger.settled(NOTHING);
+    trigger.notified();
+    assertThat(begun).as("it is answered at once again").hasSize(1);
+  }
+
+  /** What the gate or the poll asks for in vain says nothing of wake-ups. */
+  @Test
+  void emptyClaimsOfAnOpenGateDoNotDelayTheNextWakeUp() {
+    for (var n = 0; n < 100; n++) {
+      trigger.request(Reason.GATE);
+      claims(0);
+    }
+    trigger.notified();
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void whileTheDatabaseIsInTroubleItRestsAndThenClaims() {
+    trigger.notified();
+    begun.remove().ends();
+    trigger.troubled();
+    trigger.notified();
+    assertThat(begun).isEmpty();
+    assertThat(trigger.isWanted()).isFalse();
+    pass(1_000);
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void whereTheRateAllowsNoClaimItBeginsWhenItDoes() {
+    trigger.rest(Duration.ofMillis(40));
+    pass(39);
+    assertThat(begun).isEmpty();
+    pass(1);
+    assertThat(begun).hasSize(1);
+  }
+}

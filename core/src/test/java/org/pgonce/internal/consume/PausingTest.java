@@ -1,0 +1,84 @@
+package org.pgonce.internal.consume;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.ListenOptions;
+import org.pgonce.Status.Paused;
+import org.pgonce.internal.handle.Registration;
+import org.pgonce.spi.Observer;
+
+/** What is heard, what handlers ask for and what scans tell, in orders that hardly ever occur. */
+class PausingTest {
+
+  private static final Paused PAUSED = new Paused(Instant.EPOCH, "Anna", "for a test");
+
+  private final Pausing pausing =
+      new Pausing(
+          new Registration<>(
+              Channel.of("orders", String.class),
+              ChannelOptions.DEFAULT_SUBSCRIPTION,
+              (order, tx) -> {},
+              ListenOptions.DEFAULT),
+          Observer.NONE);
+
+  @Test
+  void h86_nothingIsClaimedBeforeTheFirstScanHasTold() {
+    assertThat(pausing.isOn()).isTrue();
+    assertThat(pausing.told(null, false, 1)).isTrue();
+    assertThat(pausing.isOn()).isFalse();
+  }
+
+  @Test
+  void ops_aScanThatBeganBeforeAPauseWasHeardDoesNotLiftIt() {
+    pausing.told(null, false, 1);
+    assertThat(pausing.heardPause(2)).isZero();
+    assertThat(pausing.told(null, false, 2)).isFalse();
+    assertThat(pausing.isOn()).isTrue();
+    assertThat(pausing.told(PAUSED, false, 3)).isFalse();
+    assertThat(pausing.known()).isEqualTo(PAUSED);
+    assertThat(pausing.told(null, false, 4)).isTrue();
+    assertThat(pausing.isOn()).isFalse();
+  }
+
+  @Test
+  void s15_aScanThatBeganBeforeAHandlersPauseWasCommittedDoesNotLiftIt() {
+    pausing.told(null, false, 1);
+    pausing.asks();
+    assertThat(pausing.told(null, false, 2)).isFalse();
+    pausing.asks();
+    pausing.asked(3);
+    assertThat(pausing.told(null, false, 4)).isFalse();
+    pausing.asked(4);
+    assertThat(pausing.told(null, false, 4)).isFalse();
+    assertThat(pausing.isOn()).isTrue();
+    // Neither could be recorded.
+    assertThat(pausing.told(null, false, 5)).isTrue();
+    assertThat(pausing.isOn()).isFalse();
+  }
+
+  @Test
+  void h31_afterAForgedPauseTheNextIsNotBelievedButLookedInto() {
+    pausing.told(null, false, 1);
+    pausing.heardPause(1);
+    assertThat(pausing.told(null, false, 2)).isTrue();
+    assertThat(pausing.heardPause(2)).isEqualTo(Duration.ofMillis(100));
+    assertThat(pausing.isOn()).isFalse();
+    assertThat(pausing.told(PAUSED, false, 3)).isFalse();
+    assertThat(pausing.isOn()).isTrue();
+  }
+
+  @Test
+  void h31_aForgedResumeLiftsNothing() {
+    pausing.told(PAUSED, false, 1);
+    assertThat(pausing.heardResume()).isZero();
+    assertThat(pausing.isOn()).isTrue();
+    pausing.told(PAUSED, false, 2);
+    assertThat(pausing.heardResume()).isEqualTo(Duration.ofMillis(100));
+    assertThat(pausing.isOn()).isTrue();
+  }
+}

@@ -1,0 +1,142 @@
+package org.pgonce.internal.consume;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceInstalled;
+import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A rate's turns one by one: how many there are, whose they are, and how long they are kept. */
+@PgTest(PgOnceInstalled.class)
+class RateLimiterTest {
+
+  /** For so long a process keeps a turn that it does not use. */
+  private static final Duration KEPT = Duration.ofSeconds(1);
+
+  private static RateLimiter limiter(TestDatabase database, int rate) throws SQLException {
+    PgOnce.using(database.unpooled())
+        .install(
+            Channel.of(
+                "calls",
+                String.class,
+                Mode.EXACTLY_ONCE,
+                ChannelOptions.DEFAULT.withMaxRate(rate)));
+    return another(database, rate);
+  }
+
+  /** As another process has it. */
+  private static RateLimiter another(TestDatabase database, int rate) throws SQLException {
+    var subscription = database.queryLong("select id from pgonce.subscription");
+    return new RateLimiter(
+        new Transactions(database.dataSource(), new PoolSettings(), Duration.ofSeconds(30)),
+        (int) subscription,
+        rate,
+        false);
+  }
+
+  /** The next turn is free in an hour, or an hour ago. */
+  private static void setFreeFrom(TestDatabase database, String hour) throws SQLException {
+    database.execute(
+        "update pgonce.rate_limit set free_from = clock_timestamp() + interval '" + hour + "'");
+  }
+
+  @Test
+  void aTurnThatWasNotNeededIsTakenByTheNext(TestDatabase database) throws Exception {
+    var limiter = limiter(database, 1);
+    assertThat(limiter.enterAtOnce()).isFalse();
+    var begun = System.nanoTime();
+    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.enterAtOnce()).isFalse();
+    // A claim that found nothing costs none: the rate is one of notifications.
+    limiter.giveBack(1);
+    assertHadUnlessItWasLong(limiter.enterAtOnce(), begun);
+    assertThat(limiter.enterAtOnce()).isFalse();
+  }
+
+  @Test
+  void whoFindsNoneIsToldHowLongToWait(TestDatabase database) throws Exception {
+    var limiter = limiter(database, 1);
+    assertThat(limiter.enter()).isZero();
+    setFreeFrom(database, "1 hour");
+    assertThat(limiter.enter())
+        .isBetween(Duration.ofMinutes(50), Duration.ofHours(1).plusMillis(1));
+    setFreeFrom(database, "-1 hour");
+    assertThat(limiter.enter()).isZero();
+  }
+
+  @Test
+  void allProcessesTakeFromOne(TestDatabase database) throws Exception {
+    var first = limiter(database, 1);
+    var second = another(database, 1);
+    assertThat(first.enter()).isZero();
+    setFreeFrom(database, "1 hour");
+    assertThat(second.enter()).isPositive();
+  }
+
+  @Test
+  void whatNobodyTookIsNotSavedUp(TestDatabase database) throws Exception {
+    var limiter = limiter(database, 1_000);
+    assertThat(limiter.enter()).isZero();
+    setFreeFrom(database, "-1 hour");
+    // A tenth of a second's turns and the one that is free now, however many are wanted.
+    assertThat(
+            database.queryLong(
+                "select granted from pgonce.take_permits((select id from pgonce.subscription), 5000)"))
+        .isEqualTo(101);
+  }
+
+  /** Else the one that comes first leaves none to the others. */
+  @Test
+  void aTwentiethOfASecondIsTakenAtOnce(TestDatabase database) throws Exception {
+    var limiter = limiter(database, 100);
+    assertThat(limiter.enter()).isZero();
+    setFreeFrom(database, "-1 hour");
+    while (limiter.enterAtOnce()) {
+      // what is left of the first
+    }
+    assertThat(limiter.enter()).isZero();
+    var inHand = 0;
+    while (limiter.enterAtOnce()) {
+      inHand++;
+    }
+    assertThat(inHand).isLessThanOrEqualTo(4);
+  }
+
+  /** The machine may have let this thread wait until the turn was no longer its own. */
+  private static void assertHadUnlessItWasLong(boolean had, long begun) {
+    if (System.nanoTime() - begun < KEPT.toNanos()) {
+      assertThat(had).isTrue();
+    }
+  }
+
+  /** Else a process could keep turns of a quiet hour, and use them beside those of a busy one. */
+  @Test
+  void turnsInHandAreKeptForASecondAtMost(TestDatabase database) throws Exception {
+    var limiter = limiter(database, 100);
+    var begun = System.nanoTime();
+    assertThat(limiter.enter()).isZero();
+    setFreeFrom(database, "1 hour");
+    assertHadUnlessItWasLong(limiter.enterAtOnce(), begun);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(10))
+        .until(
+            () -> {
+              var hadOne = limiter.enterAtOnce();
+              if (hadOne) {
+                limiter.giveBack(1);
+              }
+              return !hadOne;
+            });
+    assertThat(limiter.enter()).isPositive();
+  }
+}
