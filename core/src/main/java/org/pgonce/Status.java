@@ -10,15 +10,15 @@ import org.jspecify.annotations.Nullable;
  * What waits and what failed is in the views {@code pgonce.channel_status} and {@code
  * pgonce.dead_letter_status}.
  *
- * @param hearsBy the wake-up source that listens, or {@code polling}
- * @param deafReason why nothing is heard, and what to do; null while something is
+ * @param listensBy the wake-up source that listens, or {@code polling}
+ * @param listenFailure why nothing is heard, and what to do; null while something is
  * @param failedSources sources that cannot connect though others can, and why
  * @param reconnects how often listening began again after it had ended
  */
 public record Status(
     State state,
-    String hearsBy,
-    @Nullable String deafReason,
+    String listensBy,
+    @Nullable String listenFailure,
     Map<String, String> failedSources,
     long reconnects,
     List<ChannelActivity> channels) {

@@ -114,7 +114,7 @@ class CrashMatrixPublishTest {
       stage.assertEffects(0, 0);
     } else {
       stage.assertStored(1);
-      assertThat(stage.polling().status().hearsBy()).isEqualTo("polling");
+      assertThat(stage.polling().status().listensBy()).isEqualTo("polling");
       stage.awaitEnd();
       stage.assertEffects(1, 1);
     }

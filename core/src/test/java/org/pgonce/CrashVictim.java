@@ -95,7 +95,7 @@ final class CrashVictim {
       // A broadcast would not wait for whoever does not hear it yet.
       await("a listener that hears")
           .atMost(CrashEffects.BOUND)
-          .until(() -> pgonce.status().deafReason() == null);
+          .until(() -> pgonce.status().listenFailure() == null);
       System.out.println("started");
       pgonce.awaitStopped();
     }

@@ -79,7 +79,7 @@ class DriverContractTest {
   @Test
   void whatIsPublishedIsHandledOnceWithItsEffects() throws Exception {
     var pgonce = listening(QUICK.withConcurrency(4), Stage::effect);
-    assertThat(pgonce.status().hearsBy()).isNotEqualTo("polling");
+    assertThat(pgonce.status().listensBy()).isNotEqualTo("polling");
     try (var connection = pool.getConnection()) {
       var orders = new ArrayList<Order>();
       for (var id = 1; id <= 100; id++) {

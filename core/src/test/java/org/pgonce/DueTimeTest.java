@@ -86,7 +86,7 @@ class DueTimeTest {
         .atMost(SOON)
         .until(
             () ->
-                !idle.status().hearsBy().equals("polling")
+                !idle.status().listensBy().equals("polling")
                     && stage.database.queryLong(
                             "select count(*) from pgonce.listener where hears_by <> 'polling' and seen_at > started_at")
                         == 1);
@@ -146,7 +146,7 @@ class DueTimeTest {
       }
       await().atMost(SOON).until(() -> lateness.size() == 3);
       assertThat(lateness).allMatch(ms -> ms >= 0 && ms < 15_000);
-      assertThat(idle.status().hearsBy()).isNotEqualTo("polling");
+      assertThat(idle.status().listensBy()).isNotEqualTo("polling");
     }
     assertThat(scheduled()).isEqualTo(1);
   }

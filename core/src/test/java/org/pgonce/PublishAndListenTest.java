@@ -123,7 +123,7 @@ class PublishAndListenTest {
               })
           .wakeUpBy();
       pgonce.install(GREETINGS).listen(GREETINGS, (one, tx) -> heard.add(one.payload())).start();
-      assertThat(pgonce.status().hearsBy()).isNotEqualTo("polling");
+      assertThat(pgonce.status().listensBy()).isNotEqualTo("polling");
       try (var connection = dataSource.getConnection()) {
         pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
       }

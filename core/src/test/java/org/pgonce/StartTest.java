@@ -55,7 +55,7 @@ class StartTest {
   void s03_pollingAloneFindsEverything() throws Exception {
     var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).wakeUpBy());
     pgonce.listen(ORDERS, Stage::effect).start();
-    assertThat(pgonce.status().hearsBy()).isEqualTo("polling");
+    assertThat(pgonce.status().listensBy()).isEqualTo("polling");
     stage.publish(20);
     stage.awaitNothingWaits();
     assertThat(stage.eachOnce(20)).isTrue();
@@ -435,13 +435,13 @@ class StartTest {
                   .heartbeat(Duration.ofMillis(200), Duration.ofMillis(300)));
       pgonce.listen(ORDERS, Stage::effect).start();
       // On a busy machine it may be taken for deaf now and then.
-      stage.awaitSoon(() -> pgonce.status().hearsBy().equals("pgjdbc"));
+      stage.awaitSoon(() -> pgonce.status().listensBy().equals("pgjdbc"));
       proxy.silence();
       stage.publish(5);
       stage.awaitNothingWaits();
-      await().atMost(SOON).until(() -> pgonce.status().deafReason() != null);
+      await().atMost(SOON).until(() -> pgonce.status().listenFailure() != null);
       proxy.pass();
-      await().atMost(SOON).until(() -> pgonce.status().deafReason() == null);
+      await().atMost(SOON).until(() -> pgonce.status().listenFailure() == null);
       assertThat(pgonce.status().reconnects()).isGreaterThanOrEqualTo(1);
       assertThat(stage.eachOnce(5)).isTrue();
     }

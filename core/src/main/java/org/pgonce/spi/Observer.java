@@ -80,10 +80,10 @@ public interface Observer {
   default void listening(String source) {}
 
   /** The process does not hear wake-ups any more and works by polling until it does again. */
-  default void deaf(String reason) {}
+  default void disconnected(String reason) {}
 
   /**
-   * A claim or scan failed for a reason that is not a notification's, for example because the
+   * A claim or poll failed for a reason that is not a notification's, for example because the
    * database is down; it is tried again. Or housekeeping failed, or the server's NOTIFY queue
    * fills, see the log.
    */

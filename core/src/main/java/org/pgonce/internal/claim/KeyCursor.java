@@ -23,14 +23,14 @@ import org.pgonce.internal.claim.KeyLook.Way;
  *
  * <ul>
  *   <li>A row of its key has ended here, and another waits behind it: its key is tried at once.
- *   <li>Another process has its key locked: the key is tried with each scan, as that process may
+ *   <li>Another process has its key locked: the key is tried with each poll, as that process may
  *       die.
  *   <li>It may have been committed later than a row behind it, as ids are not committed in their
  *       order. What came within the last {@link #LAG} is looked at again, with each look while that
  *       is quick, and for a twentieth of the time else.
- *   <li>For all else there is the walk over all keys: after each look in vain, for a fiftieth of
- *       the time of all listeners together, and at once where a dead letter was discarded or the
- *       like, for a twentieth.
+ *   <li>For all else there is the walk over all keys: after each look that found nothing, for a
+ *       fiftieth of the time of all listeners together, and at once where a dead letter was
+ *       discarded or the like, for a twentieth.
  * </ul>
  *
  * <p>All of it is a hint: whether a row may be claimed is decided by the claim, under its key's
@@ -78,7 +78,6 @@ public final class KeyCursor {
   private At baseAt = At.START;
   private boolean baseIsShort = true;
   private long baseFrom;
-  private boolean owesBase;
 
   // Of the walk: where it is, null between two; who is at it; what it took so far.
   private @Nullable String walkFrom;
@@ -86,7 +85,7 @@ public final class KeyCursor {
   private long walkUs;
   private int looksSinceWalk;
   private boolean walkIsAsked;
-  private boolean owesWalk;
+  private boolean needsWalk;
   private boolean asked;
   private long walksFrom;
   private long askedWalksFrom;
@@ -191,7 +190,7 @@ public final class KeyCursor {
         walker = null;
         walked(seen, now);
       } else if (!found && walkFrom == null) {
-        owesWalk = true;
+        needsWalk = true;
       }
     } finally {
       lock.unlock();
@@ -203,7 +202,7 @@ public final class KeyCursor {
       if (kept.size() < MOST_KEPT) {
         kept.add(key);
       } else {
-        owesWalk = true;
+        needsWalk = true;
       }
     }
   }
@@ -227,16 +226,13 @@ public final class KeyCursor {
       baseAt = stopped ? seen.reached() : base;
       baseIsShort = seen.nearUs() <= SHORT_US && !seen.unseen();
       baseFrom = now + SHARE_OF_LAG * 1_000L * Math.min(seen.nearUs(), LONG_US);
-      owesBase = stopped;
-    } else {
-      owesBase |= !found;
     }
   }
 
   private void walked(Seen seen, long now) {
     if (seen.walked() == null) {
-      // It has found a row before it came to that. A walk that is owed to nobody begins anew.
-      walkFrom = walkIsOwed() ? walkFrom : null;
+      // It has found a row before it came to that. A walk that nobody needs begins anew.
+      walkFrom = walkIsNeeded() ? walkFrom : null;
       return;
     }
     looksSinceWalk = 0;
@@ -246,18 +242,18 @@ public final class KeyCursor {
       return;
     }
     walkFrom = null;
-    owesWalk = false;
+    needsWalk = false;
     walksFrom = now + SHARE_OF_WALKS * 1_000L * listeners * walkUs;
     if (walkIsAsked) {
       askedWalksFrom = now + SHARE_OF_ASKED_WALKS * 1_000L * walkUs;
     }
   }
 
-  private boolean walkIsOwed() {
-    return walkIsAsked || owesWalk || !"".equals(walkFrom);
+  private boolean walkIsNeeded() {
+    return walkIsAsked || needsWalk || !"".equals(walkFrom);
   }
 
-  /** It says nothing. Its keys are tried with the next scan. */
+  /** It says nothing. Its keys are tried with the next poll. */
   private void failed(Look look) {
     lock.lock();
     try {
@@ -301,7 +297,7 @@ public final class KeyCursor {
     }
   }
 
-  /** A scan has found that something waits, and that there are so many listeners. */
+  /** A poll has found that something waits, and that there are so many listeners. */
   public void polled(int count) {
     lock.lock();
     try {
@@ -340,25 +336,8 @@ public final class KeyCursor {
       return !toProbe.isEmpty()
           || unseen
           || (walker == null
-              && ((walkFrom != null && walkIsOwed())
+              && ((walkFrom != null && walkIsNeeded())
                   || (asked && nanoTime.getAsLong() - askedWalksFrom >= 0)));
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** After which time a look is owed that may not be made yet; null if there is none. */
-  public @Nullable Duration left() {
-    lock.lock();
-    try {
-      var now = nanoTime.getAsLong();
-      var owes = walker == null && (walkFrom != null || asked || owesWalk);
-      var walksAt = walkFrom != null ? now : asked ? askedWalksFrom : walksFrom;
-      if (!owes && !owesBase) {
-        return null;
-      }
-      var at = !owes ? baseFrom : !owesBase || walksAt - baseFrom < 0 ? walksAt : baseFrom;
-      return Duration.ofNanos(Math.max(0, at - now));
     } finally {
       lock.unlock();
     }

@@ -22,7 +22,7 @@ public record KeyCursors(boolean inUse, KeyCursor fresh, KeyCursor due) {
     return fresh.isMore() || due.isMore();
   }
 
-  /** A scan has found that something waits, and that there are so many listeners. */
+  /** A poll has found that something waits, and that there are so many listeners. */
   public void polled(int listeners) {
     fresh.polled(listeners);
     due.polled(listeners);

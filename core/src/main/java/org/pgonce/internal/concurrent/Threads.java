@@ -123,7 +123,7 @@ public final class Threads implements AutoCloseable {
       // The last line of defence: each work catches what it expects. Errors such as
       // OutOfMemoryError must not pass unheard.
       LOG.error(
-          "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or scan",
+          "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or poll",
           unexpected);
     } finally {
       OWNER.remove();

@@ -34,12 +34,12 @@ final class ClaimWorker implements ClaimLoop.Turns {
   }
 
   /** Claims and handles; returns when nothing is wanted that this worker can do. */
-  void work(ClaimLoop stint) {
+  void work(ClaimLoop loop) {
     try {
       var wait = rate.enter();
       if (wait.isZero()) {
         hasPermit = true;
-        stint.work(this);
+        loop.work(this);
       } else {
         consumer.restFor(wait);
       }

@@ -70,8 +70,8 @@ public record SafeObserver(Observer inner) implements Observer {
   }
 
   @Override
-  public void deaf(String reason) {
-    tell(() -> inner.deaf(reason));
+  public void disconnected(String reason) {
+    tell(() -> inner.disconnected(reason));
   }
 
   @Override

@@ -245,7 +245,7 @@ public final class Listener {
     @Override
     public void disconnected(ListenFailure failure) {
       poll.within(Duration.ZERO);
-      context.observer().deaf(failure.reason());
+      context.observer().disconnected(failure.reason());
     }
   }
 

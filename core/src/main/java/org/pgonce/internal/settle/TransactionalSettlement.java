@@ -53,9 +53,9 @@ public final class TransactionalSettlement extends Settlement {
       Supplier<@Nullable Following> next)
       throws SQLException {
     var deletion = deletion(claim);
-    // Where it is not sure that more is left, a claim might be in vain.
-    var onward = deletion.ofMany() && isKeyless(claim) ? next.get() : null;
-    var commit = onward == null ? Following.COMMIT : onward;
+    // Where it is not sure that more is left, a claim might find nothing.
+    var prefetched = deletion.ofMany() && isKeyless(claim) ? next.get() : null;
+    var commit = prefetched == null ? Following.COMMIT : prefetched;
     var left =
         seen(deletion, commit(session.connection(), List.of(claim), guarded, deletion, commit));
     reports.told(claim, handled, inHandler);

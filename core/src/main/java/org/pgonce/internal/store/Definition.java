@@ -28,7 +28,7 @@ public record Definition(
     String epoch,
     String encoding) {
 
-  /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.scan} as i. */
+  /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.poll} as i. */
   public static final String COLUMNS =
       "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding";
 

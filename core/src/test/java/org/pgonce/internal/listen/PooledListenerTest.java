@@ -36,8 +36,8 @@ class PooledListenerTest {
         pgonce.listen(
             NUMBERS, (number, tx) -> tx.update("insert into effect values (?)", number.payload()));
         pgonce.start();
-        assertThat(pgonce.status().hearsBy()).isEqualTo("polling");
-        assertThat(pgonce.status().deafReason()).contains("transaction-mode pooler");
+        assertThat(pgonce.status().listensBy()).isEqualTo("polling");
+        assertThat(pgonce.status().listenFailure()).contains("transaction-mode pooler");
         try (var connection = dataSource.getConnection()) {
           for (var number = 1; number <= 20; number++) {
             Publisher.standard().publish(connection, NUMBERS, number);

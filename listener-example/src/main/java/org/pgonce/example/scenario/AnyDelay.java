@@ -63,7 +63,7 @@ public final class AnyDelay extends Scenario {
     var dataSource = scene.dataSource();
     var pgonce = PgOnce.using(dataSource).install(REMINDER);
     try (var worker = worker(dataSource)) {
-      scene.tell("worker", "started, hears by " + worker.status().hearsBy());
+      scene.tell("worker", "started, hears by " + worker.status().listensBy());
       remind(dataSource, pgonce, "worker up", Duration.ofSeconds(1));
       for (var delay : LONG) {
         remind(dataSource, pgonce, "after " + delay, delay);
@@ -73,7 +73,7 @@ public final class AnyDelay extends Scenario {
     scene.tell("worker", "ended: what is due stands in the database, not in its memory");
     remind(dataSource, pgonce, "worker down", Duration.ofSeconds(1));
     try (var worker = worker(dataSource)) {
-      scene.tell("worker", "another one started, hears by " + worker.status().hearsBy());
+      scene.tell("worker", "another one started, hears by " + worker.status().listensBy());
       scene.await("the second", () -> handled(scene) == 2);
     }
     var waiting = pgonce.operations().peek(REMINDER, 10);

@@ -79,7 +79,7 @@ public final class BatchWithFailure extends Scenario {
       }
       System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8)); // where warnings go
       try (var worker = bookkeeper(dataSource)) {
-        scene.tell("worker", "started, hears by " + worker.status().hearsBy());
+        scene.tell("worker", "started, hears by " + worker.status().listensBy());
         scene.await("the others", () -> booked(scene) == 19);
         scene.await("two attempts of the failing one", () -> attempts(scene) >= 2);
         scene.check("delivered", booked(scene), 19, "the others, while one fails");

@@ -62,7 +62,7 @@ public final class DelayedMail extends Scenario {
     try (var mail = new Outside();
         var pgonce = PgOnce.using(dataSource).install(WELCOME_MAIL)) {
       try (var worker = worker(scene.dataSource(), mail.url())) {
-        scene.tell("worker", "started, hears by " + worker.status().hearsBy());
+        scene.tell("worker", "started, hears by " + worker.status().listensBy());
         signUp(dataSource, pgonce, "up-", 20);
         mail.dropAnswerOf("/mail/up-7");
         scene.await("20 mails", () -> mail.calls() == 20);

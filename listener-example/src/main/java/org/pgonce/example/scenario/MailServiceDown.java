@@ -78,7 +78,7 @@ public final class MailServiceDown extends Scenario {
                 connection, LOT, IntStream.rangeClosed(1, LOTS).mapToObj(Lot::new).toList());
       }
       try (var first = mailer(dataSource, "mailer-1", failing)) {
-        scene.tell("mailer-1", "started, hears by " + first.status().hearsBy());
+        scene.tell("mailer-1", "started, hears by " + first.status().listensBy());
         scene.await("the pause", () -> paused(scene) == 1);
       }
       var sent = sent(scene);
