@@ -185,7 +185,7 @@ public final class KeyCursor {
         passed++;
         keep(toProbe, look.endedMeanwhile);
       }
-      reached(look, seen, found, now);
+      reached(look, seen, now);
       if (look.equals(walker)) {
         walker = null;
         walked(seen, now);
@@ -207,7 +207,7 @@ public final class KeyCursor {
     }
   }
 
-  private void reached(Look look, Seen seen, boolean found, long now) {
+  private void reached(Look look, Seen seen, long now) {
     if (seen.nearUs() == 0) {
       return; // it has found a row before it came to that
     }
