@@ -24,21 +24,21 @@ interface ClaimLoop {
    *
    * @throws SQLException if the database, not a notification, is in trouble
    */
-  void work(Turns turns) throws SQLException;
+  void work(Control control) throws SQLException;
 
-  /** What the drain is told, and says, between two notifications. */
-  interface Turns {
+  /** What a loop says to its consumer, and asks it, between two notifications. */
+  interface Control {
 
     WorkerSlots.Place place();
 
     /** A claim begins; returns whether it is for a scheduled row. */
-    boolean looks();
+    boolean begins();
 
     /**
      * The same while one is handled still, for the next new row; false, and none may begin, where
      * scheduled rows come first or no handler may begin.
      */
-    boolean looksOn();
+    boolean beginsBehindCommit();
 
     /**
      * What it has found.

@@ -9,7 +9,7 @@ import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.WorkerSlots;
 
 /** One worker of a subscription, from its first claim until nothing is wanted any more. */
-final class ClaimWorker implements ClaimLoop.Turns {
+final class ClaimWorker implements ClaimLoop.Control {
 
   private final SubscriptionConsumer<?> consumer;
   private final Lock lock;
@@ -57,7 +57,7 @@ final class ClaimWorker implements ClaimLoop.Turns {
   }
 
   @Override
-  public boolean looks() {
+  public boolean begins() {
     lock.lock();
     try {
       hasPermit = false;
@@ -71,7 +71,7 @@ final class ClaimWorker implements ClaimLoop.Turns {
   }
 
   @Override
-  public boolean looksOn() {
+  public boolean beginsBehindCommit() {
     lock.lock();
     try {
       if (!consumer.mayClaim() || trigger.isDue()) {

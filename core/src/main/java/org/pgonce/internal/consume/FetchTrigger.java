@@ -3,9 +3,9 @@ package org.pgonce.internal.consume;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.Lock;
 import java.util.function.LongSupplier;
+import org.pgonce.Backoff;
 import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.concurrent.Threads;
@@ -64,8 +64,7 @@ final class FetchTrigger {
   private static final Duration BEHIND_NEWER = Duration.ofMillis(500);
   private static final Duration NEWER_IS_THERE = Duration.ofMinutes(2);
 
-  private static final long FIRST_TROUBLE_MS = 50;
-  private static final long LONGEST_TROUBLE_MS = 1_000;
+  private static final Backoff TROUBLE = new Backoff(Duration.ofMillis(100), Duration.ofSeconds(1));
 
   // A claim that takes longer may never be answered, as its connection is lost.
   private static final long LOST_NANOS = Duration.ofSeconds(1).toNanos();
@@ -188,9 +187,8 @@ final class FetchTrigger {
 
   /** The database, not a notification, is in trouble. */
   void troubled() {
-    troubles = Math.min(troubles + 1, 10);
-    var longest = Math.min(FIRST_TROUBLE_MS << troubles, LONGEST_TROUBLE_MS);
-    rest(Duration.ofMillis(ThreadLocalRandom.current().nextLong(longest / 2, longest + 1)));
+    troubles++;
+    rest(TROUBLE.after(troubles));
   }
 
   /** Whether a worker that has nothing at work should claim. */

@@ -77,37 +77,37 @@ final class LeaseClaimLoop implements ClaimLoop {
   }
 
   @Override
-  public void work(Turns turns) throws SQLException {
+  public void work(Control control) throws SQLException {
     do {
-      var leasing = new Leasing(turns.looks());
+      var leasing = new Leasing(control.begins());
       try {
-        var claim = lease(leasing, turns);
-        if (claim != null && !handle(claim, turns)) {
+        var claim = lease(leasing, control);
+        if (claim != null && !handle(claim, control)) {
           return;
         }
       } finally {
         leasing.leave();
       }
-    } while (turns.mayGoOn());
+    } while (control.mayGoOn());
   }
 
   /** Leases one row, and commits that; null if there is none to run. */
-  private @Nullable Claim lease(Leasing leasing, Turns turns) throws SQLException {
+  private @Nullable Claim lease(Leasing leasing, Control control) throws SQLException {
     leasing.look();
-    turns.found(leasing.claim, leasing.claim == null ? 0 : 1);
+    control.found(leasing.claim, leasing.claim == null ? 0 : 1);
     if (leasing.claim == null) {
       return null;
     }
     if (leasing.leased == null) {
-      turns.notBegun(1);
+      control.notBegun(1);
       if (subscribed.goesByKey()) {
-        turns.ended(settlement.afterFailure()); // others may have waited for it
+        control.ended(settlement.afterFailure()); // others may have waited for it
       }
       return null;
     }
     var late = System.nanoTime() - leasing.asked > subscribed.options().lease().toNanos();
     if (late && !isStillOurs(leasing.leased)) {
-      turns.notBegun(1);
+      control.notBegun(1);
       return null;
     }
     return leasing.leased;
@@ -232,10 +232,10 @@ final class LeaseClaimLoop implements ClaimLoop {
   }
 
   /** Runs the handler and settles; false if this worker's place is lost. */
-  private boolean handle(Claim claim, Turns turns) {
-    if (turns.isPaused()) {
+  private boolean handle(Claim claim, Control control) {
+    if (control.isPaused()) {
       settlement.giveBack(claim);
-      turns.notBegun(1);
+      control.notBegun(1);
       return true;
     }
     var transaction =
@@ -248,17 +248,17 @@ final class LeaseClaimLoop implements ClaimLoop {
             Objects.requireNonNull(claim.token()));
     var attempt = new LeaseAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, () -> turns.place().loseLease(attempt));
-    if (!turns.place().begin(attempt)) {
+    renewals.hold(claim, () -> control.place().loseLease(attempt));
+    if (!control.place().begin(attempt)) {
       renewals.letGo(claim);
       settlement.giveBack(claim); // The listener stops.
       return false;
     }
     var inTime = false;
     try {
-      turns.ended(attempt.run(delivery, turns.place()));
+      control.ended(attempt.run(delivery, control.place()));
     } finally {
-      inTime = turns.place().end();
+      inTime = control.place().end();
     }
     if (inTime) {
       return true;

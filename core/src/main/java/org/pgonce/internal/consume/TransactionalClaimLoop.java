@@ -78,20 +78,20 @@ final class TransactionalClaimLoop implements ClaimLoop {
   }
 
   @Override
-  public void work(Turns turns) throws SQLException {
+  public void work(Control control) throws SQLException {
     try (var connection = context.dataSource().getConnection()) {
       var fit = false;
       try {
         var taken = context.pool().take(connection, longestCall());
         var run =
             new Run(
-                turns,
+                control,
                 new ClaimSession(connection, taken, handlerTimeout),
                 mayPrefetch && taken.commitsAmongOthers());
         do {
           fit = false;
           fit = run.next();
-        } while (fit && (run.prefetch.isMade() || turns.mayGoOn()));
+        } while (fit && (run.prefetch.isMade() || control.mayGoOn()));
         if (fit) {
           taken.restore();
         }
@@ -111,17 +111,17 @@ final class TransactionalClaimLoop implements ClaimLoop {
   /** A worker's time with one connection. What returns a boolean says whether that is still fit. */
   private final class Run {
 
-    private final Turns turns;
+    private final Control control;
     private final ClaimSession session;
     private final Connection connection;
     private final Prefetch prefetch;
     private final Supplier<@Nullable Following> next;
 
-    Run(Turns turns, ClaimSession session, boolean prefetches) {
-      this.turns = turns;
+    Run(Control control, ClaimSession session, boolean prefetches) {
+      this.control = control;
       this.session = session;
       this.connection = session.connection();
-      this.prefetch = new Prefetch(subscription, cursor, session, turns, prefetchFrom);
+      this.prefetch = new Prefetch(subscription, cursor, session, control, prefetchFrom);
       this.next = prefetches ? prefetch::begin : () -> null;
     }
 
@@ -130,11 +130,11 @@ final class TransactionalClaimLoop implements ClaimLoop {
       if (prefetch.isMade()) {
         return handle(prefetch.take(), 1);
       }
-      var due = turns.looks();
-      var most = isAlone() ? 1 : turns.mayClaim(limit.now());
+      var due = control.begins();
+      var most = isAlone() ? 1 : control.mayClaim(limit.now());
       var claims = claim(due, most);
-      turns.notBegun(most - Math.max(1, claims.size()));
-      turns.found(claims.isEmpty() ? null : claims.get(0), claims.size());
+      control.notBegun(most - Math.max(1, claims.size()));
+      control.found(claims.isEmpty() ? null : claims.get(0), claims.size());
       return handle(claims, most);
     }
 
@@ -177,8 +177,8 @@ final class TransactionalClaimLoop implements ClaimLoop {
         connection.rollback();
         return true;
       }
-      if (turns.isPaused()) {
-        turns.notBegun(claims.size());
+      if (control.isPaused()) {
+        control.notBegun(claims.size());
         giveBack();
         return true;
       }
@@ -194,9 +194,9 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var stay = context.quarantine().enter(longestCall());
       if (stay == null) {
         suspects.postpone(connection, claim, Quarantine.TURN);
-        turns.notBegun(1);
+        control.notBegun(1);
         if (goesByKey) {
-          turns.ended(settlement.afterFailure()); // its place is another's
+          control.ended(settlement.afterFailure()); // its place is another's
         }
         return true;
       }
@@ -211,15 +211,15 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var clear = claim.suspect() ? suspected(claim) : claim;
       if (clear != null) {
         var attempt = new SingleAttempt(clear, session, settlement, sessions, next);
-        if (turns.place().begin(attempt)) {
+        if (control.place().begin(attempt)) {
           return attempt(attempt, clear);
         }
       }
       // It is a dead letter, or goes back at once: the listener stops.
-      turns.notBegun(1);
+      control.notBegun(1);
       giveBack();
       if (goesByKey) {
-        turns.ended(settlement.afterFailure());
+        control.ended(settlement.afterFailure());
       }
       if (clear != null && clear.token() != null) {
         settlement.giveBack(clear);
@@ -230,10 +230,10 @@ final class TransactionalClaimLoop implements ClaimLoop {
     private boolean attempt(SingleAttempt attempt, Claim claim) {
       var fit = false;
       try {
-        var outcome = attempt.run(delivery, turns.place());
+        var outcome = attempt.run(delivery, control.place());
         limit.passed(1);
         if (!claim.scheduled() || goesByKey) {
-          turns.ended(outcome.left()); // else a scheduled one says nothing of the others
+          control.ended(outcome.left()); // else a scheduled one says nothing of the others
         }
         fit = outcome.fit();
       } finally {
@@ -273,11 +273,11 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var others = claims.size() - clean.size();
       if (others > 0) {
         alone.set(others);
-        turns.notBegun(others);
+        control.notBegun(others);
       }
       if (clean.isEmpty()) {
         giveBack();
-        turns.ended(new RowsBehind(true, due));
+        control.ended(new RowsBehind(true, due));
         return true;
       }
       // The clean ones are not let go: what was held and let go would be suspect itself, and make
@@ -285,7 +285,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       if (clean.size() == 1) {
         var fit = handleAlone(clean.get(0));
         cursor.wentBack();
-        turns.ended(new RowsBehind(true, due));
+        control.ended(new RowsBehind(true, due));
         return fit;
       }
       if (others > 0) {
@@ -297,7 +297,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
         return true;
       }
       // Where a whole batch was found, another may lie behind it.
-      turns.ended(
+      control.ended(
           new RowsBehind(
               outcome.left().more() || others > 0,
               outcome.left().due() || (due && (claims.size() == most || others > 0))));
@@ -307,10 +307,10 @@ final class TransactionalClaimLoop implements ClaimLoop {
     /** Handles several as one; null, and they are still held, if no handler may begin any more. */
     private @Nullable Outcome together(List<Claim> claims) throws SQLException {
       var attempt = new BatchAttempt(label, claims, session, settlement, sessions, limit);
-      if (!turns.place().begin(attempt)) {
+      if (!control.place().begin(attempt)) {
         return null;
       }
-      var outcome = attempt.run(delivery, turns.place());
+      var outcome = attempt.run(delivery, control.place());
       var part = attempt.partAfterUndo();
       if (part == 0) {
         return outcome;
@@ -319,7 +319,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       for (var from = 0; fit && from < claims.size(); ) {
         // A part that met a conflict too has lowered the limit for those behind it.
         var size = Math.min(Math.min(part, limit.now()), claims.size() - from);
-        if (!turns.mayRedo(size)) {
+        if (!control.mayRedo(size)) {
           break;
         }
         fit = again(claims.subList(from, from + size));
@@ -332,7 +332,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     /** Claims what was undone once more, and handles it. */
     private boolean again(List<Claim> undone) throws SQLException {
       var claims = bounded(() -> ClaimStatement.claimAgain(session, undone));
-      turns.notBegun(undone.size() - claims.size());
+      control.notBegun(undone.size() - claims.size());
       if (claims.size() == 1) {
         return handleNow(claims.get(0));
       }

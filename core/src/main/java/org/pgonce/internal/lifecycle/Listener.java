@@ -29,6 +29,7 @@ import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.listen.ListenFailure;
 import org.pgonce.internal.listen.NotificationListener;
+import org.pgonce.internal.listen.WakeUp;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
@@ -41,57 +42,50 @@ import org.pgonce.internal.store.Installed;
  */
 public final class Listener {
 
-  // The payloads of a wake-up, as pgonce.wake_up in sql/V002__publish.sql sends them; any other one
-  // is for new rows.
-  private static final String DUE = "due";
-  private static final String LATER = "later";
-  private static final String PAUSE = "pause";
-  private static final String RESUME = "resume";
-  private static final String DEFINITION = "definition";
   private final ListenerContext context;
   private final ListenSettings settings;
-  private final List<Registration<?>> subscribed;
+  private final List<Registration<?>> registrations;
   private final BoundedSessions sessions;
-  private final NotificationListener hearing;
+  private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
   private final List<PollTarget> targets = new ArrayList<>();
   private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
   private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
   private final Map<String, NotifyGate> gates = new HashMap<>();
-  private final Shutdown ending;
+  private final Shutdown shutdown;
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final AtomicBoolean started = new AtomicBoolean();
   private volatile boolean stopping;
-  // By PostgreSQL channel; complete before the hearing starts, read-only from then on.
-  private final Map<String, List<Consumer<String>>> ears = new HashMap<>();
+  // By PostgreSQL channel; complete before the listening starts, read-only from then on.
+  private final Map<String, List<Consumer<String>>> callbacks = new HashMap<>();
 
   public Listener(
-      ListenerContext context, ListenSettings settings, List<Registration<?>> subscribed) {
+      ListenerContext context, ListenSettings settings, List<Registration<?>> registrations) {
     this.context = context;
     this.settings = settings;
-    this.subscribed = List.copyOf(subscribed);
+    this.registrations = List.copyOf(registrations);
     this.sessions = new BoundedSessions(context.transactions(), context.threads());
-    this.hearing =
+    this.listening =
         new NotificationListener(
             settings.sources(),
             settings.address(),
             settings.listening(),
             wakeUpChannels(),
-            new Ears());
+            new Callbacks());
     this.poll =
-        new Poll(context, UUID.randomUUID(), settings.pollInterval(), hearing::status, sessions);
+        new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status, sessions);
     this.feeds =
         new FeedWatch(
             context,
             sessions,
-            subscribed.stream().<Channel<?>>map(Registration::channel).toList(),
+            registrations.stream().<Channel<?>>map(Registration::channel).toList(),
             settings.pollInterval());
-    this.ending = new Shutdown(hearing, poll, feeds, sessions, context.threads());
+    this.shutdown = new Shutdown(listening, poll, feeds, sessions, context.threads());
   }
 
   private Set<String> wakeUpChannels() {
-    return subscribed.stream()
+    return registrations.stream()
         .map(one -> ChannelNames.wakeUpChannel(one.name()))
         .collect(Collectors.toUnmodifiableSet());
   }
@@ -105,19 +99,19 @@ public final class Listener {
    */
   public void start(BooleanSupplier givenUp) throws InterruptedException {
     var installed =
-        new StartCheck(context, subscribed, feeds, settings.startTimeout(), givenUp).run();
-    for (var one : subscribed) {
+        new StartCheck(context, registrations, feeds, settings.startTimeout(), givenUp).run();
+    for (var one : registrations) {
       add(one, installed);
     }
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("a listener starts once");
     }
-    hearing.start();
+    listening.start();
     var status =
-        hearing.awaitFirstAttempt(
+        listening.awaitFirstAttempt(
             settings.listening().connectTimeout().plus(settings.listening().echoTimeout()));
     var broadcast =
-        subscribed.stream().filter(one -> one.channel().mode() == Mode.BROADCAST).findFirst();
+        registrations.stream().filter(one -> one.channel().mode() == Mode.BROADCAST).findFirst();
     var failure = status.failure();
     if (failure != null && isHopeless(failure, broadcast.isPresent())) {
       stop(Duration.ZERO);
@@ -157,18 +151,18 @@ public final class Listener {
     gate.add(consumer);
     targets.add(consumer);
     consumers.add(consumer);
-    addEar(one, payload -> heard(consumer, payload));
+    addCallback(one, payload -> heard(consumer, payload));
     activities.add(consumer::activity);
-    ending.add(consumer);
+    shutdown.add(consumer);
   }
 
   private <T> void addBroadcast(Registration<T> one) {
     var receiver = new BroadcastReceiver<>(one, context);
     var definition = new DefinitionWatch(one, context.observer());
     targets.add(new Broadcast(one.installed().subscription(), definition));
-    addEar(one, payload -> heard(receiver, definition, payload));
+    addCallback(one, payload -> heard(receiver, definition, payload));
     activities.add(() -> receiver.activity(definition.difference()));
-    ending.add(receiver.places());
+    shutdown.add(receiver.places());
   }
 
   /** One for each channel. */
@@ -177,19 +171,19 @@ public final class Listener {
         one.name(),
         name -> {
           var listened =
-              subscribed.stream()
+              registrations.stream()
                   .filter(each -> each.name().equals(name))
                   .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
                   .toList();
           var gate = new NotifyGate(name, context.threads(), context.transactions(), listened);
-          addEar(
+          addCallback(
               one,
               payload -> {
-                if (payload.isEmpty()) {
+                if (WakeUp.of(payload) == WakeUp.NEW_ROWS) {
                   gate.heard();
                 }
               });
-          ending.add(gate);
+          shutdown.add(gate);
           return gate;
         });
   }
@@ -204,7 +198,7 @@ public final class Listener {
   }
 
   private void heard(BroadcastReceiver<?> receiver, DefinitionWatch definition, String payload) {
-    if (payload.equals(DEFINITION)) {
+    if (WakeUp.of(payload) == WakeUp.DEFINITION) {
       poll.within(Duration.ZERO);
     } else if (!definition.isOutdated()) {
       receiver.heard(payload);
@@ -213,25 +207,26 @@ public final class Listener {
 
   /** Anybody can NOTIFY: whether it is paused, or defined anew, only the poll knows. */
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
-    switch (payload) {
+    switch (WakeUp.of(payload)) {
       case PAUSE, DEFINITION -> poll.within(consumer.heardPause(poll.begun()));
       case RESUME -> poll.within(consumer.heardResume());
       case LATER -> poll.within(Duration.ZERO);
       case DUE -> consumer.freed(true);
-      default -> consumer.notified();
+      case NEW_ROWS -> consumer.notified();
     }
   }
 
-  private void addEar(Registration<?> one, Consumer<String> ear) {
-    ears.computeIfAbsent(ChannelNames.wakeUpChannel(one.name()), channel -> new ArrayList<>())
-        .add(ear);
+  private void addCallback(Registration<?> one, Consumer<String> callback) {
+    callbacks
+        .computeIfAbsent(ChannelNames.wakeUpChannel(one.name()), channel -> new ArrayList<>())
+        .add(callback);
   }
 
-  private final class Ears implements NotificationListener.Callback {
+  private final class Callbacks implements NotificationListener.Callback {
 
     @Override
     public void notified(String channel, String payload) {
-      ears.getOrDefault(channel, List.of()).forEach(ear -> ear.accept(payload));
+      callbacks.getOrDefault(channel, List.of()).forEach(callback -> callback.accept(payload));
     }
 
     @Override
@@ -239,7 +234,7 @@ public final class Listener {
       // What was committed before LISTEN took effect announced itself to nobody here.
       consumers.forEach(SubscriptionConsumer::hasMissed);
       poll.within(Duration.ZERO);
-      context.observer().listening(hearing.status().source());
+      context.observer().listening(listening.status().source());
     }
 
     @Override
@@ -250,7 +245,7 @@ public final class Listener {
   }
 
   public Status status() {
-    var heard = hearing.status();
+    var heard = listening.status();
     return new Status(
         state(),
         heard.source(),
@@ -287,7 +282,7 @@ public final class Listener {
     }
     stopping = true;
     try {
-      return ending.within(deadline);
+      return shutdown.within(deadline);
     } finally {
       stopped.countDown();
     }

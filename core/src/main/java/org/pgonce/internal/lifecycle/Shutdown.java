@@ -35,13 +35,13 @@ final class Shutdown {
   // beyond the deadline.
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
 
-  // Before others are told that this process hears no more, though its handlers run.
+  // Before others are told that this process has given up its rank, though its handlers run.
   private static final Duration SOON = Duration.ofMillis(20);
 
   // Longer than anybody waits, and short enough to be counted in nanoseconds.
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  private final NotificationListener hearing;
+  private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
   private final BoundedSessions sessions;
@@ -55,12 +55,12 @@ final class Shutdown {
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
   Shutdown(
-      NotificationListener hearing,
+      NotificationListener listening,
       Poll poll,
       FeedWatch feeds,
       BoundedSessions sessions,
       Threads threads) {
-    this.hearing = hearing;
+    this.listening = listening;
     this.poll = poll;
     this.feeds = feeds;
     this.sessions = sessions;
@@ -94,7 +94,7 @@ final class Shutdown {
       gates.forEach(NotifyGate::stop);
       poll.stop();
       feeds.stop();
-      hearing.close();
+      listening.close();
       idle =
           awaitIdle(end - Math.max(0, end - System.nanoTime() - SOON.toNanos())) || handOver(end);
     } finally {

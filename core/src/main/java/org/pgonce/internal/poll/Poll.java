@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
@@ -47,7 +48,7 @@ public final class Poll {
   // Where dead index entries make the look at the whole slow, it gets a twentieth of the time.
   private static final int SHARE_OF_WHOLE = 20;
 
-  private static final Duration LONGEST_TROUBLE = Duration.ofSeconds(1);
+  private static final Backoff TROUBLE = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
   private final ListenerIdentity identity;
@@ -181,7 +182,7 @@ public final class Poll {
     if (again) {
       return Duration.ofNanos(LEAST_BETWEEN_NANOS);
     }
-    return returned == null ? LONGEST_TROUBLE : returned;
+    return returned == null ? TROUBLE.longest() : returned;
   }
 
   /** Tells each target its answer; returns the time until the next poll. */
@@ -302,8 +303,7 @@ public final class Poll {
     LOG.warn("pgonce: the poll failed: {}; it is tried again within a second", reason);
     LOG.debug("pgonce: the trouble in full", e);
     context.observer().databaseTrouble("", reason);
-    troubles = Math.min(troubles + 1, 6);
-    var longest = Math.min(25L << troubles, LONGEST_TROUBLE.toMillis());
-    return Duration.ofMillis(ThreadLocalRandom.current().nextLong(longest / 2, longest + 1));
+    troubles++;
+    return TROUBLE.after(troubles);
   }
 }

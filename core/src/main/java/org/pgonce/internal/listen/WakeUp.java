@@ -1,0 +1,31 @@
+package org.pgonce.internal.listen;
+
+/**
+ * What a NOTIFY on a stored channel says: that there may be work, and nothing else, as any role can
+ * LISTEN and NOTIFY. {@code pgonce.wake_up} sends them. Nothing but latency depends on one.
+ */
+public enum WakeUp {
+  /** New rows: the empty payload, and any that is not known. */
+  NEW_ROWS,
+  /** {@code due}: scheduled rows may be due, or keys may have been set free. */
+  DUE,
+  /** {@code later}: rows were stored that are due later, so the poll learns when. */
+  LATER,
+  /** {@code pause}: a poll is to read whether it is paused. */
+  PAUSE,
+  /** {@code resume}: the same. */
+  RESUME,
+  /** {@code definition}: a poll is to read how the channel is installed by now. */
+  DEFINITION;
+
+  public static WakeUp of(String payload) {
+    return switch (payload) {
+      case "due" -> DUE;
+      case "later" -> LATER;
+      case "pause" -> PAUSE;
+      case "resume" -> RESUME;
+      case "definition" -> DEFINITION;
+      default -> NEW_ROWS;
+    };
+  }
+}
