@@ -59,9 +59,9 @@ class HousekeepingTest {
             troubles.add(reason);
           }
         };
-    // A task comes with each tenth poll.
+    // A task comes with each thirtieth poll.
     var pgonce =
-        stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer), Duration.ofMillis(50));
+        stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer), Duration.ofMillis(20));
     for (var channel : List.of(ONE, OTHER)) {
       pgonce.listen(
           channel,

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Does what no notification waits for, on a thread of its own, each task in a transaction of its
- * own: all tasks at the start, then one with each heartbeat, in turn. A task that fails is
+ * own: all tasks at the start, then one with each third heartbeat, in turn. A task that fails is
  * reported, and tried again in its turn; it keeps neither a poll nor another task from its work.
  * The tasks are those of {@code pgonce.keep_house} in sql/V004__listen.sql.
  */
@@ -31,6 +31,8 @@ final class Housekeeping {
   private static final String GATES = "gates of channels";
   private static final List<String> TASKS =
       List.of("padding rows", GATES, "list of listeners", "leftovers of drops", "delivery keys");
+
+  private static final int HEARTBEATS_PER_TASK = 3;
 
   // The server gives a task up after 10 s; this is for a server that does not answer.
   private static final Duration LONGEST_TASK = Duration.ofSeconds(30);
@@ -63,10 +65,12 @@ final class Housekeeping {
   /** A heartbeat was sent; all tasks are done behind the first. Returns at once. */
   void heartbeat() {
     var count = heartbeats.getAndIncrement();
-    if (count > 0) {
-      tasks.add(TASKS.get(count % TASKS.size()));
+    if (count > 0 && count % HEARTBEATS_PER_TASK == 0) {
+      tasks.add(TASKS.get(count / HEARTBEATS_PER_TASK % TASKS.size()));
     }
-    rounds.within(Duration.ZERO);
+    if (!tasks.isEmpty()) {
+      rounds.within(Duration.ZERO);
+    }
   }
 
   /** A gate has a value that it must not have. Returns at once. */
