@@ -9,8 +9,8 @@ import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.PauseException;
 import org.pgonce.PgOnce;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S15: the mail service fails outright. */
