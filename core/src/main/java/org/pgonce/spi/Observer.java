@@ -70,7 +70,7 @@ public interface Observer {
   /**
    * What feeds a channel works otherwise than one may expect, or than at the start: for example its
    * table was attached to another, or its trigger is disabled. Found at the start, and then once in
-   * 60 poll intervals, which is 10 minutes by default. Each line is told once, until it is mended.
+   * 600 poll intervals, which is 10 minutes by default. Each line is told once, until it is mended.
    *
    * @param problem what is wrong, and what to do
    */
@@ -83,7 +83,7 @@ public interface Observer {
   default void deaf(String reason) {}
 
   /**
-   * A claim or scan failed for a reason that is not a notification's, for example because the
+   * A claim or poll failed for a reason that is not a notification's, for example because the
    * database is down; it is tried again. Or housekeeping failed, or the server's NOTIFY queue
    * fills, see the log.
    */

@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "A mail campaign in lots of 20, while the processes that send it are killed at random, some recipients opt out, and the mail service is down for a while.",
-      "In the end every recipient who has not opted out has exactly one mail."
+      "In the end every recipient that did not opt out has exactly one mail."
     })
 public final class CampaignRun implements Callable<Integer> {
 

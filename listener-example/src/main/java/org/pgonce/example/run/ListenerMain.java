@@ -14,7 +14,7 @@ public final class ListenerMain {
 
   public static final String LISTENING = "listening";
 
-  // Besides the handlers' connections: one for the scan, one for what must not wait for them.
+  // Besides the handlers' connections: one for the poll, one for what must not wait for them.
   private static final int MORE_CONNECTIONS = 2;
 
   private ListenerMain() {}
