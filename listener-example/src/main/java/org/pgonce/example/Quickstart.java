@@ -2,6 +2,7 @@ package org.pgonce.example;
 
 import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
@@ -41,6 +42,7 @@ public final class Quickstart {
       create table if not exists author (id bigint generated always as identity primary key, name text not null);
       create table if not exists post (author_id bigint not null references author, content text not null)
       """;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private Quickstart() {}
 
@@ -63,11 +65,14 @@ public final class Quickstart {
   private static void run(String url) throws Exception {
     try (var pool = new HikariDataSource()) {
       pool.setJdbcUrl(url);
-      execute(pool, TABLES);
+      number(pool, TABLES);
       try (var pgonce = serve(pool)) {
-        System.out.println("listens: " + pgonce.status());
-        execute(pool, "insert into author (name) values ('Ada')");
-        while (!execute(pool, "select from post")) {
+        var ada = number(pool, "insert into author (name) values ('Ada') returning id");
+        var end = System.nanoTime() + PATIENCE.toNanos();
+        while (number(pool, "select count(*) from post where author_id = " + ada) == 0) {
+          if (System.nanoTime() > end) {
+            throw new IllegalStateException("no post after " + PATIENCE + ": " + pgonce.status());
+          }
           TimeUnit.MILLISECONDS.sleep(10);
         }
         System.out.println("Ada has her first post");
@@ -75,11 +80,15 @@ public final class Quickstart {
     }
   }
 
-  /** Whether it has returned a row. */
-  private static boolean execute(DataSource dataSource, String sql) throws SQLException {
+  /** The first column of the first row; 0 if there is none. */
+  private static long number(DataSource dataSource, String sql) throws SQLException {
     try (var connection = dataSource.getConnection();
         var statement = connection.createStatement()) {
-      return statement.execute(sql) && statement.getResultSet().next();
+      if (!statement.execute(sql)) {
+        return 0;
+      }
+      var row = statement.getResultSet();
+      return row.next() ? row.getLong(1) : 0;
     }
   }
 }

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -44,14 +45,14 @@ record PromisePage(String text) {
         ROW.matcher(text)
             .replaceAll(
                 row ->
-                    "| %s | %s | %s |"
-                        .formatted(
-                            row.group(1),
-                            row.group(2),
-                            cell(
-                                byKey.getOrDefault(row.group(1), List.of()),
-                                notTested.get(row.group(1))))
-                        .replace("$", "\\$")));
+                    Matcher.quoteReplacement(
+                        "| %s | %s | %s |"
+                            .formatted(
+                                row.group(1),
+                                row.group(2),
+                                cell(
+                                    byKey.getOrDefault(row.group(1), List.of()),
+                                    notTested.get(row.group(1)))))));
   }
 
   private static String cell(List<NamedTest> tests, @Nullable String why) {
