@@ -6,7 +6,7 @@ package org.pgonce;
  * no order key, flow on. Of a key one is handled at a time, whichever process has it; with a lease,
  * for as long as the lease holds.
  *
- * <p>Earlier is who has the lower id. Ids are given when a row is stored, so transactions that
+ * <p>The earlier one has the lower id. Ids are given when a row is stored, so transactions that
  * write the same key at the same time have an order only where they wait for one another, as those
  * do that change the same row. Where they do not, one that commits late may come after a higher id:
  * after it, not beside it.

@@ -87,9 +87,8 @@ public final class Operations {
   /**
    * Pauses all subscriptions of a channel, in every process and until somebody resumes it, restarts
    * included. Running listeners hear of it and claim nothing more; handlers that run go on to their
-   * end; what is stored waits. A listener that is disconnected claims on until its next poll: a
-   * second at most once it knows of it ({@link org.pgonce.spi.Observer#disconnected}), and its poll
-   * interval ({@link PgOnceBuilder#pollInterval}, 1 s by default) at most as long as it does not.
+   * end; what is stored waits. A listener that is disconnected claims on until its next poll:
+   * {@link PgOnceBuilder#pollInterval}, 1 s by default.
    *
    * @return how many subscriptions it has paused: those that were paused already stay as they are,
    *     with their time and reason
@@ -187,8 +186,8 @@ public final class Operations {
    * transactions that have published or settled something in any channel, in tries that make others
    * wait for 1.75 s at most, and gives up. A listener that runs gets nothing more of it and says
    * so. What a transaction at REPEATABLE READ or above whose snapshot is older still stores for it
-   * the polls of any listener in the database delete, unless one that has not heard of the drop
-   * handles it before.
+   * the housekeeping of any listener in the database deletes, unless one that has not heard of the
+   * drop handles it before.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is

@@ -342,7 +342,7 @@ class PauseTest {
   }
 
   @Test
-  void h31_forgedPausesAndResumesDecideNothing() throws Exception {
+  void h39_forgedPausesAndResumesDecideNothing() throws Exception {
     var listener = hearing().listen(ORDERS, QUICK, Stage::effect).start();
     for (var i = 0; i < 100; i++) {
       stage.database.execute("notify pgonce_orders, 'pause'");

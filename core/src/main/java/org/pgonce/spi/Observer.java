@@ -70,7 +70,7 @@ public interface Observer {
   /**
    * What feeds a channel works otherwise than one may expect, or than at the start: for example its
    * table was attached to another, or its trigger is disabled. Found at the start, and then once in
-   * 60 poll intervals, which is 10 minutes by default. Each line is told once, until it is mended.
+   * 600 poll intervals, which is 10 minutes by default. Each line is told once, until it is mended.
    *
    * @param problem what is wrong, and what to do
    */

@@ -1,8 +1,4 @@
-/**
- * Author rows in, one first post per author out, while listener processes are killed. {@link
- * org.pgonce.example.WelcomePosts} is what an application would have; the rest runs it, breaks it
- * and counts.
- */
+/** Where to begin: {@link org.pgonce.example.Quickstart}; and the command line of the runs. */
 @NullMarked
 package org.pgonce.example;
 

@@ -3,6 +3,7 @@ package org.pgonce.example;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.pgonce.example.run.ExitStatus;
 
 /** The scenarios of who is up and who is not, each in its short form. */
 class AudienceAndDowntimeScenariosTest {

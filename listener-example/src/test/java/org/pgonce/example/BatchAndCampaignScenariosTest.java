@@ -3,6 +3,7 @@ package org.pgonce.example;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.pgonce.example.run.ExitStatus;
 
 /** S10 and S12 to S15 as a user runs them. */
 class BatchAndCampaignScenariosTest {

@@ -3,6 +3,7 @@ package org.pgonce.example;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.pgonce.example.run.ExitStatus;
 
 /** S4 to S9 as a user runs them. */
 class DelayAndGuardScenariosTest {

@@ -6,6 +6,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.pgonce.example.run.DatabaseAddress;
+import org.pgonce.example.run.ExitStatus;
+import org.pgonce.example.run.Sql;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.TestServer;
 

@@ -5,15 +5,12 @@ import static org.awaitility.Awaitility.await;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import javax.tools.ToolProvider;
@@ -21,6 +18,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -28,7 +26,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest(PgOnceInstalled.class)
 class ReadmeTest {
 
-  /** The README's two blocks: members, a program, and a line that publishes. */
+  /** The README's example, and its line that publishes. */
   private static final String AROUND =
       """
       import java.sql.Connection;
@@ -39,8 +37,8 @@ class ReadmeTest {
       public class Readme {
         %s
 
-        public static void run(DataSource dataSource) throws Exception {
-          %s
+        public static PgOnce start(DataSource dataSource) {
+          return serve(dataSource);
         }
 
         record SignedUp(long userId) {}
@@ -67,8 +65,7 @@ class ReadmeTest {
     readme = Files.readString(Path.of("../README.md"));
     var source =
         AROUND.formatted(
-            found("```java\n(record .*?)(?=\ntry )"),
-            found("\n(try \\(var pgonce.*?)```"),
+            found("```java\n(record .*?)```"),
             found("`(Channel\\.of\\(.*?\\))`"),
             found("(pgonce\\.publish\\(connection, [^\n]*)"));
     var file = Files.writeString(classes.resolve("Readme.java"), source);
@@ -108,36 +105,17 @@ class ReadmeTest {
         create table author (id bigint generated always as identity primary key, name text not null);
         create table post (author_id bigint not null, content text not null)
         """);
-    var run = program.getMethod("run", DataSource.class);
     var pool = database.pooled(8);
-    var ended = new CompletableFuture<Throwable>();
-    var service =
-        new Thread(
-            () -> {
-              try {
-                run.invoke(null, pool);
-                ended.complete(null);
-              } catch (InvocationTargetException e) {
-                ended.complete(e.getCause());
-              } catch (IllegalAccessException e) {
-                ended.complete(e);
-              }
-            });
-    service.start();
-    await()
-        .atMost(Duration.ofSeconds(30))
-        .ignoreExceptions()
-        .until(() -> database.queryLong("select count(*) from pgonce.listener_status") == 1);
-
-    database.execute(
-        "insert into author (name) select 'author ' || g from generate_series(1, 50) g");
-
-    await()
-        .atMost(Duration.ofSeconds(30))
-        .until(
-            () -> database.queryLong("select count(*) from post where content = 'Welcome!'") >= 50);
-    service.interrupt();
-    assertThat(ended.get(30, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+    try (var pgonce = (PgOnce) program.getMethod("start", DataSource.class).invoke(null, pool)) {
+      database.execute(
+          "insert into author (name) select 'author ' || g from generate_series(1, 50) g");
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(
+              () ->
+                  database.queryLong("select count(*) from post where content like 'Welcome%'")
+                      >= 50);
+    }
     assertThat(database.queryLong("select count(*) from post")).isEqualTo(50);
     assertThat(database.queryLong("select count(distinct author_id) from post")).isEqualTo(50);
     assertThat(database.queryLong("select count(*) from pgonce.listener_status")).isZero();

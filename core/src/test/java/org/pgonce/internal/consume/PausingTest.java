@@ -62,7 +62,7 @@ class PausingTest {
   }
 
   @Test
-  void h31_afterAForgedPauseTheNextIsNotBelievedButLookedInto() {
+  void h39_afterAForgedPauseTheNextIsNotBelievedButLookedInto() {
     pausing.told(null, false, 1);
     pausing.heardPause(1);
     assertThat(pausing.told(null, false, 2)).isTrue();
@@ -73,7 +73,7 @@ class PausingTest {
   }
 
   @Test
-  void h31_aForgedResumeLiftsNothing() {
+  void h39_aForgedResumeLiftsNothing() {
     pausing.told(PAUSED, false, 1);
     assertThat(pausing.heardResume()).isZero();
     assertThat(pausing.isOn()).isTrue();

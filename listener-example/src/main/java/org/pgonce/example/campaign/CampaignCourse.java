@@ -5,11 +5,11 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
-import org.pgonce.example.Console;
-import org.pgonce.example.ExitStatus;
-import org.pgonce.example.Killer;
-import org.pgonce.example.Listeners;
-import org.pgonce.example.Text;
+import org.pgonce.example.run.Console;
+import org.pgonce.example.run.ExitStatus;
+import org.pgonce.example.run.Killer;
+import org.pgonce.example.run.Listeners;
+import org.pgonce.example.run.Text;
 
 /** From the building of a campaign to its count. For one thread. */
 final class CampaignCourse {

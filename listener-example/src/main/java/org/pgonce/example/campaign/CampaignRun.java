@@ -11,11 +11,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnce;
-import org.pgonce.example.Bounds;
-import org.pgonce.example.ConsoleOptions;
-import org.pgonce.example.ListenerOptions;
-import org.pgonce.example.ServerOptions;
-import org.pgonce.example.Stage;
+import org.pgonce.example.run.Bounds;
+import org.pgonce.example.run.ConsoleOptions;
+import org.pgonce.example.run.ListenerOptions;
+import org.pgonce.example.run.ServerOptions;
+import org.pgonce.example.run.Stage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "A mail campaign in lots of 20, while the processes that send it are killed at random, some recipients opt out, and the mail service is down for a while.",
-      "In the end every recipient who has not opted out has exactly one mail."
+      "In the end every recipient that did not opt out has exactly one mail."
     })
 public final class CampaignRun implements Callable<Integer> {
 

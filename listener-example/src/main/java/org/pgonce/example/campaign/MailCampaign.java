@@ -61,8 +61,8 @@ public final class MailCampaign implements Handler<MailCampaign.Lot> {
 
   /**
    * Publishes the campaign's lots, in the caller's transaction; those that are there already stay
-   * as they are. The lots must not depend on who has opted out by now, or a second building would
-   * cut them in other places.
+   * as they are. The lots must not depend on opt-outs so far, or a second building would cut them
+   * in other places.
    *
    * @return how many lots this call has added
    */

@@ -3,9 +3,9 @@ package org.pgonce.example.campaign;
 import java.net.URI;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
-import org.pgonce.example.DatabaseAddress;
-import org.pgonce.example.ExitStatus;
-import org.pgonce.example.ListenerMain;
+import org.pgonce.example.run.DatabaseAddress;
+import org.pgonce.example.run.ExitStatus;
+import org.pgonce.example.run.ListenerMain;
 import org.pgonce.testkit.ParentWatch;
 
 /** One process that sends mails, until it is told to end or killed. */

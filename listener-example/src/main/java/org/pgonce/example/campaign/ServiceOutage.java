@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Operations;
-import org.pgonce.example.Console;
+import org.pgonce.example.run.Console;
 
 /**
  * The mail service is down for a while in the middle of the run, and somebody resumes the campaign

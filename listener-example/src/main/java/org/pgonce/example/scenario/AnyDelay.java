@@ -9,8 +9,8 @@ import org.pgonce.Channel;
 import org.pgonce.Operations.Waiting;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S5: delays of any length. The due time stands in the database; no timer in memory is needed. */

@@ -15,8 +15,8 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S10: one item of a batch fails, the others are delivered. */

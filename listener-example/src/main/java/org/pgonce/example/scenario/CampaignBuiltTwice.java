@@ -16,8 +16,8 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S12: a delivery key from the identity in the business. */

@@ -9,8 +9,8 @@ import java.util.concurrent.Executors;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import org.pgonce.guards.Transition;
 import picocli.CommandLine.Command;
 

@@ -8,8 +8,8 @@ import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S4: a welcome mail some time after the sign-up, which may be missed and never comes twice. */

@@ -9,8 +9,8 @@ import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.PauseException;
 import org.pgonce.PgOnce;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S15: the mail service fails outright. */
@@ -71,10 +71,10 @@ public final class MailServiceDown extends Scenario {
             throw new ServiceDownException();
           }
         };
-    try (var desk = PgOnce.using(dataSource).install(LOT, PING)) {
+    try (var office = PgOnce.using(dataSource).install(LOT, PING)) {
       try (var connection = dataSource.getConnection()) {
         var unused =
-            desk.publishAll(
+            office.publishAll(
                 connection, LOT, IntStream.rangeClosed(1, LOTS).mapToObj(Lot::new).toList());
       }
       try (var first = mailer(dataSource, "mailer-1", failing)) {
@@ -83,7 +83,7 @@ public final class MailServiceDown extends Scenario {
       }
       var sent = sent(scene);
       scene.check("sent", sent, 2, "lots, before the service went down");
-      var back = desk.operations().peek(LOT, LOTS);
+      var back = office.operations().peek(LOT, LOTS);
       scene.check("waiting", back.size(), LOTS - sent, "lots, with the one that failed");
       scene.check(
           "attempts", back.stream().mapToInt(lot -> lot.attempts()).sum(), 0, "counted of them");
@@ -96,7 +96,7 @@ public final class MailServiceDown extends Scenario {
 
       try (var second = mailer(dataSource, "mailer-2", failing)) {
         try (var connection = dataSource.getConnection()) {
-          var unused = desk.publish(connection, PING, new Ping(1));
+          var unused = office.publish(connection, PING, new Ping(1));
         }
         scene.await("mailer-2 to be at work", () -> scene.number("select count(*) from pong") == 1);
         scene.await(
@@ -105,7 +105,7 @@ public final class MailServiceDown extends Scenario {
         scene.check("restarted", sent(scene), 2, "lots sent: it stays paused");
 
         repaired.set(true);
-        var resumed = desk.operations().by("Anna").resume(LOT, "the mail service is back");
+        var resumed = office.operations().by("Anna").resume(LOT, "the mail service is back");
         scene.check("resumed", resumed, 1, "by Anna");
         scene.await("the rest", () -> sent(scene) == LOTS);
       }

@@ -12,8 +12,8 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import org.pgonce.spi.Observer;
 import picocli.CommandLine.Command;
 

@@ -17,8 +17,8 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Sweep;
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import picocli.CommandLine.Command;
 
 /** S9: one notification per overdue to-do, though every instance of the service sweeps for them. */

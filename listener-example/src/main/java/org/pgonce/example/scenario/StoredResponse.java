@@ -1,7 +1,7 @@
 package org.pgonce.example.scenario;
 
-import org.pgonce.example.Scenario;
-import org.pgonce.example.Scene;
+import org.pgonce.example.run.Scenario;
+import org.pgonce.example.run.Scene;
 import org.pgonce.guards.Guard;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.Guards;
