@@ -26,8 +26,8 @@ import org.pgonce.internal.store.ChannelNames;
  *     subscriptions: publishing it again within that time adds nothing. It counts from the last
  *     statement before the commit of a handler; where a notification was cancelled, discarded, or
  *     dropped with its subscription, or was for no subscription, from the first housekeeping of a
- *     listener after the commit, behind every tenth poll: so it is never shorter, and longer while
- *     none runs. 0 to 3,650 days, in whole milliseconds; default 0, which is until it is done
+ *     listener after the commit, within some minutes: so it is never shorter, and longer while none
+ *     runs. 0 to 3,650 days, in whole milliseconds; default 0, which is until it is done
  * @param order default {@link KeyOrder#NONE}
  * @param maxDepth how often a notification may be published by the handler of one that was itself
  *     published by a handler, and so on: what is deeper becomes a dead letter at once, and a

@@ -86,7 +86,8 @@ public final class PgOnceBuilder {
    * The poll, one statement for all channels of the process, finds what no wake-up announced: a
    * listener died, a transaction stayed open, a NOTIFY was lost. Default 1 s, which bounds how late
    * such a notification is. Where it is longer, it is 1 s while the LISTEN connection is down, and
-   * while something waits. Heartbeat and housekeeping come behind each tenth poll.
+   * while something waits. The heartbeat comes behind each tenth poll, and with each third
+   * heartbeat a task of the housekeeping.
    *
    * @param interval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds

@@ -137,10 +137,13 @@ class KeyMemoryTest {
   }
 
   @Test
-  void s12_aListenersScanBeginsTheTimeAndEndsIt() throws Exception {
+  void s12_aListenersHousekeepingBeginsTheTimeAndEndsIt() throws Exception {
     publish(CHANNEL);
     stage.database.execute("select from pgonce.cancel('keyed', null, '{a}')");
-    stage.pgonce().listen(CHANNEL, "one", Stage.QUICK, (order, tx) -> {}).start();
+    stage
+        .pgonce(PgOnce.builder(stage.dataSource), Duration.ofMillis(20))
+        .listen(CHANNEL, "one", Stage.QUICK, (order, tx) -> {})
+        .start();
     stage.awaitSoon(
         () -> stage.database.queryLong("select count(*) from pgonce.delivery_key") == 0);
   }

@@ -258,12 +258,16 @@ class UniqueKeyTest {
   void s12_aKeyIsRememberedAsLongAsPromisedAndNotMuchLonger() throws Exception {
     var role = stage.database.loginRole("worker", "pgonce_listener");
     var first = publish(MINDFUL, "a");
-    stage.pgonce(role.pooled(4)).listen(MINDFUL, (order, tx) -> {}).start();
+    stage
+        .pgonce(PgOnce.builder(role.pooled(4)), Duration.ofMillis(20))
+        .listen(MINDFUL, (order, tx) -> {})
+        .start();
     stage.awaitNothingWaits();
     assertThat(waitingOf("a")).isEqualTo("0 done");
     assertThat(publish(MINDFUL, "a")).isEqualTo(new Published(first.id(), false));
 
-    // A second before its time is over nobody forgets it; after that the listener's scan does.
+    // A second before its time is over nobody forgets it; after that the listener's housekeeping
+    // does.
     stage.database.execute(
         "update pgonce.delivery_key set done_at = clock_timestamp() - interval '59 min 30 s'");
     assertThat(stage.database.queryLong("select pgonce.forget_keys()")).isZero();
@@ -274,7 +278,7 @@ class UniqueKeyTest {
   }
 
   @Test
-  void s12_aKeyWhoseTimeIsOverIsTakenOverWhereNoScanHasForgottenItYet() throws Exception {
+  void s12_aKeyWhoseTimeIsOverIsTakenOverWhereNobodyHasForgottenItYet() throws Exception {
     var first = publish(MINDFUL, "a");
     stage.database.execute(
         "delete from pgonce.notification where subscription_id > 0; update pgonce.delivery_key set waiting = 0, done_at = clock_timestamp() - interval '2 hours'");
