@@ -49,6 +49,7 @@ public final class NotifyGate {
 
   private final String channel;
   private final Threads threads;
+  private final Runnable whenOpen;
   private final GateStatements database;
   private final List<GatedSubscription> subscriptions = new ArrayList<>();
 
@@ -73,11 +74,17 @@ public final class NotifyGate {
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
+   * @param whenOpen called when it has opened the gate; must return at once
    */
   public NotifyGate(
-      String channel, Threads threads, Transactions transactions, List<Integer> listened) {
+      String channel,
+      Threads threads,
+      Transactions transactions,
+      List<Integer> listened,
+      Runnable whenOpen) {
     this.channel = channel;
     this.threads = threads;
+    this.whenOpen = whenOpen;
     this.database = new GateStatements(transactions, channel, listened.stream().sorted().toList());
     this.steps = new RepeatedTask(threads::runLater, lock, this::step, this::delayAfter);
   }
@@ -224,6 +231,7 @@ public final class NotifyGate {
     } finally {
       lock.unlock();
     }
+    whenOpen.run();
     subscriptions.forEach(GatedSubscription::fetch);
     return RENEWAL;
   }

@@ -175,7 +175,10 @@ public final class Listener {
                   .filter(each -> each.name().equals(name))
                   .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
                   .toList();
-          var gate = new NotifyGate(name, context.threads(), context.transactions(), listened);
+          // From the poll that sees it open on, rows of late writers are looked for sooner.
+          Runnable pollsNow = () -> poll.within(Duration.ZERO);
+          var gate =
+              new NotifyGate(name, context.threads(), context.transactions(), listened, pollsNow);
           addCallback(
               one,
               payload -> {

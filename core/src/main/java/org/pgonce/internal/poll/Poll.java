@@ -41,6 +41,11 @@ public final class Poll {
   // of which nobody hears.
   private static final Duration LONGEST_WHILE_NEEDED = Duration.ofSeconds(1);
 
+  // A writer that saw an open gate may commit when it is closed, or its process dead: for so long
+  // such rows are looked for sooner.
+  private static final Duration BEHIND_A_GATE = Duration.ofSeconds(5);
+  private static final long LONGEST_BEHIND_A_GATE_MS = 300;
+
   private static final int POLLS_PER_HEARTBEAT = 10;
   private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
   private static final int HEARTBEATS_PER_SILENCE = 5;
@@ -66,6 +71,7 @@ public final class Poll {
   private int troubles;
   private long wholeNotBefore = System.nanoTime();
   private long heartbeatAt = wholeNotBefore;
+  private long gateUntil = wholeNotBefore;
   private @Nullable ListensBy told;
   private final RepeatedTask polls;
 
@@ -283,6 +289,13 @@ public final class Poll {
     answers.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));
     if (answers.stream().anyMatch(PollAnswer::gateUnfit)) {
       housekeeping.mendGates();
+    }
+    var now = System.nanoTime();
+    if (answers.stream().anyMatch(PollAnswer::gateOpen)) {
+      gateUntil = now + BEHIND_A_GATE.toNanos();
+    }
+    if (now - gateUntil < 0) {
+      delay = Math.min(delay, LONGEST_BEHIND_A_GATE_MS);
     }
     for (var answer : answers) {
       targets.stream()

@@ -28,7 +28,7 @@ final class PollStatements {
   private static final String GIVE_UP_RANK = "SELECT pgonce.listener_gives_up_rank(?::text::uuid)";
   private static final String POLL =
       """
-      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.listeners, i.rank, %s
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
         FROM pgonce.poll(?::text::uuid, ?::text::bigint[]) AS i
       """
           .formatted(Definition.COLUMNS);
@@ -40,7 +40,7 @@ final class PollStatements {
   private static final String KEEP_HOUSE = "SELECT pgonce.keep_house(?, ?::text::uuid)";
 
   // Where its columns begin; the mode comes second.
-  private static final int DEFINITION = 11;
+  private static final int DEFINITION = 12;
 
   private PollStatements() {}
 
@@ -150,6 +150,7 @@ final class PollStatements {
         row.getString(DEFINITION + 1) == null ? null : Definition.read(row, DEFINITION),
         row.getDouble("queue_usage"),
         row.getBoolean("gate_unfit"),
+        row.getBoolean("gate_open"),
         row.getInt("listeners"),
         row.getInt("rank"));
   }
