@@ -24,8 +24,8 @@ import org.pgonce.testkit.TestServer;
 import org.postgresql.PGConnection;
 
 /**
- * Writers leave NOTIFY out while a listener is awake, see {@code sql/V013__wake_ups.sql}, and
- * nothing is late for it, though nobody polls.
+ * Writers leave NOTIFY out while a listener is awake, see {@code sql/gate.sql}, and nothing is late
+ * for it, though nobody polls.
  */
 @PgTest(PgOnceInstalled.class)
 class WakeUpsTest {

@@ -37,7 +37,7 @@ import org.pgonce.internal.store.Installed;
  */
 public final class Listener {
 
-  // The payloads of a wake-up, as pgonce.wake_up in sql/V002__publish.sql sends them; any other one
+  // The payloads of a wake-up, as pgonce.wake_up in sql/publish.sql sends them; any other one
   // is for new rows.
   private static final String DUE = "due";
   private static final String LATER = "later";

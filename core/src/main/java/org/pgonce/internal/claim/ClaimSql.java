@@ -9,9 +9,9 @@ import org.pgonce.internal.jdbc.SessionState;
  * The texts of the claims.
  *
  * <p>Their plans go by the index because the tables hold padding rows (keep_ballast in
- * sql/V003__claim_and_settle.sql). The outer select is for the one row that is locked; columns of
- * the inner one would be computed for each row that is passed over. Operators are qualified since
- * the session's search path is whatever the application makes it.
+ * sql/maintenance.sql). The outer select is for the one row that is locked; columns of the inner
+ * one would be computed for each row that is passed over. Operators are qualified since the
+ * session's search path is whatever the application makes it.
  */
 final class ClaimSql {
 
