@@ -4,7 +4,7 @@
 
 -- Guards have a schema and a script of their own: guards/uninstall.sql.
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
@@ -42,7 +42,7 @@ BEGIN
     DROP SCHEMA pgonce CASCADE;
     PERFORM set_config('lock_timeout', timeout_before, true);
     BEGIN
-      -- As it was before: V006 has revoked it.
+      -- As it was before: grants.sql has revoked it.
       ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
     EXCEPTION
       WHEN insufficient_privilege OR undefined_object THEN NULL;

@@ -16,7 +16,7 @@ import org.postgresql.PGConnection;
 
 /**
  * Writers leave NOTIFY out while a listener has the notify gate open, and while nobody listens. See
- * {@code sql/V013__wake_ups.sql}.
+ * {@code sql/gate.sql}.
  */
 @PgTest(PgOnceInstalled.class)
 class NotifyGateTest {

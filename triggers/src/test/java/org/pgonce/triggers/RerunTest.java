@@ -73,7 +73,7 @@ class RerunTest {
       @Override
       List<String> statements(TestDatabase database) throws Exception {
         var files = new ArrayList<String>();
-        for (var name : FILES) {
+        for (var name : Schema.FILES) {
           files.add(file(name));
         }
         return ranOnce(database, files);
@@ -124,23 +124,8 @@ class RerunTest {
     }
   }
 
-  private static final List<String> FILES =
-      List.of(
-          "V001__roles_and_tables",
-          "V002__publish",
-          "V003__claim_and_settle",
-          "V004__listen",
-          "V005__install_and_operate",
-          "V006__grants",
-          "V007__order",
-          "V009__capture",
-          "V010__drop",
-          "V011__copies",
-          "V012__limit_per_key",
-          "V013__wake_ups");
-
   private static String file(String name) throws Exception {
-    try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/%s.sql".formatted(name))) {
+    try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/" + name)) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     }
   }

@@ -8,9 +8,9 @@ import org.pgonce.internal.jdbc.PoolSettings;
  * The text of a claim.
  *
  * <p>Its plan goes by the index because the tables hold padding rows (keep_ballast in
- * sql/V003__claim_and_settle.sql). The outer select is for the rows that are locked; columns of the
- * inner one would be computed for each row that is passed over. Operators are qualified since the
- * session's search path is whatever the application makes it.
+ * sql/maintenance.sql). The outer select is for the rows that are locked; columns of the inner one
+ * would be computed for each row that is passed over. Operators are qualified since the session's
+ * search path is whatever the application makes it.
  *
  * @param rows the select that locks them, with the columns of {@link #COLUMNS}
  * @param isOne whether that is one row: it is set up for its handler at once, where the driver can

@@ -42,7 +42,7 @@ public record KeyCursors(boolean inUse, KeyCursor fresh, KeyCursor due) {
       return null;
     }
     var key = claim.headers().orderKey();
-    // As of publish in sql/V002__publish.sql: the key of a row that was given none.
+    // As of publish in sql/publish.sql: the key of a row that was given none.
     return new AtWork(
         this, key == null ? "\u0001" + claim.id() : key, fresh.passed(), due.passed());
   }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where a claim looks for a row of a channel that has an order or a limit per key, as
- * sql/V007__order.sql tells of it.
+ * sql/claim_by_key.sql tells of it.
  *
  * @param ways in which it looks, one after the other, until it finds a row
  * @param keys whose first rows it tries

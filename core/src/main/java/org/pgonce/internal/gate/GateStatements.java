@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
- * The gate of one channel as the database has it, see {@code sql/V013__wake_ups.sql}. Each call is
- * a transaction of its own.
+ * The gate of one channel as the database has it, see {@code sql/gate.sql}. Each call is a
+ * transaction of its own.
  *
  * @param listened the ids of the channel's subscriptions that this process listens for, in order
  */

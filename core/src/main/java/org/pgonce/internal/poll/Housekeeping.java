@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * Does what no notification waits for, on a thread of its own, each task in a transaction of its
  * own: all tasks at the start, then one with each third heartbeat, in turn. A task that fails is
  * reported, and tried again in its turn; it keeps neither a poll nor another task from its work.
- * The tasks are those of {@code pgonce.keep_house} in sql/V004__listen.sql.
+ * The tasks are those of {@code pgonce.keep_house} in sql/maintenance.sql.
  */
 final class Housekeeping {
 

@@ -8,26 +8,40 @@ import java.sql.SQLException;
 import java.util.List;
 import org.pgonce.PgOnceException;
 
-/**
- * The schema {@code pgonce}: its versions are the files of the folder {@code sql}, packaged with
- * this class.
- */
+/** The schema {@code pgonce}, as the files of the folder {@code sql} make it. */
 public final class Schema {
 
-  private static final List<String> VERSIONS =
+  /**
+   * What finish.sql writes into schema_version. Raise both in each release that changes one of the
+   * files.
+   */
+  private static final int VERSION = 1;
+
+  /** In the order in which they run; changelog.xml has the same list for Liquibase. */
+  public static final List<String> FILES =
       List.of(
-          "V001__roles_and_tables.sql",
-          "V002__publish.sql",
-          "V003__claim_and_settle.sql",
-          "V004__listen.sql",
-          "V005__install_and_operate.sql",
-          "V006__grants.sql",
-          "V007__order.sql",
-          "V009__capture.sql",
-          "V010__drop.sql",
-          "V011__copies.sql",
-          "V012__limit_per_key.sql",
-          "V013__wake_ups.sql");
+          "roles.sql",
+          "tables.sql",
+          "context.sql",
+          "gate.sql",
+          "delivery_keys.sql",
+          "publish.sql",
+          "claim.sql",
+          "claim_by_key.sql",
+          "settle.sql",
+          "poll.sql",
+          "rate.sql",
+          "maintenance.sql",
+          "install.sql",
+          "operate.sql",
+          "drop.sql",
+          "copies.sql",
+          "sandbox.sql",
+          "capture.sql",
+          "watched_tables.sql",
+          "views.sql",
+          "grants.sql",
+          "finish.sql");
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447781)";
@@ -38,14 +52,14 @@ public final class Schema {
         SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'pgonce' AND c.relname = 'schema_version')
       """;
-  private static final String VERSION =
+  private static final String INSTALLED =
       "SELECT coalesce(max(version), 0) FROM pgonce.schema_version";
 
   private Schema() {}
 
   /** The version that this library brings. */
   public static int latest() {
-    return number(VERSIONS.get(VERSIONS.size() - 1));
+    return VERSION;
   }
 
   /**
@@ -57,17 +71,11 @@ public final class Schema {
    */
   static int install(Connection transaction) throws SQLException {
     var before = PinnedPath.during(transaction, () -> version(transaction));
-    if (before >= latest()) {
-      return before;
+    if (before < latest()
+        && PinnedPath.during(transaction, () -> lockedVersion(transaction)) < latest()) {
+      run(transaction);
     }
-    var reached = PinnedPath.during(transaction, () -> lockedVersion(transaction));
-    run(VERSIONS.stream().filter(script -> number(script) > reached).toList(), transaction);
     return before;
-  }
-
-  /** The version that a script, named V013__…, brings. */
-  private static int number(String script) {
-    return Integer.parseInt(script.substring(1, 4));
   }
 
   private static int lockedVersion(Connection transaction) throws SQLException {
@@ -90,16 +98,17 @@ public final class Schema {
     if (!mayBeMended) {
       throw new PgOnceException("pgonce cannot install: " + damage);
     }
-    run(VERSIONS, transaction);
+    run(transaction);
   }
 
   /**
-   * Each pins the path by itself: for the session, which a pin of this transaction would outlive.
+   * Each file pins the path by itself: for the session, which a pin of this transaction would
+   * outlive.
    */
-  private static void run(List<String> scripts, Connection transaction) throws SQLException {
-    for (var script : scripts) {
+  private static void run(Connection transaction) throws SQLException {
+    for (var file : FILES) {
       try (var statement = transaction.createStatement()) {
-        statement.execute(text(script));
+        statement.execute(text(file));
       }
     }
   }
@@ -110,7 +119,7 @@ public final class Schema {
       return 0;
     }
     try (var statement = connection.createStatement();
-        var row = statement.executeQuery(VERSION)) {
+        var row = statement.executeQuery(INSTALLED)) {
       return row.next() ? row.getInt(1) : 0;
     }
   }
@@ -123,9 +132,9 @@ public final class Schema {
     }
   }
 
-  /** All versions as one script. */
+  /** All files as one script. */
   public static String script() {
-    return String.join("\n", VERSIONS.stream().map(Schema::text).toList());
+    return String.join("\n", FILES.stream().map(Schema::text).toList());
   }
 
   /** What removes it, with everything that waits in it. */
@@ -133,11 +142,11 @@ public final class Schema {
     return text("uninstall.sql");
   }
 
-  private static String text(String script) {
-    try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/" + script)) {
+  private static String text(String file) {
+    try (var in = Schema.class.getResourceAsStream("/org/pgonce/sql/" + file)) {
       if (in == null) {
         throw new IllegalStateException(
-            script
+            file
                 + " is missing from the jar of pgonce-core; the build did not package the folder sql");
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);

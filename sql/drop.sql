@@ -1,6 +1,6 @@
 -- Dropping channels and subscriptions while others write, publish and handle.
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
@@ -50,6 +50,33 @@ AS $$
 BEGIN
   RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: a handler is at work on something that waits there, or somebody else changes it; pause it (pgonce.pause) or stop its listeners, and try again',
     purpose USING ERRCODE = 'lock_not_available';
+END
+$$;
+
+-- Returns how many rows it deleted.
+CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(channel integer, doomed integer[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  emptied bigint;
+  ids bigint[];
+  keys text[];
+BEGIN
+  -- They are done with their delivery keys. As they are deleted and not before: what somebody else discards meanwhile he has counted.
+  WITH present AS (
+    DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING n.id, n.delivery_key
+  ), later AS (
+    DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING d.id, d.delivery_key
+  ), dead AS (
+    DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING l.id, l.delivery_key
+  )
+  SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
+    INTO emptied, ids, keys
+    FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
+  IF keys IS NOT NULL THEN
+    PERFORM pgonce.keys_done(channel, ids, keys);
+  END IF;
+  RETURN emptied;
 END
 $$;
 
@@ -166,81 +193,6 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
--- What clear_leftovers does for one subscription, and for the keys of one channel: by an index, though a plan may be made while a table is empty.
--- Null where that has to wait.
-CREATE OR REPLACE FUNCTION pgonce.clear_subscription(channel integer, gone integer, amount integer) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
-AS $$
-DECLARE
-  deleted bigint;
-  ids bigint[];
-  keys text[];
-BEGIN
-  WITH present AS (
-    DELETE FROM pgonce.notification n WHERE n.subscription_id = gone AND n.id = ANY (ARRAY(
-      SELECT f.id FROM pgonce.notification f WHERE f.subscription_id = gone ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
-    RETURNING n.id, n.delivery_key
-  ), later AS (
-    DELETE FROM pgonce.scheduled d WHERE d.subscription_id = gone AND d.id = ANY (ARRAY(
-      SELECT f.id FROM pgonce.scheduled f WHERE f.subscription_id = gone ORDER BY f.due_at, f.id LIMIT amount FOR UPDATE SKIP LOCKED))
-    RETURNING d.id, d.delivery_key
-  ), dead AS (
-    DELETE FROM pgonce.dead_letter x WHERE x.subscription_id = gone AND x.id = ANY (ARRAY(
-      SELECT f.id FROM pgonce.dead_letter f WHERE f.subscription_id = gone ORDER BY f.id LIMIT amount FOR UPDATE SKIP LOCKED))
-    RETURNING x.id, x.delivery_key
-  )
-  SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
-    INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
-  IF keys IS NOT NULL THEN
-    PERFORM pgonce.keys_done(channel, ids, keys);
-  END IF;
-  RETURN deleted;
-EXCEPTION WHEN lock_not_available THEN
-  RETURN NULL; -- somebody is at one of their keys: the next time
-END
-$$;
-
-CREATE OR REPLACE FUNCTION pgonce.clear_keys(channel integer, amount integer) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
-AS $$
-  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
-    SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
-$$;
-
--- Deletes what was stored for a subscription that was gone already, as its drop would have: by a writer at REPEATABLE READ whose snapshot is older. Only
--- for those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days: no transaction should be older.
--- At most so many of each table; what somebody is at is left for the next time. Each drop is looked at again after a tenth of the time since it: such a
--- look walks over the index entries of what the drop has deleted, as long as any snapshot has that. Returns how many rows it has deleted. The
--- housekeeping of a listener calls it.
-CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
-AS $$
-DECLARE
-  now constant timestamptz := clock_timestamp();
-  gone record;
-  of_one bigint;
-  deleted bigint := 0;
-  leftovers integer[] := '{}';
-BEGIN
-  DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
-  FOR gone IN SELECT d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now LOOP
-    IF gone.subscription_id > 0 AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.id = gone.subscription_id) THEN
-      of_one := pgonce.clear_subscription(gone.channel_id, gone.subscription_id, amount);
-      deleted := deleted + coalesce(of_one, 0);
-      IF of_one IS DISTINCT FROM 0 THEN
-        leftovers := leftovers || gone.subscription_id;
-      END IF;
-    ELSIF gone.subscription_id IS NULL AND NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.id = gone.channel_id) THEN
-      PERFORM pgonce.clear_keys(gone.channel_id, amount); -- they go with it
-    END IF;
-  END LOOP;
-  -- Where there was something, there may be more.
-  UPDATE pgonce.dropped d SET look_at = now + greatest((now - d.at) / 10, interval '1 second')
-   WHERE d.look_at <= now AND (d.subscription_id = ANY (leftovers)) IS NOT TRUE;
-  RETURN deleted;
-END
-$$;
-
 -- An error if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included: for what is about
 -- to drop it, in the same transaction. Null for the channel: all of them. No other stores anything from then on until the transaction ends.
 CREATE OR REPLACE FUNCTION pgonce.refuse_loss(channel_name text, subscription_name text DEFAULT NULL, at_most bigint DEFAULT 0) RETURNS void
@@ -272,18 +224,6 @@ BEGIN
   END LOOP;
 END
 $$;
-
-REVOKE ALL ON FUNCTION
-  pgonce.refuse_loss(text, text, bigint), pgonce.hold_writers(text), pgonce.in_a_handlers_hands(text), pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]),
-  pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text), pgonce.clear_leftovers(integer),
-  pgonce.clear_subscription(integer, integer, integer), pgonce.clear_keys(integer, integer)
-FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION
-  pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
-  pgonce.refuse_loss(text, text, bigint)
-TO pgonce_admin;
-
-INSERT INTO pgonce.schema_version (version) VALUES (10) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

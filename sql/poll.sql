@@ -1,6 +1,6 @@
 -- What a listener asks beside claims: who it is, whether there is work, and when the next row is due.
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
@@ -72,6 +72,30 @@ BEGIN
 END
 $$;
 
+-- The heartbeat, with each tenth poll, and where the process listens by another session than before.
+CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, hears_by text, backend integer DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
+AS $$
+BEGIN
+  PERFORM pgonce.bound_idle(30000);
+  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = listener_seen.hears_by, backend = listener_seen.backend WHERE l.id = listener;
+END
+$$;
+
+-- What is installed under a name: a listener compares it with the definition in code, when it starts and with each poll. encoding says what text
+-- can be stored here. ROWS 1, which it has: with the default, 1,000, the poll would look expensive enough to be compiled.
+CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
+RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
+               wake_ups text, epoch text, encoding text)
+LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
+         c.wake_ups, i.epoch, getdatabaseencoding()::text
+    FROM pgonce.channel c CROSS JOIN pgonce.installation i
+    LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
+   WHERE c.name = channel_name
+$$;
+
 -- The poll, one statement a second for all subscriptions of a process: which of them have new rows and due ones (claimed or not), how long until
 -- the next row of each is due (null: none), and how it is defined by now, as pgonce.installed says it (null: it was dropped). It only reads: what else a
 -- listener does now and then (listener_seen, keep_house) cannot keep it from its answer. Lengths of time, never points in time: clocks differ. A paused
@@ -84,7 +108,7 @@ CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text, gate_unfit boolean, listeners integer, rank integer)
+               wake_ups text, epoch text, encoding text, gate_unfit boolean, gate_open boolean, listeners integer, rank integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -109,6 +133,7 @@ BEGIN
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
            k.of_channel IS NOT NULL AND pgonce.gate_is_unfit(k.of_channel, i.wake_ups),
+           k.of_channel IS NOT NULL AND pgonce.is_open(pg_sequence_last_value(pgonce.gate_of(k.of_channel))) IS TRUE,
            (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),
            -- As pgonce.rank.
            (SELECT count(*)::integer FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
@@ -118,109 +143,6 @@ BEGIN
      WHERE l.id = listener;
 END
 $$;
-
--- The heartbeat, with each tenth poll, and where the process listens by another session than before.
-CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, hears_by text, backend integer DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
-AS $$
-BEGIN
-  PERFORM pgonce.bound_idle(30000);
-  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), hears_by = listener_seen.hears_by, backend = listener_seen.backend WHERE l.id = listener;
-END
-$$;
-
--- What no notification waits for, one task in a transaction of its own, apart from the poll: whatever goes wrong with a task, be it for a locked table, a full
--- disk or an absurd setting, keeps neither the poll nor another task from its work. One process at a time does a task; others leave it to that one. True if
--- there may be more of it to do at once.
-CREATE OR REPLACE FUNCTION pgonce.keep_house(task text, listener uuid) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
-AS $$
-BEGIN
-  PERFORM pgonce.bound_idle(30000);
-  IF NOT pg_try_advisory_xact_lock(1885826920, hashtext(task)) THEN -- "pgoh" in ASCII
-    RETURN false;
-  END IF;
-  CASE task
-    WHEN 'padding rows' THEN
-      PERFORM pgonce.keep_ballast();
-    WHEN 'leftovers of drops' THEN
-      RETURN pgonce.clear_leftovers() > 0;
-    WHEN 'delivery keys' THEN
-      RETURN pgonce.forget_keys() >= 10000;
-    WHEN 'list of listeners' THEN -- a silent one may be frozen, and hold its row
-      DELETE FROM pgonce.listener l
-       WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED));
-    WHEN 'gates of channels' THEN
-      PERFORM pgonce.fit_gates(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
-  END CASE;
-  RETURN false;
-END
-$$;
-
--- Takes permits to handle notifications from a subscription that has a rate: at most the wanted number, and those only that are free by now. What
--- nobody took within the last tenth of a second is gone. wait_ms is how long until the next is free, where none was.
-CREATE OR REPLACE FUNCTION pgonce.take_permits(subscription integer, wanted integer) RETURNS TABLE (granted integer, wait_ms bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-  rate integer;
-  from_then timestamptz;
-  now timestamptz;
-BEGIN
-  PERFORM pgonce.bound_idle(2000); -- all listeners of the channel wait for this row
-  SELECT c.max_rate INTO rate FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
-  IF rate IS NULL THEN -- dropped, or installed anew: the poll says so
-    RETURN QUERY SELECT wanted, 0::bigint;
-    RETURN;
-  END IF;
-  INSERT INTO pgonce.rate_limit (subscription_id, free_from) VALUES (subscription, '-infinity') ON CONFLICT DO NOTHING;
-  SELECT p.free_from INTO from_then FROM pgonce.rate_limit p WHERE p.subscription_id = subscription FOR UPDATE;
-  now := clock_timestamp();
-  from_then := greatest(from_then, now - interval '100 ms');
-  granted := least(wanted, CASE WHEN from_then <= now THEN floor(extract(epoch FROM now - from_then) * rate) + 1 ELSE 0 END);
-  from_then := from_then + granted * interval '1 second' / rate;
-  IF granted > 0 THEN
-    UPDATE pgonce.rate_limit p SET free_from = from_then WHERE p.subscription_id = subscription;
-  END IF;
-  wait_ms := greatest(0, ceil(1000 * extract(epoch FROM from_then - now)));
-  RETURN NEXT;
-END
-$$;
-
--- What is installed under a name: a listener compares it with the definition in code, when it starts and with each poll. encoding says what text
--- can be stored here. ROWS 1, which it has: with the default, 1,000, the poll would look expensive enough to be compiled.
-CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
-RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text)
-LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
-         c.wake_ups, i.epoch, getdatabaseencoding()::text
-    FROM pgonce.channel c CROSS JOIN pgonce.installation i
-    LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
-   WHERE c.name = channel_name
-$$;
-
--- Whether the value lets writers pass without NOTIFY for now, because a listener polls.
-CREATE OR REPLACE FUNCTION pgonce.is_open(value bigint) RETURNS boolean
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT value < 9223372036854775806 AND value - (1000000 * date_part('epoch', clock_timestamp()))::bigint BETWEEN 0 AND 1000000
-$$;
-
--- The gate, for people.
-CREATE OR REPLACE FUNCTION pgonce.gate_state(channel_name text) RETURNS text
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT CASE WHEN c.mode = 'BROADCAST' OR c.wake_ups = 'ALWAYS' THEN 'ALWAYS CLOSED'
-              WHEN c.wake_ups = 'NEVER' THEN 'NEVER NOTIFIED'
-              WHEN g.value = 9223372036854775806 THEN 'NOBODY LISTENS'
-              WHEN pgonce.is_open(g.value) THEN 'OPEN'
-              ELSE 'CLOSED' END
-    FROM pgonce.channel c CROSS JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(c.name)) AS value) g WHERE c.name = channel_name
-$$;
-
-INSERT INTO pgonce.schema_version (version) VALUES (4) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -10,7 +10,7 @@
 -- All three stay as they are through pg_upgrade, on a promoted standby, and in whatever else is the same server byte by byte: a base backup, a
 -- restore to a point in time, a snapshot of its disk. Such a copy is not known as one.
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
@@ -75,20 +75,6 @@ BEGIN
   PERFORM pgonce.record_operation('ADOPT', '*', NULL, reason, 0);
 END
 $$;
-
-DO $$
-BEGIN
-  IF EXISTS (SELECT FROM pgonce.installation i WHERE i.home IS NULL) THEN
-    PERFORM pgonce.settle_here();
-  END IF;
-END
-$$;
-
-REVOKE ALL ON FUNCTION pgonce.settle_here(), pgonce.copy_of_another(), pgonce.adopt(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION pgonce.copy_of_another() TO pgonce_listener, pgonce_admin;
-GRANT EXECUTE ON FUNCTION pgonce.adopt(text) TO pgonce_admin;
-
-INSERT INTO pgonce.schema_version (version) VALUES (11) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,16 +1,20 @@
 -- Who may do what. PUBLIC may do nothing: PostgreSQL gives it EXECUTE on every new function, and a definer function that anyone can call,
 -- or attach to a table of his own, would forge notifications.
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
 REVOKE ALL ON SCHEMA pgonce FROM PUBLIC;
+
 REVOKE ALL ON ALL TABLES IN SCHEMA pgonce FROM PUBLIC;
+
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA pgonce FROM PUBLIC;
+
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgonce FROM PUBLIC;
+
 ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
@@ -52,12 +56,36 @@ TO pgonce_admin;
 
 -- Of the views.
 GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO pgonce_listener, pgonce_admin;
+
 GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
   pgonce.operation_log
 TO pgonce_listener, pgonce_admin;
+
 GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
 
-INSERT INTO pgonce.schema_version (version) VALUES (6) ON CONFLICT DO NOTHING;
+GRANT EXECUTE ON FUNCTION pgonce.next_new(integer, boolean, text[], text[], bigint, bigint, text), pgonce.next_due(integer, boolean, text[], text[], bigint, bigint, text), pgonce.lock_key(integer, text)
+TO pgonce_listener;
+
+GRANT EXECUTE ON FUNCTION pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid) TO pgonce_listener, pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION pgonce.know_partitions(text, oid), pgonce.forget_partitions(text) TO pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION
+  pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
+  pgonce.refuse_loss(text, text, bigint)
+TO pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION pgonce.copy_of_another() TO pgonce_listener, pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION pgonce.adopt(text) TO pgonce_admin;
+
+GRANT EXECUTE ON FUNCTION
+  pgonce.free_new(integer, integer, text[], text[], bigint, bigint, text), pgonce.free_due(integer, integer, text[], text[], bigint, bigint, text), pgonce.lock_place(integer, text, integer, bigint)
+TO pgonce_listener;
+
+GRANT EXECUTE ON FUNCTION
+  pgonce.open_gate(text, integer[]), pgonce.renew_gate(text, integer[], bigint), pgonce.close_gate(text, bigint), pgonce.do_writers_wait(text, integer[])
+TO pgonce_listener;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

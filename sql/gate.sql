@@ -12,11 +12,46 @@
 -- within a second. So nothing here needs a lock: the value that was set last counts, and a listener that finds another value than its own stops polling.
 -- Values may change in transactions that roll back; each poll says where a value does not fit (poll.gate_unfit).
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
+
+-- The sequence whose last value is a channel's notify gate, see gate.sql; null if there is none, as after a restore without it.
+CREATE OR REPLACE FUNCTION pgonce.gate_of(channel_name text) RETURNS regclass
+LANGUAGE sql
+AS $$ SELECT pg_catalog.to_regclass('pgonce."gate_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
+
+-- Whether a writer that has stored new rows notifies: it does unless the gate is a time within the next second (open), or says that no listener is to
+-- be notified. A gate that cannot be read means that it does. One expression, which PostgreSQL puts in the place of its call.
+CREATE OR REPLACE FUNCTION pgonce.needs_notify(channel_name text) RETURNS boolean
+LANGUAGE sql
+AS $$
+  SELECT coalesce(NOT (
+    (pg_catalog.pg_sequence_last_value(pgonce.gate_of(channel_name))
+       OPERATOR(pg_catalog.-) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::bigint)
+    OPERATOR(pg_catalog.<@) '{[0,1000000],[1000000000000000000,)}'::pg_catalog.int8multirange), true)
+$$;
+
+-- Whether the value lets writers pass without NOTIFY for now, because a listener polls.
+CREATE OR REPLACE FUNCTION pgonce.is_open(value bigint) RETURNS boolean
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT value < 9223372036854775806 AND value - (1000000 * date_part('epoch', clock_timestamp()))::bigint BETWEEN 0 AND 1000000
+$$;
+
+-- The gate, for people.
+CREATE OR REPLACE FUNCTION pgonce.gate_state(channel_name text) RETURNS text
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN c.mode = 'BROADCAST' OR c.wake_ups = 'ALWAYS' THEN 'ALWAYS CLOSED'
+              WHEN c.wake_ups = 'NEVER' THEN 'NEVER NOTIFIED'
+              WHEN g.value = 9223372036854775806 THEN 'NOBODY LISTENS'
+              WHEN pgonce.is_open(g.value) THEN 'OPEN'
+              ELSE 'CLOSED' END
+    FROM pgonce.channel c CROSS JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(c.name)) AS value) g WHERE c.name = channel_name
+$$;
 
 CREATE OR REPLACE FUNCTION pgonce.make_gate(channel_name text, value bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -151,17 +186,6 @@ AS $$
      AND EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = c.id AND s.id = ANY (listened))
      AND NOT EXISTS (SELECT FROM pgonce.listener l JOIN pgonce.subscription s ON s.id = ANY (l.subscriptions) WHERE s.channel_id = c.id)
 $$;
-
-REVOKE ALL ON FUNCTION
-  pgonce.make_gate(text, bigint), pgonce.set_gate(text, bigint), pgonce.may_open_gate(text, integer[]), pgonce.open_gate(text, integer[]),
-  pgonce.renew_gate(text, integer[], bigint), pgonce.close_gate(text, bigint), pgonce.do_writers_wait(text, integer[]), pgonce.gate_is_unfit(text, text),
-  pgonce.fit_gates(integer[]), pgonce.leave_gates(integer[])
-FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION
-  pgonce.open_gate(text, integer[]), pgonce.renew_gate(text, integer[], bigint), pgonce.close_gate(text, bigint), pgonce.do_writers_wait(text, integer[])
-TO pgonce_listener;
-
-INSERT INTO pgonce.schema_version (version) VALUES (13) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,42 +1,10 @@
 -- What the functions behind triggers share. They call these with the rights of pgonce_owner, and nobody else may.
 
--- See V001.
+-- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
-
--- A value as JSON, for types that are not PostgreSQL's own: who owns one may give it a cast to json, whose function then runs here, now or from one
--- write to the next. So this runs as a role without rights, and not as pgonce_owner, in a sub-transaction that is always undone: whatever such a
--- function set (the search_path by which the caller looks for names, the writer's context) or wrote is as it was. Tried: a SET of its own costs
--- half as much, and that function could override it.
-GRANT CREATE ON SCHEMA pgonce TO pgonce_sandbox; -- which PostgreSQL asks of whom a function is given to
-RESET ROLE;
-CREATE OR REPLACE FUNCTION pgonce.as_json(value anyelement) RETURNS json
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-COST 1 -- so that a plan in which it turns out not to be called seems no better: each statement would be planned anew
-AS $$
-DECLARE
-  written pg_catalog.json; -- it pins no path
-  is_written boolean := false;
-BEGIN
-  BEGIN
-    written := pg_catalog.to_json(value);
-    is_written := true;
-    RAISE EXCEPTION USING ERRCODE = 'PO009';
-  EXCEPTION WHEN SQLSTATE 'PO009' THEN
-    IF NOT is_written THEN
-      RAISE;
-    END IF;
-  END;
-  RETURN written;
-END
-$$;
-ALTER FUNCTION pgonce.as_json(anyelement) OWNER TO pgonce_sandbox;
-REVOKE ALL ON FUNCTION pgonce.as_json(anyelement) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION pgonce.as_json(anyelement) TO pgonce_owner;
-SET ROLE pgonce_owner;
-REVOKE CREATE ON SCHEMA pgonce FROM pgonce_sandbox;
 
 -- What a column is called now, as the rows have it. pg_attribute would tell a transaction at REPEATABLE READ what it was called when its snapshot was
 -- taken; this function of PostgreSQL's asks the cache of the catalog, which knows of all that was committed before the table was locked.
@@ -260,105 +228,6 @@ BEGIN
    WHERE g.id IS NOT NULL;
 END
 $$;
-
--- Whether the table has this trigger: by its name; and where more is given, with this function of schema pgonce, in this form and firing like this.
--- A migration asks before it takes the table's lock. event: tgtype of pg_trigger; fires: tgenabled.
-CREATE OR REPLACE FUNCTION pgonce.has_trigger(
-  relation regclass, trigger_name text, capturing text DEFAULT NULL, event integer DEFAULT NULL, old_table boolean DEFAULT NULL,
-  new_table boolean DEFAULT NULL, deferred boolean DEFAULT NULL, columns text[] DEFAULT NULL, fires text DEFAULT NULL)
-RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT EXISTS (
-    SELECT FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
-     WHERE t.tgrelid = relation AND t.tgname = trigger_name
-       AND (capturing IS NULL
-            OR f.pronamespace = 'pgonce'::regnamespace AND f.proname = capturing AND f.pronargs = 0 AND t.tgtype = event
-               AND (t.tgoldtable IS NOT DISTINCT FROM CASE WHEN old_table THEN 'old_rows' END)
-               AND (t.tgnewtable IS NOT DISTINCT FROM CASE WHEN new_table THEN 'new_rows' END)
-               AND t.tgqual IS NULL AND t.tgdeferrable = deferred AND t.tginitdeferred = deferred
-               AND ARRAY(SELECT c.name FROM unnest(columns) AS c (name) ORDER BY c.name)
-                   = ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = ANY (t.tgattr) ORDER BY a.attname::text))
-       AND (fires IS NULL OR t.tgenabled::text = fires))
-$$;
-REVOKE ALL ON FUNCTION pgonce.has_trigger(regclass, text, text, integer, boolean, boolean, boolean, text[], text) FROM PUBLIC;
--- Why a channel cannot have both a deferred trigger and a subscription with a filter; null where it has not both. A deferred trigger runs at the end of
--- the writer's transaction, and reads the context of that moment. deferred: whether the channel is about to get such a trigger.
-CREATE OR REPLACE FUNCTION pgonce.deferred_with_filter(channel_name text, deferred boolean) RETURNS text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT format('subscription "%s" of channel "%s" has a filter, and a deferred trigger reads the context that the writer''s transaction has at its end, not that of the write: leave the filter out, or first install the channel with another form of trigger (TriggerForm.ROW)',
-                s.name, channel_name)
-    FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-   WHERE c.name = channel_name AND s.filter IS NOT NULL
-     AND (deferred OR EXISTS (
-           SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-            WHERE p.pronamespace = 'pgonce'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name AND t.tgdeferrable))
-   ORDER BY s.id LIMIT 1
-$$;
-
--- The partitions that a watched table was seen to have, by name. One that is detached loses its copies of the triggers without a trace in the catalog.
-CREATE TABLE IF NOT EXISTS pgonce.known_partition (
-  channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
-  name       text COLLATE "C" NOT NULL,
-  PRIMARY KEY (channel_id, name)
-);
-
--- Not pg_partition_tree, which waits for whoever keeps one of them locked.
-CREATE OR REPLACE FUNCTION pgonce.partitions_of(relation oid) RETURNS TABLE (name text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
-AS $$
-  WITH RECURSIVE below AS (
-    SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = relation
-    UNION ALL
-    SELECT i.inhrelid FROM pg_inherits i JOIN below b ON b.inhrelid = i.inhparent
-  )
-  SELECT format('%I.%I', n.nspname, c.relname) FROM below b JOIN pg_class c ON c.oid = b.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-   WHERE c.relispartition
-$$;
-
--- Adds those that the table has now. None is taken away: it is the memory of those that were detached.
-CREATE OR REPLACE FUNCTION pgonce.know_partitions(channel_name text, relation oid) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-  INSERT INTO pgonce.known_partition (channel_id, name)
-  SELECT c.id, p.name FROM pgonce.channel c CROSS JOIN pgonce.partitions_of(relation) p WHERE c.name = channel_name
-   ORDER BY p.name
-  ON CONFLICT DO NOTHING
-$$;
-
--- Tables that were partitions of the channel's table, are there still, and feed it no longer.
-CREATE OR REPLACE FUNCTION pgonce.detached_partitions(channel_name text, relation oid) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
-AS $$
-  SELECT k.name FROM pgonce.channel c JOIN pgonce.known_partition k ON k.channel_id = c.id
-   WHERE c.name = channel_name AND k.name NOT IN (SELECT p.name FROM pgonce.partitions_of(relation) p)
-     AND EXISTS (SELECT FROM pg_class d JOIN pg_namespace n ON n.oid = d.relnamespace
-                  WHERE d.relkind IN ('r', 'p') AND format('%I.%I', n.nspname, d.relname) = k.name)
-   ORDER BY k.name
-$$;
-
--- They were detached on purpose: nobody is told of them any more. Returns how many there were.
-CREATE OR REPLACE FUNCTION pgonce.forget_partitions(channel_name text) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
-AS $$
-  WITH forgotten AS (
-    DELETE FROM pgonce.known_partition k USING pgonce.channel c WHERE c.name = channel_name AND k.channel_id = c.id
-       AND NOT EXISTS (SELECT FROM pg_class d JOIN pg_namespace n ON n.oid = d.relnamespace
-                        WHERE d.relispartition AND format('%I.%I', n.nspname, d.relname) = k.name)
-    RETURNING true
-  )
-  SELECT count(*) FROM forgotten
-$$;
-
-REVOKE ALL ON pgonce.known_partition FROM PUBLIC;
-REVOKE ALL ON FUNCTION
-  pgonce.deferred_with_filter(text, boolean), pgonce.partitions_of(oid), pgonce.know_partitions(text, oid), pgonce.detached_partitions(text, oid), pgonce.forget_partitions(text)
-FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid) TO pgonce_listener, pgonce_admin;
-GRANT EXECUTE ON FUNCTION pgonce.know_partitions(text, oid), pgonce.forget_partitions(text) TO pgonce_admin;
-
-INSERT INTO pgonce.schema_version (version) VALUES (9) ON CONFLICT DO NOTHING;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,0 +1,95 @@
+-- What a writer says of itself: the context and the depth.
+
+-- See roles.sql.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
+SET ROLE pgonce_owner;
+
+-- What the writer's session or transaction says of itself, by the setting pgonce.context: a JSON object whose values are texts. It can be set by hand:
+-- numbers and booleans are taken as their text, as filters compare texts. Anything else (null, nested values, no object) is taken for no context: a
+-- writer never fails by it.
+CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  given text := current_setting('pgonce.context', true);
+  context jsonb;
+BEGIN
+  IF given IS NULL OR given = '' OR length(given) > 20000 THEN
+    RETURN NULL;
+  END IF;
+  context := given::jsonb;
+  IF jsonb_typeof(context) <> 'object' OR context = '{}'
+     OR EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) NOT IN ('string', 'number', 'boolean')) THEN
+    RETURN NULL;
+  END IF;
+  IF EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) <> 'string') THEN
+    context := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each_text(context) AS e (key, value));
+  END IF;
+  RETURN context;
+EXCEPTION WHEN OTHERS THEN
+  RETURN NULL;
+END
+$$;
+
+-- How many handlers led here, by the setting pgonce.depth, which a claim sets, and who publishes from a handler. Null for none, and for what is no
+-- number.
+CREATE OR REPLACE FUNCTION pgonce.current_depth() RETURNS smallint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN d.given ~ '^[0-9]{1,5}$' THEN nullif(least(d.given::integer, 32767), 0)::smallint END
+    FROM current_setting('pgonce.depth', true) AS d (given)
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.change_context(key text, value text, for_transaction boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  changed text;
+BEGIN
+  IF key IS NULL OR key = '' THEN
+    RAISE EXCEPTION 'pgonce: an entry of a context needs a key of at least one character' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  changed := (coalesce(pgonce.current_context(), '{}') - key || CASE WHEN value IS NULL THEN '{}' ELSE jsonb_build_object(key, value) END)::text;
+  IF length(changed) > 10000 THEN
+    RAISE EXCEPTION 'pgonce: the context would have % characters as JSON, and 10000 is the most: it goes with each notification; put less into it',
+      length(changed) USING ERRCODE = 'program_limit_exceeded';
+  END IF;
+  PERFORM set_config('pgonce.context', CASE WHEN changed = '{}' THEN '' ELSE changed END, for_transaction);
+END
+$$;
+
+-- Adds to the context of this transaction, or takes the entry out if the value is null. Who may not use the schema pgonce sets pgonce.context itself.
+CREATE OR REPLACE FUNCTION pgonce.set_context(key text, value text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.change_context(key, value, true) $$;
+
+-- The same for the session: until it is changed, or the session ends. A pool hands sessions on.
+CREATE OR REPLACE FUNCTION pgonce.set_session_context(key text, value text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.change_context(key, value, false) $$;
+
+-- Depth and version as one column has them, see pgonce.notification.
+CREATE OR REPLACE FUNCTION pgonce.stamp(depth integer, version integer) RETURNS integer
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF version BETWEEN 1 AND 32767 THEN
+    RETURN nullif(coalesce(depth, 0) + 65536 * (version - 1), 0);
+  END IF;
+  RAISE EXCEPTION 'pgonce: a payload cannot be of version %, versions are numbered from 1 to 32767: give the one that its channel had when this was written, or leave it out, which is 1',
+    coalesce(version::text, 'null') USING ERRCODE = 'invalid_parameter_value';
+END
+$$;
+
+-- What becomes of a notification that is too deep.
+CREATE OR REPLACE FUNCTION pgonce.too_deep(depth integer, max_depth integer) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT format('it was published at depth %s, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %s: look for a loop of handlers, or raise max_depth, before it is redriven',
+                depth, max_depth)
+$$;
+
+RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,0 +1,173 @@
+-- Installing channels.
+
+-- See roles.sql.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
+SET ROLE pgonce_owner;
+
+-- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
+-- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed, and listeners that were made for
+-- what was installed before handle nothing of the channel from then on: they hear of it at once, or learn it from their scan. subscriptions is an object: name to filter, or to
+-- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription). max_rate,
+-- max_per_key and wake_ups: see pgonce.channel.
+CREATE OR REPLACE FUNCTION pgonce.install_channel(
+  channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
+  key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
+  max_per_key integer DEFAULT NULL, wake_ups text DEFAULT 'GATED')
+RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  channel pgonce.channel;
+  is_new boolean;
+  changed boolean;
+  subscribed bigint;
+  unfit text;
+  contradiction text;
+BEGIN
+  -- The bounds of pgonce.channel, and of Java, in words.
+  SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
+    FROM (VALUES ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
+                 ('max_depth', max_depth::text, max_depth BETWEEN 1 AND 10000, '1 to 10000'),
+                 ('max_rate', max_rate::text, max_rate IS NULL OR max_rate BETWEEN 1 AND 1000000, '1 to 1000000, or null for none'),
+                 ('max_per_key', max_per_key::text, max_per_key IS NULL OR max_per_key BETWEEN 1 AND 100, '1 to 100, or null for none'))
+      AS s (name, given, fits, bounds)
+   WHERE s.fits IS NOT TRUE;
+  IF unfit IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce: channel "%" was not installed, a setting is out of its bounds: %; give one within them', channel_name, unfit
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF max_per_key IS NOT NULL AND mode = 'BROADCAST' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key: it is a BROADCAST, which stores nothing; leave max_per_key out, or take another mode',
+      channel_name USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF max_per_key IS NOT NULL AND key_order <> 'NONE' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key beside its order, by which one notification of a key is handled at a time: leave max_per_key out, or key_order',
+      channel_name USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  -- In hours: a day of a session's zone may have 23.
+  key_memory := extract(epoch FROM key_memory) * interval '1 second';
+  LOOP
+    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups)
+    VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
+            install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups)
+    ON CONFLICT (name) DO NOTHING;
+    is_new := FOUND;
+    -- Nobody drops it, or changes its mode, before this transaction ends; who has just dropped it leaves nothing to be found. Two installations come one
+    -- after the other, as they would at its subscriptions.
+    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+  END LOOP;
+  IF channel.feed <> install_channel.feed THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
+      channel_name, channel.feed, install_channel.feed, quote_literal(channel_name) USING ERRCODE = 'PO003';
+  END IF;
+  IF channel.mode <> install_channel.mode THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %: migrate it with: SELECT pgonce.change_mode(%, %); then install again',
+      channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
+  END IF;
+  UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth,
+         max_rate = install_channel.max_rate, max_per_key = install_channel.max_per_key, wake_ups = install_channel.wake_ups
+   WHERE c.id = channel.id
+     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key, c.wake_ups) IS DISTINCT FROM
+         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups);
+  changed := is_new OR FOUND;
+  -- In one order, as pause does.
+  PERFORM FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name IN (SELECT jsonb_object_keys(subscriptions)) ORDER BY s.id FOR NO KEY UPDATE;
+  INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
+  SELECT channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
+  ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter, of_channel = excluded.of_channel
+   WHERE (subscription.filter, subscription.of_channel) IS DISTINCT FROM (excluded.filter, excluded.of_channel);
+  GET DIAGNOSTICS subscribed = ROW_COUNT;
+  contradiction := pgonce.deferred_with_filter(channel_name, false);
+  IF contradiction IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce: %', contradiction USING ERRCODE = 'PO003';
+  END IF;
+  IF is_new AND mode <> 'BROADCAST' AND pgonce.gate_of(channel_name) IS NULL THEN
+    PERFORM pgonce.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
+  END IF;
+  IF changed OR subscribed > 0 THEN
+    PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
+      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s',
+        install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
+        coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none'), install_channel.wake_ups));
+    IF NOT is_new THEN -- who listens to it looks whether it is still what he was made for
+      PERFORM pgonce.wake_up(channel_name, 'definition');
+    END IF;
+  END IF;
+  RETURN channel.id;
+END
+$$;
+
+-- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored. Listeners that were
+-- made for the old mode learn it as install_channel says. Until then they may claim under EXACTLY_ONCE, and lease nothing any more. Triggers whose
+-- functions were made for a mode that stores find nobody to store for as soon as it is BROADCAST.
+CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  old_mode text;
+  waiting bigint;
+BEGIN
+  -- Whatever may have to be waited for comes first, before anybody has to wait for this: who pauses, or drops a subscription, may take long.
+  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
+  ELSIF old_mode = new_mode THEN
+    RETURN; -- before anybody has to wait for nothing
+  END IF;
+  PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
+  -- Nobody is leasing anything from then on; who comes meanwhile does without.
+  PERFORM pg_advisory_xact_lock(pgonce.mode_lock(), o.id) FROM (
+    SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
+  IF new_mode = 'BROADCAST' THEN
+    PERFORM pgonce.hold_writers('change the mode of channel "' || channel_name || '"');
+    SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+      JOIN (SELECT n.subscription_id FROM pgonce.notification n
+            UNION ALL SELECT d.subscription_id FROM pgonce.scheduled d
+            UNION ALL SELECT l.subscription_id FROM pgonce.dead_letter l) w ON w.subscription_id = s.id
+     WHERE c.name = channel_name;
+    IF waiting > 0 THEN
+      RAISE EXCEPTION 'pgonce: channel "%" still holds % notifications, dead letters among them, which BROADCAST would never deliver: let its listeners drain it first, and redrive or discard the dead letters',
+        channel_name, waiting USING ERRCODE = 'PO003';
+    END IF;
+    IF EXISTS (SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+                WHERE c.name = channel_name AND s.paused_at IS NOT NULL) THEN
+      RAISE EXCEPTION 'pgonce: channel "%" is paused, which BROADCAST cannot be, as nothing of it waits: resume it first', channel_name
+        USING ERRCODE = 'PO003';
+    END IF;
+  END IF;
+  -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
+  SELECT t.subscription_id, t.id, t.attempts, t.created_at, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed',
+         t.payload, t.delivery_key, t.order_key, t.context, t.stamp
+    FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+    JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
+   CROSS JOIN LATERAL pgonce.take_out(d.subscription_id, d.id, d.attempts, d.token) t
+   WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
+  -- Nor does what has begun before the channel promises that: what failed, or whose process died, and waits to be run again. What is being handled
+  -- may end well; if it does not, it is a dead letter then (pgonce.schedule, and lease, where its holder dies).
+  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
+  SELECT t.subscription_id, t.id, greatest(t.attempts, 1), t.created_at, CASE WHEN t.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
+         coalesce(t.last_error, 'its handler had begun when the channel''s mode was changed'),
+         t.payload, t.delivery_key, t.order_key, t.context, t.stamp
+    FROM (SELECT d.subscription_id, d.id, d.attempts, d.token
+            FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id JOIN pgonce.scheduled d ON d.subscription_id = s.id
+           WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
+             FOR UPDATE OF d SKIP LOCKED) w
+   CROSS JOIN LATERAL pgonce.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
+  -- What listeners of EXACTLY_ONCE hold, or held and gave back, the rows do not tell but by who locked them: lease looks for that. The hour is for
+  -- those that have not heard of the change yet.
+  UPDATE pgonce.channel c SET mode = new_mode,
+         held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
+   WHERE c.name = channel_name;
+  UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
+    FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
+  PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
+  PERFORM pgonce.wake_up(channel_name, 'definition');
+END
+$$;
+
+RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

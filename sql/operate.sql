@@ -1,0 +1,236 @@
+-- What the person on call does.
+
+-- See roles.sql.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
+SET ROLE pgonce_owner;
+
+-- Who does it, for people: what the session or transaction says of itself (SET pgonce.operator = 'Anna'), or its login role.
+CREATE OR REPLACE FUNCTION pgonce.operator_name() RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT coalesce(nullif(current_setting('pgonce.operator', true), ''), session_user) $$;
+
+-- Remembers an operation that changed something, in its own transaction. What is older than a year goes, some with each new one: so the table
+-- is no larger than what was done in a year, and nobody else has to look after it.
+CREATE OR REPLACE FUNCTION pgonce.record_operation(
+  what text, channel_name text, subscription_name text, reason text, concerned bigint, detail text DEFAULT NULL)
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  DELETE FROM pgonce.operation o WHERE o.id = ANY (ARRAY(
+    SELECT p.id FROM pgonce.operation p WHERE p.at < clock_timestamp() - interval '1 year' ORDER BY p.at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+  INSERT INTO pgonce.operation (what, channel, subscription, operator, reason, concerned, detail)
+  VALUES (what, channel_name, subscription_name, nullif(current_setting('pgonce.operator', true), ''), reason, concerned, detail);
+$$;
+
+-- The ids of a channel's subscriptions: the named one, or all. An error if there is none.
+CREATE OR REPLACE FUNCTION pgonce.subscriptions_of(channel_name text, subscription_name text) RETURNS integer[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  ids integer[];
+BEGIN
+  SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+   WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name);
+  IF ids IS NULL THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%"%: look for its name in pgonce.channel_status',
+      channel_name, current_database(), coalesce(' with a subscription "' || subscription_name || '"', '') USING ERRCODE = 'undefined_object';
+  END IF;
+  RETURN ids;
+END
+$$;
+
+-- Takes dead letters of a channel (or of one of its subscriptions) out: those with the given ids, or all.
+CREATE OR REPLACE FUNCTION pgonce.exhume(channel_name text, ids bigint[], subscription_name text) RETURNS SETOF pgonce.dead_letter
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+BEGIN
+  RETURN QUERY DELETE FROM pgonce.dead_letter l
+     WHERE l.subscription_id = ANY (concerned) AND (ids IS NULL OR l.id = ANY (ids))
+    RETURNING l.*;
+END
+$$;
+
+-- Gives dead letters of a channel (or of one of its subscriptions) another life: attempts counted from zero, due now, under the same id. Returns how
+-- many: a notification has one id, and each subscription that gave it up a dead letter of its own.
+CREATE OR REPLACE FUNCTION pgonce.redrive(
+  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  redriven bigint;
+BEGIN
+  INSERT INTO pgonce.scheduled
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp)
+  SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.stamp
+    FROM pgonce.exhume(channel_name, ids, subscription_name) r;
+  GET DIAGNOSTICS redriven = ROW_COUNT;
+  IF redriven > 0 THEN
+    PERFORM pgonce.record_operation('REDRIVE', channel_name, subscription_name, reason, redriven);
+    PERFORM pgonce.wake_up(channel_name, 'due');
+  END IF;
+  RETURN redriven;
+END
+$$;
+
+-- Deletes dead letters of a channel (or of one of its subscriptions) for good: their subscriptions are done with them. Returns how many, as redrive.
+CREATE OR REPLACE FUNCTION pgonce.discard(
+  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  discarded bigint;
+  keyed_ids bigint[];
+  keys text[];
+BEGIN
+  SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
+    INTO discarded, keyed_ids, keys FROM pgonce.exhume(channel_name, ids, subscription_name) d;
+  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
+  IF discarded > 0 THEN
+    PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
+    PERFORM pgonce.record_operation('DISCARD', channel_name, subscription_name, reason, discarded);
+  END IF;
+  RETURN discarded;
+END
+$$;
+
+-- From its commit on nothing of the channel (or of one of its subscriptions) is claimed; what is being handled is finished, what is stored waits.
+-- Listeners hear of it at once; one that is deaf learns it from its scan. What is paused already stays as it is: since when, by whom and why. Returns
+-- how many subscriptions it has paused.
+CREATE OR REPLACE FUNCTION pgonce.pause(channel_name text, reason text, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  paused bigint;
+BEGIN
+  IF coalesce(btrim(reason), '') = '' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is not paused without a reason, which whoever finds it so will look for: say why', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.mode = 'BROADCAST') THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot be paused: it is a BROADCAST, which stores nothing, so nothing of it could wait; stop its listeners instead',
+      channel_name USING ERRCODE = 'PO003';
+  END IF;
+  -- In one order: two that pause at once must not wait for each other.
+  UPDATE pgonce.subscription u SET paused_at = clock_timestamp(), paused_by = pgonce.operator_name(), pause_reason = reason
+   WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NULL ORDER BY s.id FOR NO KEY UPDATE));
+  GET DIAGNOSTICS paused = ROW_COUNT;
+  IF paused > 0 THEN
+    PERFORM pgonce.record_operation('PAUSE', channel_name, subscription_name, reason, paused);
+  END IF;
+  PERFORM pgonce.wake_up(channel_name, 'pause');
+  RETURN paused;
+END
+$$;
+
+-- Ends a pause: work goes on with what has waited. Returns how many subscriptions were paused.
+CREATE OR REPLACE FUNCTION pgonce.resume(channel_name text, reason text, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  resumed bigint;
+BEGIN
+  UPDATE pgonce.subscription u SET paused_at = NULL, paused_by = NULL, pause_reason = NULL
+   WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NOT NULL ORDER BY s.id FOR NO KEY UPDATE));
+  GET DIAGNOSTICS resumed = ROW_COUNT;
+  IF resumed > 0 THEN
+    PERFORM pgonce.record_operation('RESUME', channel_name, subscription_name, reason, resumed);
+  END IF;
+  PERFORM pgonce.wake_up(channel_name, 'resume');
+  RETURN resumed;
+END
+$$;
+
+-- Takes waiting rows out for good, and returns them: all but those that somebody holds, by a lock or by a lease. EXACTLY_ONCE holds by lock alone: a
+-- token is then what an attempt was counted by ahead. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must not go unseen:
+-- that one becomes a dead letter first.
+CREATE OR REPLACE FUNCTION pgonce.take_waiting(subscriptions integer[], ids bigint[])
+RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  -- New rows first: one that is given its due time meanwhile is found there.
+  RETURN QUERY
+    WITH free AS MATERIALIZED (
+      SELECT n.subscription_id, n.id FROM pgonce.notification n
+       WHERE n.subscription_id = ANY (subscriptions) AND n.id = ANY (ids) FOR UPDATE SKIP LOCKED)
+    DELETE FROM pgonce.notification n USING free f WHERE n.subscription_id = f.subscription_id AND n.id = f.id
+    RETURNING n.subscription_id, n.id, n.delivery_key;
+  RETURN QUERY
+    WITH free AS MATERIALIZED (
+      SELECT d.subscription_id, d.id FROM pgonce.scheduled d
+       WHERE d.subscription_id = ANY (subscriptions) AND d.id = ANY (ids)
+         AND (d.token IS NULL OR EXISTS (
+              SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+               WHERE s.id = d.subscription_id
+                 AND (c.mode = 'EXACTLY_ONCE' OR c.mode = 'AT_LEAST_ONCE' AND d.due_at <= clock_timestamp())))
+         FOR UPDATE SKIP LOCKED)
+    DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id
+    RETURNING d.subscription_id, d.id, d.delivery_key;
+END
+$$;
+
+-- Removes what waits under the given ids or delivery keys, due or not, for good. What is being handled at the moment is left alone, and counted:
+-- it may end well, or fail and wait again. Counts rows: each subscription has its own. Dead letters are for discard.
+CREATE OR REPLACE FUNCTION pgonce.cancel(
+  channel_name text, ids bigint[] DEFAULT NULL, delivery_keys text[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS TABLE (cancelled bigint, being_handled bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  wanted constant bigint[] := coalesce(ids, '{}') || ARRAY(
+    SELECT k.id FROM pgonce.delivery_key k JOIN pgonce.channel c ON c.id = k.channel_id WHERE c.name = channel_name AND k.key = ANY (delivery_keys));
+  keyed_ids bigint[];
+  keys text[];
+BEGIN
+  IF ids IS NULL AND delivery_keys IS NULL THEN
+    RAISE EXCEPTION 'pgonce: what of channel "%" is to be cancelled? Give ids or delivery keys (pgonce.peek lists them)', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  SELECT count(*), array_agg(t.id) FILTER (WHERE t.delivery_key IS NOT NULL), array_agg(t.delivery_key) FILTER (WHERE t.delivery_key IS NOT NULL)
+    INTO cancelled, keyed_ids, keys FROM pgonce.take_waiting(concerned, wanted) t;
+  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
+  being_handled := (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted))
+                 + (SELECT count(*) FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted));
+  IF cancelled > 0 THEN
+    PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
+    PERFORM pgonce.record_operation('CANCEL', channel_name, subscription_name, reason, cancelled,
+      CASE WHEN being_handled > 0 THEN being_handled || ' more were being handled' END);
+  END IF;
+  RETURN NEXT;
+END
+$$;
+
+-- What waits, oldest first, due or not and handled at the moment or not. The payload only where it is asked for: it may be secret.
+CREATE OR REPLACE FUNCTION pgonce.peek(
+  channel_name text, most integer DEFAULT 100, subscription_name text DEFAULT NULL, with_payload boolean DEFAULT false)
+RETURNS TABLE (subscription text, id bigint, attempts integer, due_at timestamptz, created_at timestamptz, last_error text,
+               delivery_key text, order_key text, context jsonb, version integer, payload json)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN QUERY
+    SELECT s.name, w.* FROM pgonce.subscription s
+     CROSS JOIN LATERAL (
+       (SELECT n.id, 0, n.created_at AS due_at, n.created_at, NULL::text, n.delivery_key, CASE WHEN n.order_key NOT LIKE chr(1) || '%' THEN n.order_key END, n.context,
+               (coalesce(n.stamp, 0) >> 16) + 1, CASE WHEN with_payload THEN n.payload END
+          FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT most)
+       UNION ALL
+       (SELECT d.id, d.attempts, d.due_at, d.created_at, d.last_error, d.delivery_key, CASE WHEN d.order_key NOT LIKE chr(1) || '%' THEN d.order_key END, d.context,
+               (coalesce(d.stamp, 0) >> 16) + 1, CASE WHEN with_payload THEN d.payload END
+          FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.id LIMIT most)) w
+     WHERE s.id = ANY (pgonce.subscriptions_of(channel_name, subscription_name))
+     ORDER BY w.id, s.name LIMIT most;
+END
+$$;
+
+RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);
