@@ -133,9 +133,7 @@ class HerdTest {
     var processes = new ArrayList<JvmProcess>();
     try {
       for (var i = 0; i < 3; i++) {
-        var process =
-            JvmProcess.start(
-                WakeUpsTest.ListenerProcess.class, database.jdbcUrl(), database.user());
+        var process = JvmProcess.start(ListenerProcess.class, database.jdbcUrl(), database.user());
         processes.add(process);
         process.awaitLine("started", SOON);
       }

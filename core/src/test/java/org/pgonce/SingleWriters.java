@@ -41,17 +41,17 @@ final class SingleWriters implements AutoCloseable {
     Publisher.standard().publish(connection, Stage.ORDERS, new Order(id, "item"));
   }
 
-  /** In a transaction that is open; undone where nobody is awake who looks for it. */
-  static boolean storeRelyingOnIt(Connection writer, long id) throws SQLException {
+  /** In a transaction that stays open; rolled back where it would notify. */
+  static boolean storeUnannounced(Connection writer, long id) throws SQLException {
     store(writer, id);
-    if (!isAsleep(writer)) {
+    if (!needsNotify(writer)) {
       return true;
     }
     writer.rollback();
     return false;
   }
 
-  private static boolean isAsleep(Connection connection) throws SQLException {
+  private static boolean needsNotify(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
         var row = statement.executeQuery("select pgonce.needs_notify('orders')")) {
       row.next();

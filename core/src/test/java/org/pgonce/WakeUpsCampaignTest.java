@@ -216,7 +216,7 @@ class WakeUpsCampaignTest {
   }
 
   private static JvmProcess listener(TestDatabase database) {
-    return JvmProcess.start(WakeUpsTest.ListenerProcess.class, database.jdbcUrl(), database.user());
+    return JvmProcess.start(ListenerProcess.class, database.jdbcUrl(), database.user());
   }
 
   private static void commitWhatIsPrepared(TestDatabase database) throws SQLException {
