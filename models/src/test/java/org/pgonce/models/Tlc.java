@@ -1,138 +1,114 @@
 package org.pgonce.models;
 
-import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.MatchResult;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * Runs TLC in a JVM of its own, since its state is static. What it was given and what it said stay
- * in {@code target/tlc/NAME}.
+ * A configuration of {@code Gate.tla} that TLC checks in a JVM of its own, since its state is
+ * static. What TLC was given and what it said stay in {@code target/tlc/NAME}.
  */
-final class Tlc {
+record Tlc(int writers, int processes, int faults, String promise, List<String> off) {
 
-  private static final Path MODELS = Path.of("src", "test", "tla");
-  private static final Path RUNS = Path.of("target", "tlc");
+  private static final Path MODEL = Path.of("src", "test", "tla", "Gate.tla");
+  private static final Pattern STEP = Pattern.compile("(?m)^State \\d+: <(\\w+)");
+  private static final Pattern STATES = Pattern.compile("\\d+ distinct states found");
 
-  // TLC's exit codes.
-  private static final int HOLDS = 0;
-  private static final int INVARIANT_VIOLATED = 12;
-  private static final int PROPERTY_VIOLATED = 13;
+  // TLC's exit codes: an invariant, or a property, does not hold.
+  private static final List<Integer> REFUTED = List.of(12, 13);
 
-  private static final Pattern STATES = Pattern.compile("(\\d+) distinct states found");
-  private static final Pattern TRACE = Pattern.compile("(?m)^State \\d+: <(\\w+) line");
-  private static final Pattern COVERAGE =
-      Pattern.compile("(?m)^<(\\w+) line .* of module (?:Gate|Owned)>: \\d+:(\\d+)$");
+  Tlc(int writers, int processes) {
+    this(writers, processes, 0, "", List.of());
+  }
 
-  /**
-   * @param trace the steps that lead to the violation, in order
-   * @param neverTaken the steps that no behaviour has; told only by a run that counts them
-   */
-  record Outcome(boolean holds, long states, List<String> trace, Set<String> neverTaken) {}
+  Tlc faults(int most) {
+    return new Tlc(writers, processes, most, promise, off);
+  }
 
-  /** Whether minutes are asked for, and not seconds. */
-  static final boolean LARGE = "large".equals(System.getProperty("pgonce.models"));
+  Tlc invariant(String name) {
+    return new Tlc(writers, processes, faults, "SPECIFICATION Safe\nINVARIANT " + name, off);
+  }
 
-  private Tlc() {}
+  Tlc property(String name) {
+    return new Tlc(writers, processes, faults, "SPECIFICATION Live\nPROPERTY " + name, off);
+  }
 
-  static Outcome check(String name, Gate gate, Duration limit, boolean counted)
-      throws IOException, InterruptedException {
-    Path home = Files.createDirectories(RUNS.resolve(name)).toAbsolutePath();
-    for (String model : List.of("Gate.tla", "Owned.tla")) {
-      Files.copy(MODELS.resolve(model), home.resolve(model), StandardCopyOption.REPLACE_EXISTING);
-    }
-    Files.writeString(home.resolve("Run.tla"), gate.module());
-    Files.writeString(home.resolve("Run.cfg"), gate.configuration());
-    Path said = home.resolve("out.txt");
+  Tlc without(String rule) {
+    return new Tlc(writers, processes, faults, promise, List.of(rule));
+  }
 
-    long begun = System.nanoTime();
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    if (!LARGE) {
-      // In seconds, the optimizing compiler takes more than it gives.
-      command.add("-XX:TieredStopAtLevel=1");
-    }
-    // TLC unpacks its standard modules where temporary files go.
-    command.addAll(List.of("-XX:+UseSerialGC", "-Xmx2g", "-Djava.io.tmpdir=" + home));
-    command.addAll(List.of("-cp", jar(), "tlc2.TLC", "-nowarning", "-workers", "1"));
-    if (counted) {
-      command.addAll(List.of("-coverage", "1"));
-    }
-    command.addAll(List.of("-metadir", home.resolve("states").toString()));
-    command.addAll(List.of("-config", "Run.cfg", "Run.tla"));
-    Process tlc =
-        new ProcessBuilder(command)
+  /** The steps that lead to a violation, in order; empty if what is promised holds. */
+  List<String> refutation(String name) throws Exception {
+    var home = Files.createDirectories(Path.of("target", "tlc", name)).toAbsolutePath();
+    Files.copy(MODEL, home.resolve("Gate.tla"), StandardCopyOption.REPLACE_EXISTING);
+    Files.writeString(home.resolve("Gate.cfg"), configuration());
+    var said = home.resolve("out.txt");
+    var begun = System.nanoTime();
+    var tlc =
+        new ProcessBuilder(command(home.toString()))
             .directory(home.toFile())
             .redirectErrorStream(true)
             .redirectOutput(said.toFile())
             .start();
     try {
-      if (!tlc.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-        throw new AssertionError("TLC did not end within " + limit + ": " + said);
+      if (!tlc.waitFor(5, TimeUnit.MINUTES)) {
+        throw new AssertionError("TLC did not end: " + said);
       }
     } finally {
       tlc.destroyForcibly().waitFor();
     }
-
-    String output = Files.readString(said);
-    int code = tlc.exitValue();
-    if (code != HOLDS && code != INVARIANT_VIOLATED && code != PROPERTY_VIOLATED) {
-      throw new AssertionError("TLC failed with exit code " + code + ": " + said + "\n" + output);
+    var output = Files.readString(said);
+    if (tlc.exitValue() != 0 && !REFUTED.contains(tlc.exitValue())) {
+      throw new AssertionError("TLC failed: " + said + "\n" + output);
     }
-    Outcome outcome = outcome(code == HOLDS, counted, output);
+    var steps = STEP.matcher(output).results().map(step -> step.group(1)).toList();
     System.out.printf(
-        Locale.ROOT,
-        "%s: %s, %,d states, %.1f s%n",
+        "%s: %s, %s, %.1f s%n",
         name,
-        outcome.holds() ? "holds" : "refuted in " + outcome.trace().size() + " steps",
-        outcome.states(),
+        tlc.exitValue() == 0 ? "holds" : "refuted in " + steps.size() + " steps",
+        STATES.matcher(output).results().map(found -> found.group()).reduce("", (a, b) -> b),
         (System.nanoTime() - begun) / 1e9);
-    return outcome;
+    return steps;
   }
 
-  private static Outcome outcome(boolean holds, boolean counted, String output) {
-    long states = 0;
-    for (Matcher found = STATES.matcher(output); found.find(); ) {
-      states = Long.parseLong(found.group(1));
-    }
-    List<String> trace = new ArrayList<>();
-    TRACE.matcher(output).results().map(step -> step.group(1)).forEach(trace::add);
-    Set<String> never = new TreeSet<>();
-    if (holds && counted) {
-      List<MatchResult> steps = COVERAGE.matcher(output).results().toList();
-      if (steps.isEmpty()) {
-        throw new AssertionError("TLC told no coverage:\n" + output);
-      }
-      // TLC tells it several times in a long run: the last count is the highest.
-      steps.forEach(
-          step -> {
-            if (step.group(2).equals("0")) {
-              never.add(step.group(1));
-            } else {
-              never.remove(step.group(1));
-            }
-          });
-    }
-    return new Outcome(holds, states, List.copyOf(trace), Set.copyOf(never));
+  // One worker finds the shortest way. TLC unpacks its modules where temporary files go.
+  private static List<String> command(String home) throws Exception {
+    var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    var jar = Path.of(tlc2.TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    return Stream.concat(
+            Stream.of(java, "-Djava.io.tmpdir=" + home, "-cp", jar.toString()),
+            Stream.of(
+                "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx1g tlc2.TLC -nowarning -workers 1 Gate.tla"
+                    .split(" ")))
+        .toList();
   }
 
-  private static String jar() {
-    try {
-      return Path.of(tlc2.TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI())
-          .toString();
-    } catch (URISyntaxException e) {
-      throw new AssertionError(e);
-    }
+  private String configuration() {
+    var w = names("w", writers);
+    var p = names("p", processes);
+    return Stream.concat(
+            Stream.of(
+                promise,
+                "CHECK_DEADLOCK FALSE",
+                "CONSTANTS",
+                "W = {" + String.join(", ", w) + "}",
+                "P = {" + String.join(", ", p) + "}",
+                "Faults = " + faults,
+                "Off = "
+                    + off.stream()
+                        .map("\"%s\""::formatted)
+                        .collect(Collectors.joining(", ", "{", "}"))),
+            Stream.concat(w.stream(), p.stream()).map(name -> name + " = " + name))
+        .collect(Collectors.joining("\n", "", "\n"));
+  }
+
+  private static List<String> names(String prefix, int count) {
+    return IntStream.rangeClosed(1, count).mapToObj(i -> prefix + i).toList();
   }
 }
