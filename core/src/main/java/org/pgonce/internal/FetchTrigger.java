@@ -17,7 +17,7 @@ import org.pgonce.internal.settle.Left;
  * <tr><th>reason</th><th>a claim begins</th></tr>
  * <tr><td>a wake-up, rank 0</td><td>at once</td></tr>
  * <tr><td>a wake-up, rank r</td><td>after 125 ms × 2^(r−1), if nothing was claimed meanwhile; from
- * rank 4 on the poll sees to it. A process that found something late answers at once, until a claim
+ * rank 3 on the poll sees to it. A process that found something late answers at once, until a claim
  * finds nothing</td></tr>
  * <tr><td>wake-ups while claims find nothing</td><td>at once eight times; then after 10 ms, doubling
  * to 160 ms, until a claim finds something</td></tr>
@@ -50,7 +50,7 @@ final class FetchTrigger {
   }
 
   private static final Duration FOLLOWER_DELAY = Duration.ofMillis(125);
-  private static final int LAST_RANK_TO_ANSWER = 3;
+  private static final int LAST_RANK_TO_ANSWER = 2;
 
   // Most handlers are quicker, and their settlement says whether a row lies behind.
   private static final Duration BEHIND = Duration.ofMillis(5);
