@@ -41,7 +41,7 @@ final class RandomWriter implements Runnable {
   private final AtomicLong ids;
   private final Course course;
   private long transactions;
-  private long quiet;
+  private long unannounced;
 
   /** What all writers do for now. */
   static final class Course {
@@ -56,7 +56,7 @@ final class RandomWriter implements Runnable {
       resting = now;
     }
 
-    /** Whether a transaction that relies on somebody's being awake stays open, or prepared. */
+    /** Whether a transaction that has read an open gate stays open, or prepared. */
     void keepOpen(boolean now) {
       keepingOpen = now;
     }
@@ -103,9 +103,9 @@ final class RandomWriter implements Runnable {
     return transactions;
   }
 
-  /** How many of its transactions relied on it that somebody is awake. */
-  long quiet() {
-    return quiet;
+  /** How many of its transactions have read an open gate. */
+  long unannounced() {
+    return unannounced;
   }
 
   @Override
@@ -147,13 +147,13 @@ final class RandomWriter implements Runnable {
         store(connection);
         connection.rollback(before);
       }
-      var isQuiet = isQuiet(connection);
+      var isUnannounced = isUnannounced(connection);
       transactions++;
-      quiet += isQuiet ? 1 : 0;
+      unannounced += isUnannounced ? 1 : 0;
       if (random.nextInt(20) == 0) {
         pause(random.nextInt(600));
       }
-      end(connection, name, isQuiet);
+      end(connection, name, isUnannounced);
     } catch (SQLException e) {
       if (connection.isClosed() || !connection.isValid(5)) {
         throw e;
@@ -166,8 +166,8 @@ final class RandomWriter implements Runnable {
     }
   }
 
-  private void end(Connection connection, String name, boolean isQuiet) throws SQLException {
-    if (isQuiet && course.keepingOpen) {
+  private void end(Connection connection, String name, boolean isUnannounced) throws SQLException {
+    if (isUnannounced && course.keepingOpen) {
       course.open.incrementAndGet();
       try {
         end(connection, name, random.nextBoolean(), () -> course.await(() -> !course.keepingOpen));
@@ -177,7 +177,7 @@ final class RandomWriter implements Runnable {
     } else if (random.nextInt(10) == 0) {
       connection.rollback();
     } else {
-      var prepares = isQuiet && random.nextInt(20) == 0;
+      var prepares = isUnannounced && random.nextInt(20) == 0;
       end(connection, name, prepares, () -> pause(prepares ? random.nextInt(400) : 0));
     }
   }
@@ -203,8 +203,8 @@ final class RandomWriter implements Runnable {
   }
 
   /**
-   * One, or now and then many by one statement; not where they are to be quick, so that somebody
-   * awakes on a slow machine too.
+   * One, or now and then many by one statement; not where they are to be quick, so that the gate
+   * opens on a slow machine too.
    */
   private void store(Connection connection) throws SQLException {
     var many = random.nextInt(4) == 0 && !course.keepingOpen;
@@ -223,7 +223,7 @@ final class RandomWriter implements Runnable {
     }
   }
 
-  private static boolean isQuiet(Connection connection) throws SQLException {
+  private static boolean isUnannounced(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
         var row = statement.executeQuery("select not pgonce.needs_notify('orders')")) {
       row.next();
