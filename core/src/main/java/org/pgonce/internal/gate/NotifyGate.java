@@ -49,7 +49,7 @@ public final class NotifyGate {
 
   private final String channel;
   private final Threads threads;
-  private final Runnable whenOpen;
+  private final Runnable pollsSoon;
   private final GateStatements database;
   private final List<GatedSubscription> subscriptions = new ArrayList<>();
 
@@ -74,17 +74,18 @@ public final class NotifyGate {
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
-   * @param whenOpen called when it has opened the gate; must return at once
+   * @param pollsSoon called where the gate is open by now, or will be, so that the poll sees it;
+   *     must return at once
    */
   public NotifyGate(
       String channel,
       Threads threads,
       Transactions transactions,
       List<Integer> listened,
-      Runnable whenOpen) {
+      Runnable pollsSoon) {
     this.channel = channel;
     this.threads = threads;
-    this.whenOpen = whenOpen;
+    this.pollsSoon = pollsSoon;
     this.database = new GateStatements(transactions, channel, listened.stream().sorted().toList());
     this.steps = new RepeatedTask(threads::runLater, lock, this::step, this::delayAfter);
   }
@@ -102,6 +103,9 @@ public final class NotifyGate {
     try {
       var now = System.nanoTime();
       rate.heard(now);
+      if (rate.isMany() && !answers) {
+        pollsSoon.run();
+      }
       if (!answers || open || wish == Wish.OPEN || now - notBefore < 0) {
         return;
       }
@@ -231,7 +235,7 @@ public final class NotifyGate {
     } finally {
       lock.unlock();
     }
-    whenOpen.run();
+    pollsSoon.run();
     subscriptions.forEach(GatedSubscription::fetch);
     return RENEWAL;
   }

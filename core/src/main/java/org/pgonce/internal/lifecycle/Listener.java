@@ -42,6 +42,8 @@ import org.pgonce.internal.store.Installed;
  */
 public final class Listener {
 
+  private static final Duration POLLS_SOON = Duration.ofMillis(300);
+
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
@@ -176,9 +178,9 @@ public final class Listener {
                   .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
                   .toList();
           // From the poll that sees it open on, rows of late writers are looked for sooner.
-          Runnable pollsNow = () -> poll.within(Duration.ZERO);
+          Runnable pollsSoon = () -> poll.within(POLLS_SOON);
           var gate =
-              new NotifyGate(name, context.threads(), context.transactions(), listened, pollsNow);
+              new NotifyGate(name, context.threads(), context.transactions(), listened, pollsSoon);
           addCallback(
               one,
               payload -> {
