@@ -8,7 +8,7 @@ import org.pgonce.internal.jdbc.SessionState;
 /**
  * The texts of the claims.
  *
- * <p>Their plans go by the index because the tables hold padding rows (keep_ballast in
+ * <p>Their plans go by the index because the tables hold padding rows (keep_padding in
  * sql/maintenance.sql). The outer select is for the one row that is locked; columns of the inner
  * one would be computed for each row that is passed over. Operators are qualified since the
  * session's search path is whatever the application makes it.
@@ -71,12 +71,12 @@ final class ClaimSql {
       """
       SELECT f.subscription_id, f.id, f.attempts, f.created_at, f.payload, f.delivery_key, f.order_key, f.context, f.stamp, f.token, f.held,
              f.seen, f.busy, f.walked
-        FROM pgonce.%s(?, ?, %s) AS f
+        FROM pgonce.claim_by_key(%s, %s) AS f
       """;
-  static final One DUE_IN_ORDER = byKey("next_due");
-  static final One NEW_IN_ORDER = byKey("next_new");
-  static final One DUE_AND_FREE = byKey("free_due");
-  static final One NEW_AND_FREE = byKey("free_new");
+  static final One DUE_IN_ORDER = byKey("?, true, ?, NULL");
+  static final One NEW_IN_ORDER = byKey("?, false, ?, NULL");
+  static final One DUE_AND_FREE = byKey("?, true, NULL, ?");
+  static final One NEW_AND_FREE = byKey("?, false, NULL, ?");
 
   private static final String LEASED_ROW =
       """
@@ -90,7 +90,8 @@ final class ClaimSql {
   static final One LEASED =
       One.of(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"));
   static final One LEASED_WITH_PLACE =
-      One.of(LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"));
+      One.of(
+          LEASED_ROW.formatted("pgonce.lock_key_permit(s.subscription_id, s.order_key, ?, s.id)"));
 
   /**
    * held is who locked the row before: nobody, or someone whose transaction did not commit. What is
@@ -108,8 +109,8 @@ final class ClaimSql {
    * The same for a row that is null where there is none: what is of the session would give its
    * transaction an id for nothing.
    */
-  private static One byKey(String function) {
-    var locked = BY_KEY.formatted(function, KeyLook.PARAMETERS);
+  private static One byKey(String rules) {
+    var locked = BY_KEY.formatted(rules, KeyLook.PARAMETERS);
     var one = "CASE WHEN c.id IS NOT NULL THEN " + OF_SESSION;
     var seen = ", c.seen, c.busy, c.walked";
     return new One(
