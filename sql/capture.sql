@@ -1,4 +1,4 @@
--- What the functions behind triggers share. They call these with the rights of pgonce_owner, and nobody else may.
+-- What generated trigger functions call, with the rights of pgonce_owner.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,8 +6,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- What a column is called now, as the rows have it. pg_attribute would tell a transaction at REPEATABLE READ what it was called when its snapshot was
--- taken; this function of PostgreSQL's asks the cache of the catalog, which knows of all that was committed before the table was locked.
+-- The present name of a column, as the written rows have it. For a transaction at REPEATABLE READ, pg_attribute shows the name as of its snapshot.
+-- This function of PostgreSQL reads the catalog cache, which knows all that was committed before the table was locked.
 CREATE OR REPLACE FUNCTION pgonce.name_now(relation oid, attnum integer) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -16,10 +16,10 @@ BEGIN
 END
 $$;
 
--- The columns of a table's primary key, in their order, without those that its index only includes. Empty: it has none, or not the one any more that
--- the transaction's snapshot shows, and another one cannot be seen. By the constraint, which stays when REINDEX CONCURRENTLY gives it another index; whether
--- it is there still is asked of the cache too, and in no condition, which would ask it of others. In PL/pgSQL, which keeps the plan: a function in SQL makes
--- one for each call before PostgreSQL 18.
+-- The columns of a table's primary key, in their order, without those that its index only includes. Empty: there is none, or the one in the
+-- transaction's snapshot is gone and the new one cannot be seen. It is found by its constraint, which stays when REINDEX CONCURRENTLY makes another
+-- index. Whether the constraint is still there is read from the cache, and not in a condition, which would be evaluated for other constraints too.
+-- PL/pgSQL keeps the plan; before PostgreSQL 18 a function in SQL plans at each call.
 CREATE OR REPLACE FUNCTION pgonce.primary_key(relation oid) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -32,7 +32,7 @@ END
 $$;
 
 -- Whether a row of the table can be many times longer as JSON than it is stored: where a numeric, a name or a whole row is part of a larger value.
--- Of types that are not PostgreSQL's own nobody knows.
+-- Types that are not PostgreSQL's own count as such.
 CREATE OR REPLACE FUNCTION pgonce.may_expand(relation oid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -50,7 +50,7 @@ $$;
 
 -- Whether a table whose trigger runs this function has columns of types that are not PostgreSQL's own, which have object ids below 16384
 -- (FirstNormalObjectId); null if there is no such table.
-CREATE OR REPLACE FUNCTION pgonce.has_own_types_now(capturing text) RETURNS boolean
+CREATE OR REPLACE FUNCTION pgonce_private.has_own_types_now(capturing text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -62,23 +62,23 @@ BEGIN
 END
 $$;
 
--- The same, for a plan that is kept. It is said to be immutable, which it is not: so PostgreSQL asks when it makes a plan in which the argument is a
--- constant, and never when it runs it. It makes the plan of a query that reads new_rows or old_rows anew when the table was altered. As a plan outlives
--- its transaction, the answer must not come from a snapshot that is older than the table: the one of whose statement has led to this one may be, so
--- who is asked is volatile, and takes one of his own; where the transaction has one for all its statements, it is null, which is "not known".
--- "read uncommitted" is "read committed" by another name.
+-- The same, for a plan that is kept. It is declared immutable, which it is not: so PostgreSQL calls it when it makes a plan in which the argument is
+-- a constant, and never when it runs the plan. A query that reads new_rows or old_rows is planned anew after the table was altered. The plan outlives
+-- its transaction, so the answer must not come from a snapshot that is older than the table. The caller's snapshot may be older, so the function that
+-- is called is volatile and takes its own. Where the transaction has one snapshot for all its statements, the answer is null: not known. "read
+-- uncommitted" is "read committed" by another name.
 CREATE OR REPLACE FUNCTION pgonce.has_own_types(capturing text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  RETURN CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN pgonce.has_own_types_now(capturing) END;
+  RETURN CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN pgonce_private.has_own_types_now(capturing) END;
 END
 $$;
 
--- The columns of a row that are among those, or all but those. Null if one of them is not there. A json column may hold escapes that text cannot,
--- such as a lone surrogate, and PostgreSQL fails to look for a key in such a document. So none is one while it is looked through: \u is \\u
--- meanwhile, and \\ is \\b.
-CREATE OR REPLACE FUNCTION pgonce.row_part(payload json, columns text[], named boolean) RETURNS json
+-- The columns of a row that are among the given ones, or all others. Null if a given one is not there. A json column may hold escapes that text
+-- cannot, such as a lone surrogate, and PostgreSQL fails to look for a key in such a document. So escapes are masked during the look: \u becomes \\u,
+-- and \\ becomes \\b.
+CREATE OR REPLACE FUNCTION pgonce_private.row_part(payload json, columns text[], named boolean) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -103,16 +103,16 @@ BEGIN
 END
 $$;
 
--- A row without the columns that must not be stored. Where one of them is not there, it may have another name by now: nothing is stored then.
+-- A row without the columns that must not be stored. If one of them is not there, it may have another name by now: then nothing is stored.
 CREATE OR REPLACE FUNCTION pgonce.row_without(payload json, columns text[]) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  kept constant json := pgonce.row_part(payload, columns, false);
+  kept constant json := pgonce_private.row_part(payload, columns, false);
 BEGIN
   IF kept IS NULL THEN
     RAISE EXCEPTION 'column % must not be stored and is not there: it was dropped, or has another name now',
-        (SELECT string_agg(c.name, ', ') FROM unnest(columns) AS c (name) WHERE pgonce.row_part(payload, ARRAY[c.name], true) IS NULL)
+        (SELECT string_agg(c.name, ', ') FROM unnest(columns) AS c (name) WHERE pgonce_private.row_part(payload, ARRAY[c.name], true) IS NULL)
       USING ERRCODE = 'undefined_column';
   END IF;
   RETURN kept;
@@ -124,7 +124,7 @@ CREATE OR REPLACE FUNCTION pgonce.row_only(payload json, columns text[]) RETURNS
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  key constant json := pgonce.row_part(payload, columns, true);
+  key constant json := pgonce_private.row_part(payload, columns, true);
 BEGIN
   IF columns = '{}' THEN
     RAISE EXCEPTION 'the table has no primary key any more, or another one than the transaction can see, and nothing else is to be stored' USING ERRCODE = 'PO006';
@@ -148,7 +148,7 @@ BEGIN
 END
 $$;
 
--- A value as a key has it, whose writer must not fail: what text cannot hold is taken as it is written in JSON.
+-- A value as part of a key, for a writer that must not fail: what text cannot hold is written as in JSON.
 CREATE OR REPLACE FUNCTION pgonce.key_part(value json) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -164,7 +164,7 @@ BEGIN
 END
 $$;
 
--- When it is due, where a row tells. Null: now.
+-- The due time that a row gives; null is now.
 CREATE OR REPLACE FUNCTION pgonce.row_due(due_at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -176,25 +176,25 @@ BEGIN
 END
 $$;
 
--- A key that an expression has made, whose writer must not fail: empty is none, and what is too long is known by its hash.
+-- A key that an expression has made, for a writer that must not fail: an empty one is none, and one that is too long becomes its hash.
 CREATE OR REPLACE FUNCTION pgonce.given_key(key text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN length(key) <= 500 THEN nullif(key, '') ELSE 'sha256:' || encode(sha256(convert_to(key, getdatabaseencoding())), 'hex') END
 $$;
 
--- What may be told of an error to others than the writer: its message where that is about names, else only which kind it is, as the message
--- may quote what the row holds.
+-- What others than the writer may see of an error: its message if that is about names, else only its SQLSTATE, as the message may quote what the row
+-- holds.
 CREATE OR REPLACE FUNCTION pgonce.told(state text, message text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE WHEN state IN ('42703', '42883', '42P01', '42804', '54000', 'PO006') THEN message ELSE 'an error of SQLSTATE ' || state END $$;
 
--- Whether rows that a handler writes would lead too far from the first one.
+-- Whether rows that a handler writes are deeper than the channel allows.
 CREATE OR REPLACE FUNCTION pgonce.is_too_deep(channel_name text, writer_depth smallint) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.max_depth < writer_depth) $$;
 
--- Stores captured rows as dead letters: the writer goes on, and somebody has a look.
+-- Stores captured rows as dead letters: the writer goes on, and an operator decides.
 CREATE OR REPLACE FUNCTION pgonce.bury_captured(
   channel_name text, reason text, error text, payloads json[], keys text[], order_keys text[], writer_context jsonb, writer_depth smallint,
   version integer DEFAULT 1)
@@ -221,7 +221,7 @@ BEGIN
              ON t.key = g.key;
   END IF;
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
-  SELECT s.id, g.id, 0, clock_timestamp(), bury_captured.reason, coalesce(bury_captured.error, pgonce.too_deep(writer_depth, channel.max_depth)),
+  SELECT s.id, g.id, 0, clock_timestamp(), bury_captured.reason, coalesce(bury_captured.error, pgonce_private.too_deep(writer_depth, channel.max_depth)),
          g.payload, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context,
          pgonce.stamp(writer_depth, version)
     FROM unnest(ids, payloads, keys, order_keys) AS g (id, payload, key, order_key) CROSS JOIN unnest(addressed) AS s (id)

@@ -1,6 +1,5 @@
--- Stations 3 and 5: claim and settle. A claim lives as long as its transaction: whoever dies gives the row back.
--- The claim itself, and the deletion of what is handled, are statements of the library on the tables (ClaimStatement, SettleStatements): a
--- function around them costs more than they do.
+-- Claim with a lease, and what both kinds of claims share. The claim of EXACTLY_ONCE is a statement of the library (ClaimSql), and so is the deletion
+-- of what was handled: a function around them costs more than they do.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -8,8 +7,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- For transactions of pgonce's own: a process that is frozen, or cut off, before it commits does not keep what it has locked. A shorter
--- bound of the session's stays.
+-- For transactions of pgonce's own: a process that is frozen or cut off before it commits loses its locks after this time. A shorter timeout of the
+-- session stays.
 CREATE OR REPLACE FUNCTION pgonce.bound_idle(ms bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -22,13 +21,13 @@ BEGIN
 END
 $$;
 
--- With the id of a subscription: the advisory lock of those that lease from it (shared), and of who changes its mode. "pgon" in ASCII.
-CREATE OR REPLACE FUNCTION pgonce.mode_lock() RETURNS integer
+-- With the id of a subscription: the advisory lock of those that lease from it (shared), and of a change of its mode. "pgon" in ASCII.
+CREATE OR REPLACE FUNCTION pgonce_private.mode_lock() RETURNS integer
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT 1885826926 $$;
 
--- Whether a handler of this subscription whose work was undone may begin again by itself. Asked by a listener of EXACTLY_ONCE before it does so without
--- counting an attempt: the channel may have become AT_MOST_ONCE since.
+-- Whether a handler of this subscription whose work was undone may run again without counting an attempt. A listener of EXACTLY_ONCE asks before it
+-- does so: the channel may have become AT_MOST_ONCE since.
 CREATE OR REPLACE FUNCTION pgonce.may_begin_again(subscription integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -36,13 +35,14 @@ AS $$
                   WHERE s.id = may_begin_again.subscription AND c.mode <> 'AT_MOST_ONCE')
 $$;
 
--- Claims one row on lease: with a token, and due again when the lease is over. The attempt is counted with that, so it needs no one to survive
--- it. The caller commits before it runs the handler. A row whose attempts are used up is given as spent, and one whose process died as died: both
--- unchanged and locked, for the caller to bury it, to count it or to have it wait. None is given to a caller who knows the channel in another mode,
--- nor while that is being changed: see change_mode, which waits for those that have begun. What a listener of a former EXACTLY_ONCE has held, and has
--- given back, is spent for AT_MOST_ONCE: its handler may have begun, and only who locked the row before tells (as in the claim of EXACTLY_ONCE).
--- after: of new rows, those with a higher id. Where there is an order or a limit per key, it looks in the ways of claim_by_key.sql, and gives account of it
--- whether it claims one or not.
+-- Claims one row on lease: with a token, the attempt counted, and due again when the lease expires. The caller commits before it runs the handler. A
+-- row whose attempts are used up is returned as spent, and one whose process died as died. Both are unchanged and locked: the caller buries the row,
+-- counts the attempt or lets it wait.
+-- No row is given to a caller that knows the channel in another mode, nor while the mode is being changed (change_mode waits for those that have
+-- begun). After a change from EXACTLY_ONCE to AT_MOST_ONCE, a row that a listener has held and given back is spent: its handler may have begun, and
+-- only the row's former lock tells so.
+-- after: new rows have a higher id. Where there is an order or a limit per key, the last five parameters and the last three results are those of
+-- claim_by_key, whether a row was claimed or not.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
   key_order text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0, after_us bigint DEFAULT 0,
   ways text[] DEFAULT '{near}', keys text[] DEFAULT '{}', walk_from text DEFAULT NULL)
@@ -55,16 +55,16 @@ DECLARE
   held_until timestamptz;
   next_id bigint;
   held xid;
-  place_of_key smallint;
+  permit integer;
 BEGIN
   PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
-  -- A handler begins behind this commit, and never again: a crash of the server must not take the commit back. So it waits for the disk, and for
-  -- the synchronous standbys, whatever the session's default is.
+  -- The handler begins after this commit, and never again: a crash of the server must not undo it. So the commit waits for the disk, and for
+  -- synchronous standbys, whatever the session's default is.
   IF known_mode = 'AT_MOST_ONCE' AND current_setting('synchronous_commit') <> 'remote_apply' THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
-  -- Two statements: what a change has committed before the lock was free, the snapshot of the second sees.
-  IF NOT pg_try_advisory_xact_lock_shared(pgonce.mode_lock(), subscription) THEN
+  -- Two statements: the snapshot of the second sees what a change has committed before the lock was free.
+  IF NOT pg_try_advisory_xact_lock_shared(pgonce_private.mode_lock(), subscription) THEN
     RETURN;
   END IF;
   SELECT CASE WHEN c.mode = 'AT_MOST_ONCE' THEN c.held_until END INTO held_until
@@ -72,19 +72,19 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
+  IF key_order <> 'NONE' OR max_per_key IS NOT NULL THEN
+    SELECT c.id, c.held, c.key_permit, c.seen, c.busy, c.walked INTO next_id, held, permit, seen, busy, walked
+      FROM pgonce.claim_by_key(subscription, due, key_order = 'DEAD_LETTER_BLOCKS', max_per_key, ways, keys, after_us, after, walk_from) c;
+  ELSIF due THEN
+    SELECT s.id, s.xmax INTO next_id, held FROM pgonce.scheduled s
+     WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
+     ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+  ELSE
+    SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
+     WHERE n.subscription_id = subscription AND n.id > after ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+  END IF;
   IF due THEN
-    IF max_per_key IS NOT NULL THEN
-      SELECT d.id, d.held, d.place, d.seen, d.busy, d.walked INTO next_id, held, place_of_key, seen, busy, walked
-        FROM pgonce.free_due(subscription, max_per_key, ways, keys, after_us, after, walk_from) d;
-    ELSIF key_order = 'NONE' THEN
-      SELECT s.id, s.xmax INTO next_id, held FROM pgonce.scheduled s
-       WHERE s.subscription_id = subscription AND s.due_at <= (SELECT clock_timestamp())
-       ORDER BY s.due_at, s.id LIMIT 1 FOR UPDATE SKIP LOCKED;
-    ELSE
-      SELECT d.id, d.held, d.seen, d.busy, d.walked INTO next_id, held, seen, busy, walked
-        FROM pgonce.next_due(subscription, key_order = 'DEAD_LETTER_BLOCKS', ways, keys, after_us, after, walk_from) d;
-    END IF;
-    -- Two statements: what the first has locked, the snapshot of the second sees.
+    -- Two statements: the snapshot of the second sees what the first has locked.
     SELECT s.* INTO claimed FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = next_id;
     IF NOT FOUND THEN
       claimed := NULL;
@@ -97,20 +97,10 @@ BEGIN
     died := claimed.token IS NOT NULL;
     IF NOT spent AND NOT died THEN
       UPDATE pgonce.scheduled s SET due_at = until, attempts = s.attempts + 1, token = new_token,
-             place = place_of_key, place_until = CASE WHEN place_of_key IS NOT NULL THEN until END
+             key_permit = permit, key_permit_until = CASE WHEN permit IS NOT NULL THEN until END
        WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
     END IF;
   ELSE
-    IF max_per_key IS NOT NULL THEN
-      SELECT d.id, d.held, d.place, d.seen, d.busy, d.walked INTO next_id, held, place_of_key, seen, busy, walked
-        FROM pgonce.free_new(subscription, max_per_key, ways, keys, after_us, after, walk_from) d;
-    ELSIF key_order = 'NONE' THEN
-      SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
-       WHERE n.subscription_id = subscription AND n.id > after ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
-    ELSE
-      SELECT d.id, d.held, d.seen, d.busy, d.walked INTO next_id, held, seen, busy, walked
-        FROM pgonce.next_new(subscription, key_order = 'DEAD_LETTER_BLOCKS', ways, keys, after_us, after, walk_from) d;
-    END IF;
     IF next_id IS NULL THEN
       IF seen IS NOT NULL THEN
         RETURN NEXT;
@@ -130,9 +120,9 @@ BEGIN
         DELETE FROM pgonce.notification n WHERE n.subscription_id = subscription AND n.id = next_id RETURNING n.*
       )
       INSERT INTO pgonce.scheduled
-        (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, place, place_until)
+        (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, key_permit, key_permit_until)
       SELECT t.subscription_id, t.id, until, 1, t.created_at, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, new_token,
-             place_of_key, CASE WHEN place_of_key IS NOT NULL THEN until END FROM taken t
+             permit, CASE WHEN permit IS NOT NULL THEN until END FROM taken t
       RETURNING * INTO claimed;
     END IF;
   END IF;

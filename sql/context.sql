@@ -1,4 +1,4 @@
--- What a writer says of itself: the context and the depth.
+-- What a writer's session or transaction says of itself: context, depth and version.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,9 +6,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- What the writer's session or transaction says of itself, by the setting pgonce.context: a JSON object whose values are texts. It can be set by hand:
--- numbers and booleans are taken as their text, as filters compare texts. Anything else (null, nested values, no object) is taken for no context: a
--- writer never fails by it.
+-- The context, from the setting pgonce.context: a JSON object whose values are texts. It can be set by hand: numbers and booleans count as their
+-- text, since filters compare texts. Anything else (null, nested values, no object) counts as no context: a writer never fails by it.
 CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -33,8 +32,8 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
--- How many handlers led here, by the setting pgonce.depth, which a claim sets, and who publishes from a handler. Null for none, and for what is no
--- number.
+-- How many handlers led here, from the setting pgonce.depth. A claim sets it, and so does the publisher in a handler. Null for none, and for what is
+-- no number.
 CREATE OR REPLACE FUNCTION pgonce.current_depth() RETURNS smallint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -60,17 +59,18 @@ BEGIN
 END
 $$;
 
--- Adds to the context of this transaction, or takes the entry out if the value is null. Who may not use the schema pgonce sets pgonce.context itself.
+-- Adds to the context of this transaction, or removes the entry if the value is null. Roles that may not use schema pgonce set pgonce.context
+-- themselves.
 CREATE OR REPLACE FUNCTION pgonce.set_context(key text, value text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.change_context(key, value, true) $$;
 
--- The same for the session: until it is changed, or the session ends. A pool hands sessions on.
+-- The same for the session, until it is changed or the session ends. A pool hands sessions on to others.
 CREATE OR REPLACE FUNCTION pgonce.set_session_context(key text, value text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.change_context(key, value, false) $$;
 
--- Depth and version as one column has them, see pgonce.notification.
+-- Depth and version as one number, see column stamp of pgonce.notification.
 CREATE OR REPLACE FUNCTION pgonce.stamp(depth integer, version integer) RETURNS integer
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -83,8 +83,8 @@ BEGIN
 END
 $$;
 
--- What becomes of a notification that is too deep.
-CREATE OR REPLACE FUNCTION pgonce.too_deep(depth integer, max_depth integer) RETURNS text
+-- The error text of a notification that is too deep.
+CREATE OR REPLACE FUNCTION pgonce_private.too_deep(depth integer, max_depth integer) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT format('it was published at depth %s, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %s: look for a loop of handlers, or raise max_depth, before it is redriven',

@@ -1,14 +1,13 @@
 -- Copies of a database: a dump that is restored elsewhere, or a database made from another as its template. What waits in the copy waits in the
 -- original too, and would be handled twice: the mails of a production database sent again from a developer's machine. So no listener starts in
--- a copy until somebody adopts it.
+-- a copy until an operator adopts it.
 --
--- How a copy is known, without any right but on pgonce's own tables: three things are the same only where pgonce was installed or adopted, each of
--- them for one way to copy.
---   installation.home begins with the oid of its database: another one is a copy by CREATE DATABASE with TEMPLATE.
---   The comment on the table is the same as installation.home: pg_dump --data-only takes the row and not the comment.
---   The table has once had a column more: the catalog remembers a dropped column, and a dump does not create it.
--- All three stay as they are through pg_upgrade, on a promoted standby, and in whatever else is the same server byte by byte: a base backup, a
--- restore to a point in time, a snapshot of its disk. Such a copy is not known as one.
+-- Three facts tell a copy, without any right but on pgonce's own tables. Each is true only where pgonce was installed or adopted:
+--   installation.home begins with the oid of its database. CREATE DATABASE with TEMPLATE gives the copy another oid.
+--   The comment on the table is the same as installation.home. pg_dump --data-only takes the row and not the comment.
+--   The table has had one more column. The catalog remembers a dropped column, and a dump does not create it.
+-- All three stay through pg_upgrade, on a promoted standby, and in each byte-by-byte copy of a server: a base backup, a restore to a point in time, a
+-- snapshot of its disk. Such a copy is not recognized.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -16,8 +15,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Has the database be the one where pgonce was installed.
-CREATE OR REPLACE FUNCTION pgonce.settle_here() RETURNS void
+-- Makes this database the one where pgonce was installed.
+CREATE OR REPLACE FUNCTION pgonce_private.settle_here() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -32,7 +31,7 @@ BEGIN
 END
 $$;
 
--- Why nothing is delivered in this database, and what to do; null where it is. Every listener asks before it starts.
+-- Why nothing is delivered in this database, and what to do; null where notifications are delivered. Each listener asks before it starts.
 CREATE OR REPLACE FUNCTION pgonce.copy_of_another() RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -54,10 +53,9 @@ BEGIN
 END
 $$;
 
--- From its commit on listeners may start in this database, whatever it was copied from. What waits keeps its ids, and with them its delivery keys: what
--- was handled already, in the original or before a restore, is dropped by whoever has seen the key. New notifications get ids that are far ahead of
--- those that the original may have given since: so their keys are new to everybody. Also for a restore to a point in time, and for a failover that lost
--- commits. Its listeners must be stopped.
+-- From its commit on listeners may start in this database, whatever it was copied from. What waits keeps its ids and delivery keys, so receivers that
+-- have seen a key drop the repeat. New notifications get ids far ahead of those that the original may have given since, so their keys are new
+-- everywhere. Also for a restore to a point in time, and for a failover that lost commits. Listeners must be stopped.
 CREATE OR REPLACE FUNCTION pgonce.adopt(reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -66,13 +64,13 @@ BEGIN
     RAISE EXCEPTION 'pgonce: database "%" is not adopted without a reason, which whoever finds its mails sent will look for: say why', current_database()
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING; -- a dump without it
-  PERFORM pgonce.settle_here();
+  INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING; -- a dump may lack it
+  PERFORM pgonce_private.settle_here();
   PERFORM setval('pgonce.notification_id', nextval('pgonce.notification_id') + 1000000000000);
   DELETE FROM pgonce.listener; -- those of the original
-  PERFORM pgonce.make_gate(c.name, 0) FROM pgonce.channel c WHERE c.mode <> 'BROADCAST' AND pgonce.gate_of(c.name) IS NULL; -- data alone has none
-  PERFORM pgonce.keep_ballast();
-  PERFORM pgonce.record_operation('ADOPT', '*', NULL, reason, 0);
+  PERFORM pgonce_private.make_gate(c.name, 0) FROM pgonce.channel c WHERE c.mode <> 'BROADCAST' AND pgonce.gate_of(c.name) IS NULL; -- a restore of data alone has no gates
+  PERFORM pgonce_private.keep_padding();
+  PERFORM pgonce_private.record_operation('ADOPT', '*', NULL, reason, 0);
 END
 $$;
 

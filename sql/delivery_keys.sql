@@ -1,4 +1,4 @@
--- Delivery keys: from parts to a key, who has one, and when it is free again.
+-- Delivery keys: how parts become a key, which notification has it, and when it is free again.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,8 +6,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- A key of one text out of several, which no other parts give: they are joined by colons; a colon in a part is written %3A, a percent sign %25 and an
--- empty part %. Null if a part is null.
+-- One text out of several, which no other parts give. Parts are joined by colons; in a part, a colon is written %3A and a percent sign %25; an empty
+-- part is written %. Null if a part is null.
 CREATE OR REPLACE FUNCTION pgonce.join_key(parts text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -25,7 +25,7 @@ BEGIN
 END
 $$;
 
--- The same for a publisher, who learns what is wrong with it. DeliveryKey.of in Java gives the same keys.
+-- The same for a publisher, with an error that says what is wrong. DeliveryKey.of in Java gives the same keys.
 CREATE OR REPLACE FUNCTION pgonce.delivery_key(VARIADIC parts text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -40,7 +40,7 @@ BEGIN
 END
 $$;
 
--- The same for a trigger, whose writer must not fail: null for a part is null, and what is too long is known by its hash.
+-- The same for a trigger, whose writer must not fail: null if a part is null, and a hash of what is too long.
 CREATE OR REPLACE FUNCTION pgonce.row_key(VARIADIC parts text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -51,7 +51,7 @@ BEGIN
 END
 $$;
 
--- What is compared where a publisher asks whether a key was given to the same payload: the text of the payload as it was published, to the letter.
+-- The fingerprint that is compared where a publisher asks whether a key was given to the same payload: of the payload's text as it was published.
 CREATE OR REPLACE FUNCTION pgonce.fingerprint(payload json) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -60,34 +60,35 @@ BEGIN
 END
 $$;
 
--- When a key is done that is done from this transaction's end on, which may be far: at a time that is not known yet, and that forget_keys makes known
--- once it is committed. So a key is never remembered for less than was promised. Where nothing is remembered, it is free from then on.
-CREATE OR REPLACE FUNCTION pgonce.done_later(key_memory interval) RETURNS timestamptz
+-- The time for a key that is done when this transaction ends, which is not known yet: 'infinity', until forget_keys sees it committed. So a key is
+-- never remembered for less than was promised. Where nothing is remembered, the key is free from then on.
+CREATE OR REPLACE FUNCTION pgonce_private.done_later(key_memory interval) RETURNS timestamptz
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE WHEN key_memory = interval '0' THEN clock_timestamp() ELSE 'infinity' END $$;
 
--- Takes delivery keys for the notifications that are about to be stored, and says of each key which notification has it: one of these, or one that
--- was there already. Nothing looks before it inserts: whoever inserts a key that somebody else has not yet committed waits for him. Keys are
--- inserted in their order, so that two who take the same ones do not wait for each other. A key that is there already is not locked: that would
--- keep its notification from being completed until this transaction ends. A null is no key.
+-- Takes delivery keys for notifications that are about to be stored. Returns for each key the notification that has it: one of these, or an earlier
+-- one. There is no look before the insert: an insert of a key that another transaction has not yet committed waits for it. Keys are inserted in their
+-- order, so that two transactions with the same keys do not wait for each other. A key that is there already is not locked: its notification could
+-- not be completed until this transaction ends. A null is no key.
 CREATE OR REPLACE FUNCTION pgonce.take_keys(channel pgonce.channel, waiting integer, keys text[], ids bigint[], fingerprints bytea[])
 RETURNS TABLE (key text, id bigint, fingerprint bytea)
 LANGUAGE plpgsql SECURITY DEFINER
--- A plan that is made while the table is empty must do when it is not: by the index. And it is made once: for one key that takes longer than the rest.
+-- A plan that is made while the table is empty must do when it is full: by the index. It is made once: planning for one key takes longer than the
+-- rest.
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
   memory constant interval := least(channel.key_memory, interval '87600 hours'); -- as in pgonce.forget_keys
-  -- Where nobody has the notification.
-  done constant timestamptz := CASE WHEN waiting = 0 THEN pgonce.done_later(memory) END;
+  -- For a notification without subscriptions.
+  done constant timestamptz := CASE WHEN waiting = 0 THEN pgonce_private.done_later(memory) END;
   wanted bigint;
   taken bigint;
   found_keys text[];
   found_ids bigint[];
   found_fingerprints bytea[];
 BEGIN
-  -- Most come alone, and are new.
+  -- The common case: one key, and a new one.
   IF cardinality(keys) = 1 AND keys[1] IS NOT NULL THEN
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
     VALUES (channel.id, keys[1], ids[1], fingerprints[1], take_keys.waiting, done)
@@ -106,7 +107,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS taken = ROW_COUNT;
     IF taken < wanted THEN
-      -- Those that are no longer remembered change hands.
+      -- Keys that are no longer remembered go to the new notification.
       WITH first AS MATERIALIZED (
         SELECT DISTINCT ON (g.key COLLATE "C") g.key, g.id, g.fingerprint
           FROM unnest(keys, ids, fingerprints) AS g (key, id, fingerprint) WHERE g.key IS NOT NULL ORDER BY g.key COLLATE "C", g.id
@@ -119,19 +120,19 @@ BEGIN
          SET id = o.id, fingerprint = o.fingerprint, waiting = take_keys.waiting, done_at = done
         FROM over o WHERE k.channel_id = channel.id AND k.key = o.key;
     END IF;
-    -- A REPEATABLE READ snapshot still sees a row that was forgotten after it was taken, beside ours of the same key: ours has the higher id.
+    -- A REPEATABLE READ snapshot still sees a row that was forgotten after it was taken, beside the new row of the same key, which has the higher id.
     SELECT array_agg(h.key), array_agg(h.id), array_agg(h.fingerprint) INTO found_keys, found_ids, found_fingerprints
       FROM (SELECT DISTINCT ON (k.key COLLATE "C") k.key, k.id, k.fingerprint
               FROM pgonce.delivery_key k WHERE k.channel_id = channel.id AND k.key = ANY (keys) ORDER BY k.key COLLATE "C", k.id DESC) AS h;
-    -- One that was there and has been forgotten meanwhile is free: once more.
+    -- A key that was there and has been forgotten meanwhile is free: once more.
     EXIT WHEN coalesce(cardinality(found_keys), 0) = wanted;
   END LOOP;
   RETURN QUERY SELECT f.key, f.id, f.fingerprint FROM unnest(found_keys, found_ids, found_fingerprints) AS f (key, id, fingerprint);
 END
 $$;
 
--- A subscription is done with a notification that has a delivery key. The last one ends the key, or begins the time that it is remembered; both by
--- the transaction that deletes the row. Keys are held by no one for longer than that, and their plans go by the primary key.
+-- A subscription is done with a notification that has a delivery key, in the transaction that deletes its row. The last subscription deletes the key,
+-- or begins the time that it is remembered.
 CREATE OR REPLACE FUNCTION pgonce.key_done(subscription integer, id bigint, key text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
@@ -141,8 +142,8 @@ DECLARE
 BEGIN
   SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
-  IF NOT FOUND THEN -- dropped, and this was stored by a transaction with an older snapshot, see pgonce.clear_leftovers
-    SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful FROM pgonce.channel c WHERE c.id = pgonce.channel_of_dropped(subscription);
+  IF NOT FOUND THEN -- dropped, and this was stored by a transaction with an older snapshot, see pgonce_private.clear_leftovers
+    SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful FROM pgonce.channel c WHERE c.id = pgonce_private.channel_of_dropped(subscription);
   END IF;
   IF forgetful THEN
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting <= 1;
@@ -155,14 +156,14 @@ BEGIN
 END
 $$;
 
--- The channel of a subscription that was dropped. Its table is small and has no index for this: without a sequential scan, which the caller has switched
--- off, PostgreSQL until 17 would add 1e10 to the cost of the plan, and compile it (jit_above_cost).
-CREATE OR REPLACE FUNCTION pgonce.channel_of_dropped(subscription integer) RETURNS integer
+-- The channel of a subscription that was dropped. The table is small and has no index for this. The caller has switched sequential scans off, which
+-- until PostgreSQL 17 adds 1e10 to the cost of the plan, so that a server with LLVM compiles it (jit_above_cost).
+CREATE OR REPLACE FUNCTION pgonce_private.channel_of_dropped(subscription integer) RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
 AS $$ SELECT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = subscription LIMIT 1 $$;
 
--- The same for many of a channel at once, in somebody's transaction, which may go on; an id stands there as often as subscriptions are done with it.
-CREATE OR REPLACE FUNCTION pgonce.keys_done(channel integer, ids bigint[], keys text[]) RETURNS void
+-- The same for many notifications of a channel, in a transaction that may go on. An id stands there as often as subscriptions are done with it.
+CREATE OR REPLACE FUNCTION pgonce_private.keys_done(channel integer, ids bigint[], keys text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   WITH ended AS MATERIALIZED (
@@ -173,19 +174,19 @@ AS $$
   )
   UPDATE pgonce.delivery_key k
      SET waiting = greatest(k.waiting - h.times, 0),
-         done_at = CASE WHEN k.waiting <= h.times THEN pgonce.done_later((SELECT c.key_memory FROM pgonce.channel c WHERE c.id = channel)) END
+         done_at = CASE WHEN k.waiting <= h.times THEN pgonce_private.done_later((SELECT c.key_memory FROM pgonce.channel c WHERE c.id = channel)) END
     FROM held h WHERE k.channel_id = channel AND k.key = h.key;
 $$;
 
--- Takes out again what this very transaction has published under the given delivery keys (a JSON array), with the keys, from all subscriptions;
--- returns how many notifications. What another has published is passed over, so it gives a publisher no power over that.
+-- Removes what this transaction has published under the given delivery keys (a JSON array), with the keys, for all subscriptions. Returns how many
+-- notifications. What another transaction has published is passed over, so a publisher gets no power over it.
 CREATE OR REPLACE FUNCTION pgonce.take_back(channel_name text, delivery_keys json) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
   own constant xid := pg_current_xact_id()::xid;
-  channel constant integer := (pgonce.find_channel(channel_name)).id;
+  channel constant integer := (pgonce_private.find_channel(channel_name)).id;
   subscriptions constant integer[] := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel);
   ids bigint[];
 BEGIN
@@ -202,8 +203,8 @@ BEGIN
 END
 $$;
 
--- What forget_keys does for one channel. jit = off: of millions of keys, the part that is looked for may look expensive.
-CREATE OR REPLACE FUNCTION pgonce.forget_keys_of(channel integer, memory interval, amount integer) RETURNS bigint
+-- What forget_keys does for one channel. jit = off: with millions of keys, the plan may look expensive.
+CREATE OR REPLACE FUNCTION pgonce_private.forget_keys_of(channel integer, memory interval, amount integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
@@ -217,17 +218,17 @@ BEGIN
      WHERE o.channel_id = channel AND o.done_at <= now - memory AND o.done_at + memory <= now
      ORDER BY o.done_at LIMIT amount FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS forgotten = ROW_COUNT;
-  -- What is seen here is committed: its time begins now, after that.
+  -- What is seen here is committed: its time begins now.
   UPDATE pgonce.delivery_key k SET done_at = clock_timestamp() WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
     SELECT o.key FROM pgonce.delivery_key o WHERE o.channel_id = channel AND o.done_at = 'infinity' LIMIT amount FOR UPDATE SKIP LOCKED));
   RETURN forgotten;
 END
 $$;
 
--- Forgets keys whose time is over, never earlier, and begins the time of those that are done since nobody knows when; at most so many of each
--- channel. Those that somebody is at are left for the next time. Returns how many it has forgotten. It stops after some seconds, and begins with another
--- channel each time, so that none waits for ever. A memory beyond the bound of pgonce.channel, forced there by hand, counts as the bound: the time from
--- which on it would remember may be none that PostgreSQL can tell.
+-- Forgets keys whose time is over, never earlier, and begins the time of those marked 'infinity'; at most so many of each channel. Keys that another
+-- transaction has locked are left for the next time. Returns how many it has forgotten. It stops after 3 seconds, and begins with another channel
+-- each time. A memory beyond the bound of pgonce.channel, forced there by hand, counts as the bound: the time at its end may be outside of what
+-- PostgreSQL can represent.
 CREATE OR REPLACE FUNCTION pgonce.forget_keys(amount integer DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -238,7 +239,7 @@ DECLARE
   forgotten bigint := 0;
 BEGIN
   FOR channel, memory IN SELECT c.id, least(c.key_memory, interval '87600 hours') FROM pgonce.channel c ORDER BY random() LOOP
-    forgotten := forgotten + pgonce.forget_keys_of(channel, memory, amount);
+    forgotten := forgotten + pgonce_private.forget_keys_of(channel, memory, amount);
     EXIT WHEN clock_timestamp() > enough;
   END LOOP;
   RETURN forgotten;

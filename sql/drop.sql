@@ -6,16 +6,16 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Keeps everyone from storing until the caller's transaction ends, for what must not pass over a row that is about to be committed. Who comes
--- meanwhile waits behind it: so each try is short, lets the others pass when it was in vain, and is over after 1.75 s at the latest. After 16 s in
--- all it gives up. A caller with a shorter lock_timeout, or one that keeps a table of the user's locked, has one try.
-CREATE OR REPLACE FUNCTION pgonce.hold_writers(purpose text) RETURNS void
+-- Keeps all writers from storing until the caller's transaction ends, for what must not miss a row that is about to be committed. Writers queue
+-- behind the wait, so each try is short (1.75 s at most), and lets them pass when it fails. After 16 s in all it gives up. A caller with a shorter
+-- lock_timeout, or one that keeps a user's table locked, has one try.
+CREATE OR REPLACE FUNCTION pgonce_private.hold_writers(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   set_before constant text := current_setting('lock_timeout');
   allowed constant integer := 1000 * extract(epoch FROM set_before::interval);
-  -- A migration that has dropped a trigger in the same transaction keeps its table's writers waiting: they may hold what is waited for here.
+  -- A migration that has dropped a trigger in the same transaction keeps that table's writers waiting, and these may hold what is waited for here.
   holds_a_table constant boolean := EXISTS (
     SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
      WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid() AND l.granted AND l.mode IN ('AccessExclusiveLock', 'ShareRowExclusiveLock')
@@ -35,7 +35,7 @@ BEGIN
       LOCK TABLE pgonce.scheduled IN SHARE ROW EXCLUSIVE MODE;
       PERFORM set_config('lock_timeout', set_before, true);
       RETURN;
-    EXCEPTION WHEN lock_not_available THEN NULL; -- what it had locked is free again
+    EXCEPTION WHEN lock_not_available THEN NULL; -- its locks are free again
     END;
   END LOOP;
   RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: transactions that have published or settled something were open all the time (the oldest in pg_stat_activity by xact_start); try again when they have ended',
@@ -43,8 +43,8 @@ BEGIN
 END
 $$;
 
--- What to say when a row that is to be dropped is locked.
-CREATE OR REPLACE FUNCTION pgonce.in_a_handlers_hands(purpose text) RETURNS void
+-- The error for a row that is to be dropped and is locked.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_locked_row(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -54,7 +54,7 @@ END
 $$;
 
 -- Returns how many rows it deleted.
-CREATE OR REPLACE FUNCTION pgonce.empty_subscriptions(channel integer, doomed integer[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce_private.empty_subscriptions(channel integer, doomed integer[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -62,7 +62,8 @@ DECLARE
   ids bigint[];
   keys text[];
 BEGIN
-  -- They are done with their delivery keys. As they are deleted and not before: what somebody else discards meanwhile he has counted.
+  -- Their delivery keys are counted down as the rows are deleted, and not before: another transaction may discard some meanwhile, and counts those
+  -- itself.
   WITH present AS (
     DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING n.id, n.delivery_key
   ), later AS (
@@ -74,13 +75,13 @@ BEGIN
     INTO emptied, ids, keys
     FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
   IF keys IS NOT NULL THEN
-    PERFORM pgonce.keys_done(channel, ids, keys);
+    PERFORM pgonce_private.keys_done(channel, ids, keys);
   END IF;
   RETURN emptied;
 END
 $$;
 
--- Removes a subscription with everything that waits in it. Handlers that are at work on some of it are waited for first, while everybody else goes on.
+-- Drops a subscription with everything that waits in it. It first waits for handlers that have rows of it, while everybody else goes on.
 CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text, reason text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -99,25 +100,25 @@ BEGIN
     END IF;
     PERFORM FROM pgonce.notification n WHERE n.subscription_id = doomed FOR UPDATE;
     PERFORM FROM pgonce.scheduled d WHERE d.subscription_id = doomed FOR UPDATE;
-    PERFORM pgonce.hold_writers(purpose);
+    PERFORM pgonce_private.hold_writers(purpose);
     PERFORM set_config('lock_timeout', '250ms', true);
     DELETE FROM pgonce.subscription s WHERE s.id = doomed;
     INSERT INTO pgonce.dropped (channel_id, subscription_id) VALUES (channel, doomed);
-    emptied := pgonce.empty_subscriptions(channel, ARRAY[doomed]);
+    emptied := pgonce_private.empty_subscriptions(channel, ARRAY[doomed]);
     PERFORM set_config('lock_timeout', set_before, true);
   EXCEPTION WHEN lock_not_available THEN
     IF SQLERRM LIKE 'pgonce: %' THEN
       RAISE;
     END IF;
-    PERFORM pgonce.in_a_handlers_hands(purpose);
+    PERFORM pgonce_private.fail_for_locked_row(purpose);
   END;
-  PERFORM pgonce.record_operation('DROP', channel_name, subscription_name, reason, emptied);
+  PERFORM pgonce_private.record_operation('DROP', channel_name, subscription_name, reason, emptied);
   RETURN true;
 END
 $$;
 
--- The long part of dropping channels, in the same transaction but before anybody has to wait: deletes what waits in them, and waits for handlers
--- that are at work on some of it. Returns how many rows it deleted of each. Their delivery keys stay: a publisher may wait for one.
+-- The long part of dropping channels, in the same transaction, before anybody has to wait: deletes what waits in them, and waits for handlers that
+-- have rows of them. Returns how many rows it deleted of each. Delivery keys stay: a publisher may wait for one.
 CREATE OR REPLACE FUNCTION pgonce.empty_channels(channel_names text[]) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -126,7 +127,7 @@ DECLARE
   doomed integer[];
   amount bigint;
 BEGIN
-  -- One at a time: who has deleted would keep another one from holding the writers, and the other way round.
+  -- One at a time: the deletions of one would keep another one from holding the writers, and the other way round.
   PERFORM pg_advisory_xact_lock(123589553447783);
   PERFORM FROM pgonce.channel c WHERE c.name = ANY (channel_names) ORDER BY c.name COLLATE "C" FOR UPDATE;
   PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = ANY (channel_names) ORDER BY s.id FOR UPDATE OF s;
@@ -144,12 +145,12 @@ BEGIN
   END LOOP;
   RETURN emptied;
 EXCEPTION WHEN lock_not_available THEN
-  PERFORM pgonce.in_a_handlers_hands('drop channel "' || array_to_string(channel_names, '", "') || '"');
+  PERFORM pgonce_private.fail_for_locked_row('drop channel "' || array_to_string(channel_names, '", "') || '"');
 END
 $$;
 
--- Removes channels with everything that waits in them; a trigger that feeds one is dropped first, by the module that made it. Returns how many there
--- were. already: what pgonce.empty_channels gave for them in this transaction, if it was called.
+-- Drops channels with everything that waits in them. The module that made a trigger drops it first. Returns how many channels there were. already:
+-- what pgonce.empty_channels returned for them in this transaction, if it was called.
 CREATE OR REPLACE FUNCTION pgonce.drop_channels(channel_names text[], reason text DEFAULT NULL, already bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -165,8 +166,8 @@ BEGIN
     RETURN 0;
   END IF;
   emptied := coalesce(already, pgonce.empty_channels(channel_names));
-  PERFORM pgonce.hold_writers(purpose);
-  -- From here on writers wait. What has come meanwhile is little, unless a handler has it already.
+  PERFORM pgonce_private.hold_writers(purpose);
+  -- From here on writers wait. Few rows have come meanwhile, unless a handler has one of them already.
   PERFORM set_config('lock_timeout', '250ms', true);
   FOR n IN 1 .. cardinality(channel_names) LOOP
     SELECT c.id, ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = c.id) INTO channel, doomed
@@ -174,7 +175,7 @@ BEGIN
     CONTINUE WHEN NOT FOUND;
     DELETE FROM pgonce.channel c WHERE c.id = channel;
     INSERT INTO pgonce.dropped (channel_id, subscription_id) SELECT channel, d.id FROM unnest(doomed || NULL::integer) AS d (id);
-    PERFORM pgonce.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce.empty_subscriptions(channel, doomed));
+    PERFORM pgonce_private.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce_private.empty_subscriptions(channel, doomed));
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
     EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'gate_' || channel_names[n]);
     dropped := dropped + 1;
@@ -185,7 +186,7 @@ EXCEPTION WHEN lock_not_available THEN
   IF SQLERRM LIKE 'pgonce: %' THEN
     RAISE;
   END IF;
-  PERFORM pgonce.in_a_handlers_hands(purpose);
+  PERFORM pgonce_private.fail_for_locked_row(purpose);
 END
 $$;
 
@@ -193,8 +194,8 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
--- An error if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included: for what is about
--- to drop it, in the same transaction. Null for the channel: all of them. No other stores anything from then on until the transaction ends.
+-- Fails if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included: for a transaction
+-- that is about to drop it. Null for the channel: all of them. No other transaction stores anything from then on until this one ends.
 CREATE OR REPLACE FUNCTION pgonce.refuse_loss(channel_name text, subscription_name text DEFAULT NULL, at_most bigint DEFAULT 0) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -204,9 +205,9 @@ BEGIN
   IF channel_name IS NOT NULL AND NOT EXISTS (
        SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
         WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name)) THEN
-    RETURN; -- it is gone already: nobody has to wait for that
+    RETURN; -- it is gone already, so nobody has to wait
   END IF;
-  FOR try IN 1 .. 2 LOOP -- first while everybody else goes on
+  FOR try IN 1 .. 2 LOOP -- the first look is without a lock
     SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
            string_agg(DISTINCT format('SELECT pgonce.drop_%s;', CASE WHEN subscription_name IS NULL THEN format('channel(%L)', s.channel)
                                                                     ELSE format('subscription(%L, %L)', s.channel, s.subscription) END), ' ')
@@ -219,7 +220,7 @@ BEGIN
         held.now, held.later, held.dead, held.how USING ERRCODE = 'PO003';
     END IF;
     IF try = 1 THEN
-      PERFORM pgonce.hold_writers('drop ' || coalesce('channel "' || channel_name || '"', 'everything'));
+      PERFORM pgonce_private.hold_writers('drop ' || coalesce('channel "' || channel_name || '"', 'everything'));
     END IF;
   END LOOP;
 END

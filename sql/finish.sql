@@ -1,4 +1,5 @@
--- What is to be there from the start, and the version.
+-- What must be there from the start: padding rows, the home of this database, and the number of what is installed. Raise the number, here and in
+-- Schema.java, in each release that changes a file of this folder: then all files run again.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,12 +7,12 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
-SELECT pgonce.keep_ballast();
+SELECT pgonce_private.keep_padding();
 
 DO $$
 BEGIN
   IF EXISTS (SELECT FROM pgonce.installation i WHERE i.home IS NULL) THEN
-    PERFORM pgonce.settle_here();
+    PERFORM pgonce_private.settle_here();
   END IF;
 END
 $$;

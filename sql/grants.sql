@@ -1,5 +1,5 @@
--- Who may do what. PUBLIC may do nothing: PostgreSQL gives it EXECUTE on every new function, and a definer function that anyone can call,
--- or attach to a table of his own, would forge notifications.
+-- Who may do what: all privileges but those that sandbox.sql needs on its way. A new function is for nobody until it is granted here. PostgreSQL would
+-- give it to PUBLIC, and a definer function that any role may call, or attach to a table of its own, could forge notifications.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -7,85 +7,72 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
-REVOKE ALL ON SCHEMA pgonce FROM PUBLIC;
-
+REVOKE ALL ON SCHEMA pgonce, pgonce_private FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA pgonce FROM PUBLIC;
-
-REVOKE ALL ON ALL SEQUENCES IN SCHEMA pgonce FROM PUBLIC;
-
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgonce FROM PUBLIC;
-
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgonce, pgonce_private FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
+-- Nobody uses pgonce_private: functions of pgonce call what is in it, with the rights of pgonce_owner.
 GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
+-- Keys and context: these touch no table.
+GRANT EXECUTE ON FUNCTION
+  pgonce.delivery_key(text[]), pgonce.join_key(text[]),
+  pgonce.set_context(text, text), pgonce.set_session_context(text, text), pgonce.change_context(text, text, boolean), pgonce.current_context()
+TO pgonce_publisher, pgonce_listener, pgonce_admin;
+
+-- Publish.
 GRANT EXECUTE ON FUNCTION
   pgonce.publish(text, json, timestamptz, interval, text, text, integer), pgonce.publish_all(text, json, integer),
   pgonce.publish_each(text, json, json, integer), pgonce.take_back(text, json)
 TO pgonce_publisher, pgonce_admin;
 
--- These touch no table.
+-- Start, stop, poll and keep house.
 GRANT EXECUTE ON FUNCTION
-  pgonce.delivery_key(text[]), pgonce.join_key(text[]), pgonce.set_context(text, text), pgonce.set_session_context(text, text),
-  pgonce.change_context(text, text, boolean), pgonce.current_context()
-TO pgonce_publisher, pgonce_listener, pgonce_admin;
-
-GRANT EXECUTE ON FUNCTION
-  pgonce.bound_idle(bigint), pgonce.not_there(bigint, bigint),
-  pgonce.may_begin_again(integer),
-  pgonce.take_permits(integer, integer), pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text), pgonce.renew(integer, bigint[], uuid[], bigint),
-  pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text),
-  pgonce.bury(integer, bigint, integer, uuid, integer, text, text), pgonce.key_done(integer, bigint, text),
-  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid),
-  pgonce.listener_gives_up_rank(uuid),
-  pgonce.poll(uuid, bigint[]), pgonce.listener_seen(uuid, text, integer), pgonce.keep_house(text, uuid), pgonce.installed(text, text),
-  -- For a handler that finds that it cannot go on.
-  pgonce.pause(text, text, text)
+  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid), pgonce.listener_gives_up_rank(uuid),
+  pgonce.listener_seen(uuid, text, integer), pgonce.poll(uuid, bigint[]), pgonce.keep_house(text, uuid)
 TO pgonce_listener;
 
--- To claim and to complete. UPDATE on any column is what FOR UPDATE asks for.
-GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.scheduled TO pgonce_listener;
-
+-- The gate.
 GRANT EXECUTE ON FUNCTION
-  pgonce.pause(text, text, text), pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text),
-  pgonce.peek(text, integer, text, boolean), pgonce.redrive(text, bigint[], text, text), pgonce.discard(text, bigint[], text, text),
-  pgonce.forget_keys(integer),
-  pgonce.change_mode(text, text, text),
-  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.installed(text, text)
+  pgonce.open_gate(text, integer[]), pgonce.renew_gate(text, integer[], bigint), pgonce.close_gate(text, bigint), pgonce.do_writers_wait(text, integer[])
+TO pgonce_listener;
+
+-- Claim and settle, by statements too. UPDATE of any column is what FOR UPDATE asks for.
+GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.scheduled TO pgonce_listener;
+GRANT EXECUTE ON FUNCTION
+  pgonce.bound_idle(bigint), pgonce.may_begin_again(integer), pgonce.take_permits(integer, integer),
+  pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text),
+  pgonce.claim_by_key(integer, boolean, boolean, integer, text[], text[], bigint, bigint, text),
+  pgonce.lock_key(integer, text), pgonce.lock_key_permit(integer, text, integer, bigint),
+  pgonce.renew(integer, bigint[], uuid[], bigint), pgonce.not_there(bigint, bigint), pgonce.key_done(integer, bigint, text),
+  pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text), pgonce.bury(integer, bigint, integer, uuid, integer, text, text)
+TO pgonce_listener;
+
+-- Operate. A handler that finds that it cannot go on may pause its subscription.
+GRANT EXECUTE ON FUNCTION pgonce.pause(text, text, text) TO pgonce_listener, pgonce_admin;
+GRANT EXECUTE ON FUNCTION
+  pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text), pgonce.peek(text, integer, text, boolean),
+  pgonce.redrive(text, bigint[], text, text), pgonce.discard(text, bigint[], text, text), pgonce.forget_keys(integer), pgonce.adopt(text)
 TO pgonce_admin;
-
--- Of the views.
-GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO pgonce_listener, pgonce_admin;
-
-GRANT SELECT ON pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
-  pgonce.operation_log
-TO pgonce_listener, pgonce_admin;
-
 GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
 
-GRANT EXECUTE ON FUNCTION pgonce.next_new(integer, boolean, text[], text[], bigint, bigint, text), pgonce.next_due(integer, boolean, text[], text[], bigint, bigint, text), pgonce.lock_key(integer, text)
-TO pgonce_listener;
-
-GRANT EXECUTE ON FUNCTION pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid) TO pgonce_listener, pgonce_admin;
-
-GRANT EXECUTE ON FUNCTION pgonce.know_partitions(text, oid), pgonce.forget_partitions(text) TO pgonce_admin;
-
+-- Install and drop.
 GRANT EXECUTE ON FUNCTION
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.change_mode(text, text, text),
+  pgonce.know_partitions(text, oid), pgonce.forget_partitions(text),
   pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
   pgonce.refuse_loss(text, text, bigint)
 TO pgonce_admin;
 
-GRANT EXECUTE ON FUNCTION pgonce.copy_of_another() TO pgonce_listener, pgonce_admin;
-
-GRANT EXECUTE ON FUNCTION pgonce.adopt(text) TO pgonce_admin;
-
+-- What is installed, and in which state it is. The views call gate_state and rank.
 GRANT EXECUTE ON FUNCTION
-  pgonce.free_new(integer, integer, text[], text[], bigint, bigint, text), pgonce.free_due(integer, integer, text[], text[], bigint, bigint, text), pgonce.lock_place(integer, text, integer, bigint)
-TO pgonce_listener;
-
-GRANT EXECUTE ON FUNCTION
-  pgonce.open_gate(text, integer[]), pgonce.renew_gate(text, integer[], bigint), pgonce.close_gate(text, bigint), pgonce.do_writers_wait(text, integer[])
-TO pgonce_listener;
+  pgonce.installed(text, text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid),
+  pgonce.gate_state(text), pgonce.rank(uuid, integer)
+TO pgonce_listener, pgonce_admin;
+GRANT SELECT ON
+  pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status, pgonce.operation_log
+TO pgonce_listener, pgonce_admin;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,4 +1,4 @@
--- Installing channels.
+-- Installing channels and changing their modes.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,11 +6,11 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Makes the channel exist as defined. Idempotent. A mode or feed that differs from the installed one is refused, because rows stored under the
--- old one may still wait: change_mode and drop_channel say what becomes of them. What else differs is changed, and listeners that were made for
--- what was installed before handle nothing of the channel from then on: they hear of it at once, or learn it from their scan. subscriptions is an object: name to filter, or to
--- null. A subscription gets what is stored from its installation on; those that are not named stay as they are (drop_subscription). max_rate,
--- max_per_key and wake_ups: see pgonce.channel.
+-- Makes the channel exist as defined. Idempotent. Another mode or feed than the installed one is refused, because rows stored under the old one may
+-- still wait: see change_mode and drop_channel. Other differences are changed. Listeners with the former definition then handle nothing more of the
+-- channel; a wake-up tells them, or their next poll.
+-- subscriptions is an object: name to filter, or to null. A subscription gets what is stored from its installation on. Subscriptions that are not
+-- named stay as they are (drop_subscription). max_rate, max_per_key and wake_ups: see pgonce.channel.
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
   key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
@@ -26,7 +26,7 @@ DECLARE
   unfit text;
   contradiction text;
 BEGIN
-  -- The bounds of pgonce.channel, and of Java, in words.
+  -- The bounds of pgonce.channel, and of Java, for the message.
   SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
     FROM (VALUES ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
                  ('max_depth', max_depth::text, max_depth BETWEEN 1 AND 10000, '1 to 10000'),
@@ -54,8 +54,8 @@ BEGIN
             install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups)
     ON CONFLICT (name) DO NOTHING;
     is_new := FOUND;
-    -- Nobody drops it, or changes its mode, before this transaction ends; who has just dropped it leaves nothing to be found. Two installations come one
-    -- after the other, as they would at its subscriptions.
+    -- The row lock keeps others from dropping it or changing its mode until this transaction ends. If it was dropped just now, there is nothing to
+    -- lock. Two installations run one after the other.
     SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
   END LOOP;
@@ -85,14 +85,14 @@ BEGIN
     RAISE EXCEPTION 'pgonce: %', contradiction USING ERRCODE = 'PO003';
   END IF;
   IF is_new AND mode <> 'BROADCAST' AND pgonce.gate_of(channel_name) IS NULL THEN
-    PERFORM pgonce.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
+    PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
   END IF;
   IF changed OR subscribed > 0 THEN
-    PERFORM pgonce.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
+    PERFORM pgonce_private.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
       format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s',
         install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
         coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none'), install_channel.wake_ups));
-    IF NOT is_new THEN -- who listens to it looks whether it is still what he was made for
+    IF NOT is_new THEN -- its listeners compare it with their definition
       PERFORM pgonce.wake_up(channel_name, 'definition');
     END IF;
   END IF;
@@ -100,9 +100,9 @@ BEGIN
 END
 $$;
 
--- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before it stops being stored. Listeners that were
--- made for the old mode learn it as install_channel says. Until then they may claim under EXACTLY_ONCE, and lease nothing any more. Triggers whose
--- functions were made for a mode that stores find nobody to store for as soon as it is BROADCAST.
+-- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before the channel stops being stored. Listeners of
+-- the old mode learn it as with install_channel; until then they may claim under EXACTLY_ONCE, and lease nothing more. Trigger functions that were
+-- made for a mode that stores find no subscription once the channel is BROADCAST.
 CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -110,19 +110,20 @@ DECLARE
   old_mode text;
   waiting bigint;
 BEGIN
-  -- Whatever may have to be waited for comes first, before anybody has to wait for this: who pauses, or drops a subscription, may take long.
+  -- Locks that may have to be waited for come first, before others have to wait for this transaction: a pause, or dropping a subscription, may take
+  -- long.
   SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
   ELSIF old_mode = new_mode THEN
-    RETURN; -- before anybody has to wait for nothing
+    RETURN; -- nothing to change, so nobody has to wait
   END IF;
   PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
-  -- Nobody is leasing anything from then on; who comes meanwhile does without.
-  PERFORM pg_advisory_xact_lock(pgonce.mode_lock(), o.id) FROM (
+  -- From here on nothing is leased; listeners that try return without a row.
+  PERFORM pg_advisory_xact_lock(pgonce_private.mode_lock(), o.id) FROM (
     SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
   IF new_mode = 'BROADCAST' THEN
-    PERFORM pgonce.hold_writers('change the mode of channel "' || channel_name || '"');
+    PERFORM pgonce_private.hold_writers('change the mode of channel "' || channel_name || '"');
     SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
       JOIN (SELECT n.subscription_id FROM pgonce.notification n
             UNION ALL SELECT d.subscription_id FROM pgonce.scheduled d
@@ -144,10 +145,10 @@ BEGIN
          t.payload, t.delivery_key, t.order_key, t.context, t.stamp
     FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
     JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
-   CROSS JOIN LATERAL pgonce.take_out(d.subscription_id, d.id, d.attempts, d.token) t
+   CROSS JOIN LATERAL pgonce_private.take_out(d.subscription_id, d.id, d.attempts, d.token) t
    WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
-  -- Nor does what has begun before the channel promises that: what failed, or whose process died, and waits to be run again. What is being handled
-  -- may end well; if it does not, it is a dead letter then (pgonce.schedule, and lease, where its holder dies).
+  -- A row whose handler has begun before the channel becomes AT_MOST_ONCE, and that waits to be run again, becomes a dead letter. A handler that is
+  -- running may end well; if not, schedule and lease make a dead letter of its row.
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT t.subscription_id, t.id, greatest(t.attempts, 1), t.created_at, CASE WHEN t.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
          coalesce(t.last_error, 'its handler had begun when the channel''s mode was changed'),
@@ -156,15 +157,15 @@ BEGIN
             FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id JOIN pgonce.scheduled d ON d.subscription_id = s.id
            WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
              FOR UPDATE OF d SKIP LOCKED) w
-   CROSS JOIN LATERAL pgonce.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
-  -- What listeners of EXACTLY_ONCE hold, or held and gave back, the rows do not tell but by who locked them: lease looks for that. The hour is for
-  -- those that have not heard of the change yet.
+   CROSS JOIN LATERAL pgonce_private.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
+  -- Which rows listeners of EXACTLY_ONCE hold, or held and gave back, is told only by their locks: lease looks at these. The hour is for listeners
+  -- that have not heard of the change yet.
   UPDATE pgonce.channel c SET mode = new_mode,
          held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
    WHERE c.name = channel_name;
   UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
     FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
-  PERFORM pgonce.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
+  PERFORM pgonce_private.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
   PERFORM pgonce.wake_up(channel_name, 'definition');
 END
 $$;

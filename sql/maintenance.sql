@@ -1,4 +1,4 @@
--- What listeners do now and then, and no notification waits for.
+-- Housekeeping: what listeners do now and then, and no notification waits for.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,28 +6,28 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Keeps the plans of those statements. A session keeps its plan for long, and it must never be one that is good for an empty table only: a
--- sequential scan and a sort. What PostgreSQL thinks a table holds swings between nothing and millions here, and its statistics lag behind. So
--- both tables hold a ballast: 512 rows of a subscription that is none, four to a page. With it neither is ever small, and the estimate for one
--- row by the index stays below that for all pages: either few rows are expected and few pages, or many, and the LIMIT cuts them short.
--- Functions over these two need no settings for their plans, but for a look at a thousand rows (pgonce.free_due). Those over delivery_key and dead_letter
--- do, which may be empty when a plan is made: enable_seqscan = off, and so each of their statements must have an index. Without one, the plan costs 1e10
--- until PostgreSQL 17, and a server with LLVM compiles it each time (jit_above_cost): FunctionPlanTest and JitTest keep both.
--- The housekeeping of every listener looks whether the ballast is there (a TRUNCATE or a restore may have removed it). ANALYZE makes all sessions plan
--- anew.
-CREATE OR REPLACE FUNCTION pgonce.keep_ballast() RETURNS void
+-- Keeps the planner padding: 512 rows of subscription 0, four to a page, in the tables notification and scheduled. A session keeps its plans for
+-- long, and a plan that was made for an empty table (a sequential scan and a sort) is bad for a full one. The size that PostgreSQL assumes for these
+-- tables swings between nothing and millions, and statistics lag behind. With the padding no table is small. The estimate for one row by the index is
+-- below that for all pages: either few rows and few pages are expected, or many, and the LIMIT cuts them short.
+-- So functions over these two tables need no settings for their plans, but for claim_by_key, which reads up to a thousand rows. Functions over
+-- delivery_key and dead_letter do need enable_seqscan = off, since these tables may be empty when a plan is made; each of their statements must have
+-- an index. Without one the plan costs 1e10 until PostgreSQL 17, and a server with LLVM compiles it each time (jit_above_cost). FunctionPlanTest and
+-- JitTest check this.
+-- The housekeeping of every listener calls this, as a TRUNCATE or a restore may have removed the padding. ANALYZE makes all sessions plan anew.
+CREATE OR REPLACE FUNCTION pgonce_private.keep_padding() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   amount constant integer := 512;
-  filler constant json := to_json(repeat('x', 1900)); -- just not moved to the TOAST table
+  filler constant json := to_json(repeat('x', 1900)); -- just short enough to stay out of the TOAST table
 BEGIN
   IF (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = 0) = amount
      AND (SELECT count(*) FROM pgonce.scheduled s WHERE s.subscription_id = 0) = amount THEN
     RETURN;
   END IF;
   BEGIN
-    -- What ANALYZE needs. Another session may be at it, or a vacuum: then the next time will do.
+    -- ANALYZE needs this lock. If another session or a vacuum has it, the next call does the work.
     LOCK TABLE pgonce.notification, pgonce.scheduled IN SHARE UPDATE EXCLUSIVE MODE NOWAIT;
   EXCEPTION WHEN lock_not_available THEN
     RETURN;
@@ -42,8 +42,8 @@ END
 $$;
 
 -- What clear_leftovers does for one subscription, and for the keys of one channel: by an index, though a plan may be made while a table is empty.
--- Null where that has to wait.
-CREATE OR REPLACE FUNCTION pgonce.clear_subscription(channel integer, gone integer, amount integer) RETURNS bigint
+-- Null if it has to wait for a lock.
+CREATE OR REPLACE FUNCTION pgonce_private.clear_subscription(channel integer, gone integer, amount integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
@@ -67,27 +67,26 @@ BEGIN
   SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
     INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
   IF keys IS NOT NULL THEN
-    PERFORM pgonce.keys_done(channel, ids, keys);
+    PERFORM pgonce_private.keys_done(channel, ids, keys);
   END IF;
   RETURN deleted;
 EXCEPTION WHEN lock_not_available THEN
-  RETURN NULL; -- somebody is at one of their keys: the next time
+  RETURN NULL; -- another transaction has locked a key: the next time
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgonce.clear_keys(channel integer, amount integer) RETURNS void
+CREATE OR REPLACE FUNCTION pgonce_private.clear_keys(channel integer, amount integer) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
 AS $$
   DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
     SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
 $$;
 
--- Deletes what was stored for a subscription that was gone already, as its drop would have: by a writer at REPEATABLE READ whose snapshot is older. Only
--- for those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days: no transaction should be older.
--- At most so many of each table; what somebody is at is left for the next time. Each drop is looked at again after a tenth of the time since it: such a
--- look walks over the index entries of what the drop has deleted, as long as any snapshot has that. Returns how many rows it has deleted. The
--- housekeeping of a listener calls it.
-CREATE OR REPLACE FUNCTION pgonce.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
+-- Deletes, as the drop would have done, what was stored for a dropped subscription by a writer at REPEATABLE READ with an older snapshot. Only for
+-- those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days; no transaction should be older. At
+-- most so many rows of each table; locked rows are left for the next time. Each drop is looked at again after a tenth of the time since it: such a
+-- look reads the index entries of all rows that the drop has deleted, as long as any snapshot may see them. Returns how many rows it has deleted.
+CREATE OR REPLACE FUNCTION pgonce_private.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
 AS $$
 DECLARE
@@ -100,13 +99,13 @@ BEGIN
   DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
   FOR gone IN SELECT d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now LOOP
     IF gone.subscription_id > 0 AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.id = gone.subscription_id) THEN
-      of_one := pgonce.clear_subscription(gone.channel_id, gone.subscription_id, amount);
+      of_one := pgonce_private.clear_subscription(gone.channel_id, gone.subscription_id, amount);
       deleted := deleted + coalesce(of_one, 0);
       IF of_one IS DISTINCT FROM 0 THEN
         leftovers := leftovers || gone.subscription_id;
       END IF;
     ELSIF gone.subscription_id IS NULL AND NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.id = gone.channel_id) THEN
-      PERFORM pgonce.clear_keys(gone.channel_id, amount); -- they go with it
+      PERFORM pgonce_private.clear_keys(gone.channel_id, amount); -- the keys go with the channel
     END IF;
   END LOOP;
   -- Where there was something, there may be more.
@@ -116,9 +115,8 @@ BEGIN
 END
 $$;
 
--- What no notification waits for, one task in a transaction of its own, apart from the poll: whatever goes wrong with a task, be it for a locked table, a full
--- disk or an absurd setting, keeps neither the poll nor another task from its work. One process at a time does a task; others leave it to that one. True if
--- there may be more of it to do at once.
+-- Does one task in a transaction of its own, apart from the poll. If it fails, be it for a locked table, a full disk or an absurd setting, the poll
+-- and the other tasks go on. One process at a time does a task; others leave it to that one. True if there may be more to do at once.
 CREATE OR REPLACE FUNCTION pgonce.keep_house(task text, listener uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
 AS $$
@@ -129,16 +127,16 @@ BEGIN
   END IF;
   CASE task
     WHEN 'padding rows' THEN
-      PERFORM pgonce.keep_ballast();
+      PERFORM pgonce_private.keep_padding();
     WHEN 'leftovers of drops' THEN
-      RETURN pgonce.clear_leftovers() > 0;
+      RETURN pgonce_private.clear_leftovers() > 0;
     WHEN 'delivery keys' THEN
       RETURN pgonce.forget_keys() >= 10000;
-    WHEN 'list of listeners' THEN -- a silent one may be frozen, and hold its row
+    WHEN 'list of listeners' THEN -- a silent process may be frozen, and hold its row
       DELETE FROM pgonce.listener l
        WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED));
     WHEN 'gates of channels' THEN
-      PERFORM pgonce.fit_gates(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
+      PERFORM pgonce_private.fit_gates(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
   END CASE;
   RETURN false;
 END

@@ -1,4 +1,4 @@
--- What the person on call does.
+-- What an operator does: pause and resume, cancel, redrive and discard, peek.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,14 +6,14 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Who does it, for people: what the session or transaction says of itself (SET pgonce.operator = 'Anna'), or its login role.
-CREATE OR REPLACE FUNCTION pgonce.operator_name() RETURNS text
+-- The operator's name: from the session or transaction (SET pgonce.operator = 'Anna'), or the login role.
+CREATE OR REPLACE FUNCTION pgonce_private.operator_name() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT coalesce(nullif(current_setting('pgonce.operator', true), ''), session_user) $$;
 
--- Remembers an operation that changed something, in its own transaction. What is older than a year goes, some with each new one: so the table
--- is no larger than what was done in a year, and nobody else has to look after it.
-CREATE OR REPLACE FUNCTION pgonce.record_operation(
+-- Records an operation that changed something, in its own transaction. Each record deletes some that are older than a year, so the table needs no
+-- other care.
+CREATE OR REPLACE FUNCTION pgonce_private.record_operation(
   what text, channel_name text, subscription_name text, reason text, concerned bigint, detail text DEFAULT NULL)
 RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -25,7 +25,7 @@ AS $$
 $$;
 
 -- The ids of a channel's subscriptions: the named one, or all. An error if there is none.
-CREATE OR REPLACE FUNCTION pgonce.subscriptions_of(channel_name text, subscription_name text) RETURNS integer[]
+CREATE OR REPLACE FUNCTION pgonce_private.subscriptions_of(channel_name text, subscription_name text) RETURNS integer[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -42,11 +42,11 @@ END
 $$;
 
 -- Takes dead letters of a channel (or of one of its subscriptions) out: those with the given ids, or all.
-CREATE OR REPLACE FUNCTION pgonce.exhume(channel_name text, ids bigint[], subscription_name text) RETURNS SETOF pgonce.dead_letter
+CREATE OR REPLACE FUNCTION pgonce_private.take_dead_letters(channel_name text, ids bigint[], subscription_name text) RETURNS SETOF pgonce.dead_letter
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
 BEGIN
   RETURN QUERY DELETE FROM pgonce.dead_letter l
      WHERE l.subscription_id = ANY (concerned) AND (ids IS NULL OR l.id = ANY (ids))
@@ -54,8 +54,8 @@ BEGIN
 END
 $$;
 
--- Gives dead letters of a channel (or of one of its subscriptions) another life: attempts counted from zero, due now, under the same id. Returns how
--- many: a notification has one id, and each subscription that gave it up a dead letter of its own.
+-- Makes dead letters of a channel (or of one of its subscriptions) due again: attempts counted from zero, under the same id. Returns how many rows: a
+-- notification has one id, and each subscription that gave it up has a dead letter of its own.
 CREATE OR REPLACE FUNCTION pgonce.redrive(
   channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS bigint
@@ -67,17 +67,18 @@ BEGIN
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp)
   SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.stamp
-    FROM pgonce.exhume(channel_name, ids, subscription_name) r;
+    FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
-    PERFORM pgonce.record_operation('REDRIVE', channel_name, subscription_name, reason, redriven);
+    PERFORM pgonce_private.record_operation('REDRIVE', channel_name, subscription_name, reason, redriven);
     PERFORM pgonce.wake_up(channel_name, 'due');
   END IF;
   RETURN redriven;
 END
 $$;
 
--- Deletes dead letters of a channel (or of one of its subscriptions) for good: their subscriptions are done with them. Returns how many, as redrive.
+-- Deletes dead letters of a channel (or of one of its subscriptions) for good: their subscriptions are done with them. Returns how many, as redrive
+-- does.
 CREATE OR REPLACE FUNCTION pgonce.discard(
   channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS bigint
@@ -89,24 +90,24 @@ DECLARE
   keys text[];
 BEGIN
   SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
-    INTO discarded, keyed_ids, keys FROM pgonce.exhume(channel_name, ids, subscription_name) d;
-  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
+    INTO discarded, keyed_ids, keys FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name) d;
+  PERFORM pgonce_private.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   IF discarded > 0 THEN
-    PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
-    PERFORM pgonce.record_operation('DISCARD', channel_name, subscription_name, reason, discarded);
+    PERFORM pgonce.wake_up(channel_name, 'due'); -- rows of their order keys may have waited for them
+    PERFORM pgonce_private.record_operation('DISCARD', channel_name, subscription_name, reason, discarded);
   END IF;
   RETURN discarded;
 END
 $$;
 
--- From its commit on nothing of the channel (or of one of its subscriptions) is claimed; what is being handled is finished, what is stored waits.
--- Listeners hear of it at once; one that is deaf learns it from its scan. What is paused already stays as it is: since when, by whom and why. Returns
--- how many subscriptions it has paused.
+-- From its commit on nothing of the channel (or of one of its subscriptions) is claimed. Running handlers finish, and what is stored waits. A wake-up
+-- tells the listeners; one that is disconnected learns it from its next poll. A subscription that is paused already keeps its time, operator and
+-- reason. Returns how many subscriptions it has paused.
 CREATE OR REPLACE FUNCTION pgonce.pause(channel_name text, reason text, subscription_name text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
   paused bigint;
 BEGIN
   IF coalesce(btrim(reason), '') = '' THEN
@@ -118,11 +119,11 @@ BEGIN
       channel_name USING ERRCODE = 'PO003';
   END IF;
   -- In one order: two that pause at once must not wait for each other.
-  UPDATE pgonce.subscription u SET paused_at = clock_timestamp(), paused_by = pgonce.operator_name(), pause_reason = reason
+  UPDATE pgonce.subscription u SET paused_at = clock_timestamp(), paused_by = pgonce_private.operator_name(), pause_reason = reason
    WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NULL ORDER BY s.id FOR NO KEY UPDATE));
   GET DIAGNOSTICS paused = ROW_COUNT;
   IF paused > 0 THEN
-    PERFORM pgonce.record_operation('PAUSE', channel_name, subscription_name, reason, paused);
+    PERFORM pgonce_private.record_operation('PAUSE', channel_name, subscription_name, reason, paused);
   END IF;
   PERFORM pgonce.wake_up(channel_name, 'pause');
   RETURN paused;
@@ -134,29 +135,28 @@ CREATE OR REPLACE FUNCTION pgonce.resume(channel_name text, reason text, subscri
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
   resumed bigint;
 BEGIN
   UPDATE pgonce.subscription u SET paused_at = NULL, paused_by = NULL, pause_reason = NULL
    WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NOT NULL ORDER BY s.id FOR NO KEY UPDATE));
   GET DIAGNOSTICS resumed = ROW_COUNT;
   IF resumed > 0 THEN
-    PERFORM pgonce.record_operation('RESUME', channel_name, subscription_name, reason, resumed);
+    PERFORM pgonce_private.record_operation('RESUME', channel_name, subscription_name, reason, resumed);
   END IF;
   PERFORM pgonce.wake_up(channel_name, 'resume');
   RETURN resumed;
 END
 $$;
 
--- Takes waiting rows out for good, and returns them: all but those that somebody holds, by a lock or by a lease. EXACTLY_ONCE holds by lock alone: a
--- token is then what an attempt was counted by ahead. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must not go unseen:
--- that one becomes a dead letter first.
-CREATE OR REPLACE FUNCTION pgonce.take_waiting(subscriptions integer[], ids bigint[])
+-- Deletes waiting rows and returns them: all but those that are held by a lock or a lease. EXACTLY_ONCE holds by lock alone: a token there means an
+-- attempt that was counted ahead. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must become a dead letter first.
+CREATE OR REPLACE FUNCTION pgonce_private.take_waiting(subscriptions integer[], ids bigint[])
 RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  -- New rows first: one that is given its due time meanwhile is found there.
+  -- New rows first: a row that is scheduled meanwhile is found by the second statement.
   RETURN QUERY
     WITH free AS MATERIALIZED (
       SELECT n.subscription_id, n.id FROM pgonce.notification n
@@ -177,15 +177,15 @@ BEGIN
 END
 $$;
 
--- Removes what waits under the given ids or delivery keys, due or not, for good. What is being handled at the moment is left alone, and counted:
--- it may end well, or fail and wait again. Counts rows: each subscription has its own. Dead letters are for discard.
+-- Deletes what waits under the given ids or delivery keys, due or not. Rows that are being handled are left alone and counted: they may end well, or
+-- fail and wait again. Counts rows: each subscription has its own. For dead letters there is discard.
 CREATE OR REPLACE FUNCTION pgonce.cancel(
   channel_name text, ids bigint[] DEFAULT NULL, delivery_keys text[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS TABLE (cancelled bigint, being_handled bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  concerned constant integer[] := pgonce.subscriptions_of(channel_name, subscription_name);
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
   wanted constant bigint[] := coalesce(ids, '{}') || ARRAY(
     SELECT k.id FROM pgonce.delivery_key k JOIN pgonce.channel c ON c.id = k.channel_id WHERE c.name = channel_name AND k.key = ANY (delivery_keys));
   keyed_ids bigint[];
@@ -196,20 +196,20 @@ BEGIN
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   SELECT count(*), array_agg(t.id) FILTER (WHERE t.delivery_key IS NOT NULL), array_agg(t.delivery_key) FILTER (WHERE t.delivery_key IS NOT NULL)
-    INTO cancelled, keyed_ids, keys FROM pgonce.take_waiting(concerned, wanted) t;
-  PERFORM pgonce.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
+    INTO cancelled, keyed_ids, keys FROM pgonce_private.take_waiting(concerned, wanted) t;
+  PERFORM pgonce_private.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   being_handled := (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted))
                  + (SELECT count(*) FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted));
   IF cancelled > 0 THEN
-    PERFORM pgonce.wake_up(channel_name, 'due'); -- others of their order keys may have waited for them
-    PERFORM pgonce.record_operation('CANCEL', channel_name, subscription_name, reason, cancelled,
+    PERFORM pgonce.wake_up(channel_name, 'due'); -- rows of their order keys may have waited for them
+    PERFORM pgonce_private.record_operation('CANCEL', channel_name, subscription_name, reason, cancelled,
       CASE WHEN being_handled > 0 THEN being_handled || ' more were being handled' END);
   END IF;
   RETURN NEXT;
 END
 $$;
 
--- What waits, oldest first, due or not and handled at the moment or not. The payload only where it is asked for: it may be secret.
+-- What waits, oldest first, due or not, being handled or not. The payload only on request: it may be secret.
 CREATE OR REPLACE FUNCTION pgonce.peek(
   channel_name text, most integer DEFAULT 100, subscription_name text DEFAULT NULL, with_payload boolean DEFAULT false)
 RETURNS TABLE (subscription text, id bigint, attempts integer, due_at timestamptz, created_at timestamptz, last_error text,
@@ -227,7 +227,7 @@ BEGIN
        (SELECT d.id, d.attempts, d.due_at, d.created_at, d.last_error, d.delivery_key, CASE WHEN d.order_key NOT LIKE chr(1) || '%' THEN d.order_key END, d.context,
                (coalesce(d.stamp, 0) >> 16) + 1, CASE WHEN with_payload THEN d.payload END
           FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.id LIMIT most)) w
-     WHERE s.id = ANY (pgonce.subscriptions_of(channel_name, subscription_name))
+     WHERE s.id = ANY (pgonce_private.subscriptions_of(channel_name, subscription_name))
      ORDER BY w.id, s.name LIMIT most;
 END
 $$;

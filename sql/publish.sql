@@ -1,5 +1,4 @@
--- Station 1, store: a notification and its wake-up, in the writer's own transaction.
--- Each function is owned by pgonce_owner, runs with its rights and pins what the caller's session could bend (search_path).
+-- Publish: stores a notification and its wake-up in the writer's own transaction.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -7,19 +6,19 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the
--- wake-ups of a transaction into one: empty for new rows, "due" for scheduled rows, "later" for rows that are not due yet, "pause", "resume" and
--- "definition" for a poll that reads what has changed. Neither SECURITY DEFINER nor a setting: so PostgreSQL puts it in the place of its call, which a
--- trigger per row would pay for each time.
+-- The wake-up. It says that there may be work and nothing else: any role can LISTEN. The payload is constant, so that PostgreSQL folds the wake-ups
+-- of a transaction into one: empty for new rows, "due" for scheduled rows that may be claimed, "later" for rows that are not due yet, "pause",
+-- "resume" and "definition" for a poll that reads what has changed. It is neither SECURITY DEFINER nor has settings, so that PostgreSQL inlines it: a
+-- trigger per row would pay for a call each time.
 CREATE OR REPLACE FUNCTION pgonce.wake_up(channel_name text, kind text DEFAULT '') RETURNS void
 LANGUAGE sql
 AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name, kind) $$;
 
--- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in
--- order, so the parts need no more than "id/part/parts:", or "id/part/parts/version/depth:" where these are not 1 and 0. The id also keeps PostgreSQL
--- from folding two equal payloads into one.
--- Above 1 MB nothing but the fact is sent (0 parts): the queue is one for the whole server, and a trigger must not fail its writer. The same, with the
--- depth, where that is beyond the channel's.
+-- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in order, so a
+-- part begins with "id/part/parts:", or "id/part/parts/version/depth:" where these are not 1 and 0. The id also keeps PostgreSQL from folding two
+-- equal payloads into one.
+-- Above 1 MB, and where the depth is beyond the channel's, only the fact is sent (0 parts): the queue is one for the whole server, and a trigger must
+-- not fail its writer.
 CREATE OR REPLACE FUNCTION pgonce.broadcast(channel_name text, payload text, version integer DEFAULT 1) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -49,7 +48,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgonce.find_channel(channel_name text) RETURNS pgonce.channel
+CREATE OR REPLACE FUNCTION pgonce_private.find_channel(channel_name text) RETURNS pgonce.channel
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -57,7 +56,7 @@ DECLARE
 BEGIN
   SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
-    -- What to do stands in the message and not in a hint, here and elsewhere: pgjdbc-ng 0.8.9 drops hints.
+    -- The message says what to do, and not a hint, here and elsewhere: pgjdbc-ng 0.8.9 drops hints.
     RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%": install it (PgOnce.install, or its printed migration) before anything is published to it',
       channel_name, current_database() USING ERRCODE = 'undefined_object';
   END IF;
@@ -65,10 +64,10 @@ BEGIN
 END
 $$;
 
--- Stores one notification per element of a JSON array, in its order, with what the arrays give for it: null, or a place without an element, is none.
--- Returns the id of each, and whether it was stored; one whose delivery key was there already has the id of the notification that it was given to.
--- version: of the channel's definition that the writer was made for. What is installed says nothing of that: writers are redeployed one by one. So
--- who says nothing is taken for one who knows of no versions, and that is 1.
+-- Stores one notification per element of a JSON array, in its order, with what the other arrays give for it: null, or no element, is none. Returns
+-- the id of each, and whether it was stored. Where the delivery key was there already, the id is that of the notification that has it. version: of
+-- the channel's definition that the writer was made for; the default is that of writers that know of no versions. The installed version would not do,
+-- as writers are redeployed one by one.
 CREATE OR REPLACE FUNCTION pgonce.store(
   channel_name text, payloads json, due_ats timestamptz[], keys text[], order_keys text[], same_payload boolean[],
   version integer DEFAULT 1)
@@ -90,9 +89,10 @@ DECLARE
   new_rows bigint := 0;
   later_rows bigint := 0;
 BEGIN
-  -- Who drops a subscription or changes a mode (pgonce.hold_writers) waits from here on: a key counts those that have its notification.
+  -- Dropping a subscription and changing a mode (pgonce_private.hold_writers) wait from here on: a key counts the subscriptions that have its
+  -- notification.
   LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
-  channel := pgonce.find_channel(channel_name);
+  channel := pgonce_private.find_channel(channel_name);
   IF channel.mode = 'BROADCAST' THEN
     IF EXISTS (SELECT FROM unnest(due_ats, keys, order_keys) AS g (due_at, key, order_key) WHERE num_nonnulls(g.due_at, g.key, g.order_key) > 0) THEN
       RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode',
@@ -123,7 +123,7 @@ BEGIN
   IF writer_depth > channel.max_depth THEN
     INSERT INTO pgonce.dead_letter
       (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
-    SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
+    SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce_private.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
            CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_stamp
       FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys))
              AS g (payload, id, holder, key, order_key)
@@ -166,7 +166,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   channel pgonce.channel;
-  -- Most writers have neither, and pay for a look only.
+  -- Most writers have neither, and pay only for reading the setting.
   writer_context constant jsonb := CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END;
   writer_depth constant smallint := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
   writer_stamp constant integer := CASE WHEN version = 1 THEN writer_depth ELSE pgonce.stamp(writer_depth, version) END;
@@ -175,7 +175,7 @@ DECLARE
 BEGIN
   SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
-    channel := pgonce.find_channel(channel_name); -- which says what is wrong
+    channel := pgonce_private.find_channel(channel_name); -- which says what is wrong
   END IF;
 
   IF channel.mode = 'BROADCAST' THEN
@@ -187,8 +187,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- MATERIALIZED: one id per notification, shared by its subscriptions. The mode is looked at again, by the snapshot of the INSERT: whoever
-  -- has just changed it has waited for those that had inserted before (pgonce.hold_writers).
+  -- MATERIALIZED: one id per notification, shared by its subscriptions. The snapshot of the INSERT reads the mode again: a change of it has waited
+  -- for those that had inserted before (pgonce_private.hold_writers).
   WITH given AS MATERIALIZED (
     SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
   ), stored AS (
@@ -214,7 +214,7 @@ END
 $$;
 
 -- The same with options for each, an array of objects in the order of the payloads: due_us (microseconds since 1970) or delay_us, delivery_key,
--- order_key, and same_payload, true where it is an error that the key was given to another payload before.
+-- order_key, and same_payload, which makes it an error if the key was given to another payload before.
 CREATE OR REPLACE FUNCTION pgonce.publish_each(channel_name text, payloads json, options json, version integer DEFAULT 1)
 RETURNS TABLE (id bigint, stored boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -230,7 +230,7 @@ BEGIN
     RAISE EXCEPTION 'pgonce: % payloads and options for % of them: give each its own', json_array_length(payloads), json_array_length(options)
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  -- By seconds and microseconds, because an interval is multiplied with a double.
+  -- By seconds and microseconds, because an interval is multiplied by a double.
   SELECT array_agg(coalesce('epoch'::timestamptz + o.due_us / 1000000 * interval '1 second' + o.due_us % 1000000 * interval '1 microsecond',
                             now + o.delay_us / 1000000 * interval '1 second' + o.delay_us % 1000000 * interval '1 microsecond') ORDER BY o.n),
          array_agg(o.delivery_key ORDER BY o.n), array_agg(o.order_key ORDER BY o.n), array_agg(o.same_payload ORDER BY o.n)
@@ -241,8 +241,8 @@ BEGIN
 END
 $$;
 
--- Publishes one notification and returns its id: the one that has the delivery key already, if there is one. order_key: what an order or a limit per
--- key goes by; where the channel has neither it is dropped. version: see pgonce.store.
+-- Publishes one notification and returns its id: that of the notification that has the delivery key already, if there is one. order_key: for an order
+-- or a limit per key; a channel that has neither drops it. version: see pgonce.store.
 CREATE OR REPLACE FUNCTION pgonce.publish(
   channel_name text, payload json, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL, delivery_key text DEFAULT NULL,
   order_key text DEFAULT NULL, version integer DEFAULT 1)

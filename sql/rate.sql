@@ -1,4 +1,4 @@
--- The rate limit of a subscription.
+-- The rate limit of a subscription, for all processes together.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,8 +6,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Takes permits to handle notifications from a subscription that has a rate: at most the wanted number, and those only that are free by now. What
--- nobody took within the last tenth of a second is gone. wait_ms is how long until the next is free, where none was.
+-- Takes permits to begin handling: at most the wanted number, and only those that are free by now. Permits that nobody took expire after a tenth of a
+-- second. wait_ms: how long until the next permit is free, if none was.
 CREATE OR REPLACE FUNCTION pgonce.take_permits(subscription integer, wanted integer) RETURNS TABLE (granted integer, wait_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

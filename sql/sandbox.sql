@@ -1,4 +1,4 @@
--- What runs with no rights.
+-- What runs with no rights, because others may decide what it does.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,17 +6,16 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- A value as JSON, for types that are not PostgreSQL's own: who owns one may give it a cast to json, whose function then runs here, now or from one
--- write to the next. So this runs as a role without rights, and not as pgonce_owner, in a sub-transaction that is always undone: whatever such a
--- function set (the search_path by which the caller looks for names, the writer's context) or wrote is as it was. Tried: a SET of its own costs
--- half as much, and that function could override it.
-GRANT CREATE ON SCHEMA pgonce TO pgonce_sandbox; -- which PostgreSQL asks of whom a function is given to
+-- A value as JSON, for types that are not PostgreSQL's own. The owner of such a type may give it a cast to json, whose function then runs here. So
+-- this runs as a role without rights, and in a sub-transaction that is always undone: what such a function sets (the search_path of the caller, the
+-- writer's context) or writes does not last. A SET clause would cost half as much, but that function could override it.
+GRANT CREATE ON SCHEMA pgonce TO pgonce_sandbox; -- PostgreSQL asks for this right of the role that a function is given to
 
 RESET ROLE;
 
 CREATE OR REPLACE FUNCTION pgonce.as_json(value anyelement) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-COST 1 -- so that a plan in which it turns out not to be called seems no better: each statement would be planned anew
+COST 1 -- else a plan in which it is not called would look better, and each statement would be planned anew
 AS $$
 DECLARE
   written pg_catalog.json; -- it pins no path

@@ -1,4 +1,4 @@
--- Settle: what becomes of a claimed row.
+-- Settle: renew a lease, retry, bury. What was handled is deleted by a statement of the library.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,8 +6,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Fails a deletion that did not find what was claimed, on the server, where a commit may stand behind it. Called by the statement itself, so that it
--- is not paid for otherwise.
+-- Fails a deletion that did not find what was claimed, on the server, where a commit may follow. The statement itself calls it, so that it costs
+-- nothing otherwise.
 CREATE OR REPLACE FUNCTION pgonce.not_there(claimed bigint, deleted bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -16,9 +16,9 @@ BEGIN
 END
 $$;
 
--- Prolongs leases; returns the ids of those that are still held. Another's claim that waits for a row gets it only when its lease is over. One that
--- is over already goes on as long as nobody has taken the row, nor another of its order key, or with its place: with that locked, a second statement
--- sees it. Of two that had the same one after the other, the later.
+-- Prolongs leases; returns the ids of those that are still held. Another claim gets the row only when its lease has expired. A lease that has expired
+-- goes on if no other claim has taken the row, another row of its order key, or its permit since: a second statement looks with the key or the permit
+-- locked. Of two rows that had the same permit one after the other, the later one goes on.
 CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
@@ -28,27 +28,27 @@ DECLARE
 BEGIN
   PERFORM pgonce.bound_idle(greatest(lease_ms, 1000));
   SELECT array_agg(l.id) INTO late
-    FROM (SELECT DISTINCT ON (s.order_key, s.place) s.id, s.order_key, s.place
+    FROM (SELECT DISTINCT ON (s.order_key, s.key_permit) s.id, s.order_key, s.key_permit
             FROM unnest(ids, tokens) AS h (id, token)
             JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
-           WHERE s.order_key IS NOT NULL AND s.due_at <= now ORDER BY s.order_key, s.place, s.due_at DESC) l
-   WHERE CASE WHEN l.place IS NULL THEN pgonce.try_key(subscription, l.order_key) ELSE pgonce.try_place(subscription, l.order_key, l.place) END;
+           WHERE s.order_key IS NOT NULL AND s.due_at <= now ORDER BY s.order_key, s.key_permit, s.due_at DESC) l
+   WHERE CASE WHEN l.key_permit IS NULL THEN pgonce_private.try_key(subscription, l.order_key) ELSE pgonce_private.try_key_permit(subscription, l.order_key, l.key_permit) END;
   RETURN QUERY UPDATE pgonce.scheduled s
        SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond',
-           place_until = CASE WHEN s.place IS NOT NULL THEN clock_timestamp() + lease_ms * interval '1 millisecond' END
+           key_permit_until = CASE WHEN s.key_permit IS NOT NULL THEN clock_timestamp() + lease_ms * interval '1 millisecond' END
       FROM unnest(ids, tokens) AS h (id, token)
      WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
        AND (s.order_key IS NULL OR s.due_at > now
             OR (s.id = ANY (late) AND (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
                                            AND b.token IS NOT NULL AND b.due_at > now
-                                           AND (s.place IS NULL OR b.place = s.place AND b.place_until > now) LIMIT 1) IS NULL))
+                                           AND (s.key_permit IS NULL OR b.key_permit = s.key_permit AND b.key_permit_until > now) LIMIT 1) IS NULL))
     RETURNING s.id;
 END
 $$;
 
--- Takes a row out of where it waits, unless somebody has counted an attempt or leased it since: a failure may be recorded after its claim was
--- lost, and whoever took the row in between has the say. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
-CREATE OR REPLACE FUNCTION pgonce.take_out(subscription integer, id bigint, expected_attempts integer, expected_token uuid)
+-- Removes a row from its table, unless an attempt was counted or a lease taken since. A failure may be recorded after its claim was lost; then the
+-- claim that took the row decides. Waits for a lock that another claim holds; the caller bounds that with lock_timeout.
+CREATE OR REPLACE FUNCTION pgonce_private.take_out(subscription integer, id bigint, expected_attempts integer, expected_token uuid)
 RETURNS SETOF pgonce.scheduled
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -69,10 +69,12 @@ BEGIN
 END
 $$;
 
--- Has it due again after the delay: failed, with one attempt more, or leased, when it has a token. False, and nothing changed, if the row is
--- not there as expected. begun: that its handler has, and for which reason it is a dead letter instead where the channel promises AT_MOST_ONCE by
--- now, whatever the caller knows; false then, too. Null: its handler has not begun. Where it counts an attempt that is about to begin, the row has a
--- place of its key from this transaction on: for its lease, or until the next transaction claims it, within a second.
+-- Makes the row due again after the delay: failed, with one attempt more, or leased, if it has a token. False, and nothing changed, if the row is not
+-- there as expected.
+-- begun: null if its handler has not begun; else the reason for which it becomes a dead letter if the channel is AT_MOST_ONCE by now, whatever the
+-- caller knows; then the result is false too.
+-- Where this counts an attempt that is about to begin, the row gets a permit of its key: for its lease, or until the next transaction claims it, for
+-- a second at most.
 CREATE OR REPLACE FUNCTION pgonce.schedule(
   subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, token uuid, delay_ms bigint, error text,
   begun text DEFAULT NULL)
@@ -81,35 +83,35 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   limit_per_key integer;
-  place_ms bigint;
+  permit_ms bigint;
 BEGIN
   IF begun IS NOT NULL AND EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                                     WHERE s.id = subscription AND c.mode = 'AT_MOST_ONCE') THEN
     PERFORM pgonce.bury(subscription, schedule.id, expected_attempts, expected_token,
                         greatest(CASE WHEN token IS NULL THEN schedule.attempts END, expected_attempts, 1), begun,
                         coalesce(error, 'its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already'));
-    PERFORM pgonce.wake_up(c.name, 'due') -- others of its order key may have waited for it
+    PERFORM pgonce.wake_up(c.name, 'due') -- rows of its order key may have waited for it
       FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
     RETURN false;
   END IF;
   IF token IS NOT NULL AND attempts > expected_attempts THEN
-    SELECT c.max_per_key, CASE WHEN c.mode = 'EXACTLY_ONCE' THEN least(delay_ms, 1000) ELSE delay_ms END INTO limit_per_key, place_ms
+    SELECT c.max_per_key, CASE WHEN c.mode = 'EXACTLY_ONCE' THEN least(delay_ms, 1000) ELSE delay_ms END INTO limit_per_key, permit_ms
       FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   END IF;
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token)
   SELECT t.subscription_id, t.id, clock_timestamp() + delay_ms * interval '1 millisecond', schedule.attempts, t.created_at,
          coalesce(error, t.last_error), t.payload, t.delivery_key, t.order_key, t.context, t.stamp, schedule.token
-    FROM pgonce.take_out(subscription, schedule.id, expected_attempts, expected_token) t;
+    FROM pgonce_private.take_out(subscription, schedule.id, expected_attempts, expected_token) t;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  IF limit_per_key IS NOT NULL THEN -- this transaction has a place in hand
-    UPDATE pgonce.scheduled s SET place = pgonce.take_place(subscription, s.order_key, limit_per_key, s.id),
-           place_until = clock_timestamp() + place_ms * interval '1 millisecond'
+  IF limit_per_key IS NOT NULL THEN -- this transaction has taken a permit before
+    UPDATE pgonce.scheduled s SET key_permit = pgonce_private.take_key_permit(subscription, s.order_key, limit_per_key, s.id),
+           key_permit_until = clock_timestamp() + permit_ms * interval '1 millisecond'
      WHERE s.subscription_id = subscription AND s.id = schedule.id AND s.order_key <> chr(1) || s.id;
   END IF;
-  IF delay_ms <= 0 THEN -- given back: who gave it has no use for it, so another should hear of it
+  IF delay_ms <= 0 THEN -- given back by a listener that has no use for it: another one may
     PERFORM pgonce.wake_up(c.name, 'due')
       FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   ELSIF token IS NULL AND attempts <= expected_attempts - (expected_token IS NOT NULL)::integer THEN -- put back for listeners that can read it
@@ -120,7 +122,7 @@ BEGIN
 END
 $$;
 
--- Failed for the last time, or not to be read: kept with its reason until someone redrives or discards it. False as for schedule.
+-- Failed for the last time, or not readable: kept with its reason until an operator redrives or discards it. False as for schedule.
 CREATE OR REPLACE FUNCTION pgonce.bury(
   subscription integer, id bigint, expected_attempts integer, expected_token uuid, attempts integer, reason text, error text)
 RETURNS boolean
@@ -129,7 +131,7 @@ AS $$
 BEGIN
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
   SELECT t.subscription_id, t.id, bury.attempts, t.created_at, bury.reason, bury.error, t.payload, t.delivery_key, t.order_key, t.context, t.stamp
-    FROM pgonce.take_out(subscription, bury.id, expected_attempts, expected_token) t;
+    FROM pgonce_private.take_out(subscription, bury.id, expected_attempts, expected_token) t;
   RETURN FOUND;
 END
 $$;

@@ -1,4 +1,5 @@
--- Tables and indexes.
+-- Tables and indexes, version 1. A later version adds a file tables_2.sql behind this one, with changes that look at schema_version first, so that it
+-- may run again without a lock.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -12,18 +13,18 @@ CREATE TABLE IF NOT EXISTS pgonce.schema_version (
   installed_by text        NOT NULL DEFAULT session_user
 );
 
--- What tells this installation from an earlier one of the same database, whose sequence began at 1 as well: a part of each delivery key.
+-- Tells this installation from an earlier one of the same database, whose sequence began at 1 as well: the epoch is a part of each delivery key.
 CREATE TABLE IF NOT EXISTS pgonce.installation (
   one   boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch text    NOT NULL DEFAULT left(gen_random_uuid()::text, 8),
-  -- Of the database that it was installed in, or adopted: see pgonce.copy_of_another.
+  -- Of the database that pgonce was installed in, or that was adopted: see copies.sql.
   home  text
 );
 
 INSERT INTO pgonce.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
 
--- COLLATE "C", here and below: what must be unique is compared to the byte. In the database's own collation, a new version of the operating
--- system's may sort otherwise, and an index from before would no longer find what it holds.
+-- COLLATE "C", here and below: what must be unique is compared to the byte. A new version of the operating system's collations may sort otherwise,
+-- and an index in the database's own collation would then miss rows.
 CREATE TABLE IF NOT EXISTS pgonce.channel (
   id           integer     GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name         text COLLATE "C" NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
@@ -33,15 +34,15 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   key_memory   interval    NOT NULL DEFAULT '0' CHECK (key_memory BETWEEN interval '0' AND interval '87600 hours'),
   -- Whether notifications of one order key wait for one another, and what a dead letter does to those behind it.
   key_order    text        NOT NULL DEFAULT 'NONE' CHECK (key_order IN ('NONE', 'DEAD_LETTER_BLOCKS', 'DEAD_LETTER_PASSES')),
-  -- Published from a handler of a notification that was published from a handler, and so on: so often and no more.
+  -- The longest chain of handlers that publish what another handler handles.
   max_depth    integer     NOT NULL DEFAULT 100 CHECK (max_depth BETWEEN 1 AND 10000),
-  -- So many notifications a second all processes together begin to handle, for each subscription; null: no bound.
+  -- How many notifications a second all processes together begin to handle, for each subscription; null: no bound.
   max_rate     integer     CHECK (max_rate BETWEEN 1 AND 1000000),
-  -- So many notifications of one order key all processes together have at work, for each subscription; null: no limit. An order means one.
+  -- How many notifications of one order key all processes together handle at once, for each subscription; null: no limit. An order means one.
   max_per_key  integer     CHECK (max_per_key BETWEEN 1 AND 100),
-  -- Whether a writer notifies the listeners: unless the channel's gate is open, see gate.sql; always; or never.
+  -- When a writer notifies the listeners: unless the channel's gate is open (gate.sql); always; or never.
   wake_ups     text        NOT NULL DEFAULT 'GATED' CHECK (wake_ups IN ('GATED', 'ALWAYS', 'NEVER')),
-  -- Until when listeners of a former EXACTLY_ONCE may have held what was stored: what they began and gave back only its lock tells.
+  -- Until then, listeners of a former EXACTLY_ONCE may have begun what was stored. Only the lock of such a row tells so.
   held_until   timestamptz,
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user,
@@ -53,13 +54,13 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
 CREATE TABLE IF NOT EXISTS pgonce.subscription (
   id           integer NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   channel_id   integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
-  -- The channel's name while its notifications are stored, null while it is a BROADCAST: triggers look here only, once for each row that is written,
-  -- and who has waited in a trigger's function for a change of the mode stores nothing that nobody would look at.
+  -- The channel's name while its notifications are stored, null while it is a BROADCAST. Triggers read only this, once for each row that is written.
+  -- A writer that waited in a trigger's function for a change of the mode stores nothing that no listener would read.
   of_channel   text COLLATE "C",
   name         text COLLATE "C" NOT NULL CHECK (name ~ '^[a-z][a-z0-9_.-]{0,47}$'),
-  -- It gets what was written in a context that holds all of this; null: everything.
+  -- The subscription gets what was written in a context that holds all of this; null: everything.
   filter       jsonb   CHECK (jsonb_typeof(filter) = 'object'),
-  -- While it is paused, what is stored for it waits. Null: it is not.
+  -- While it is paused, what is stored for it waits. Null: it is not paused.
   paused_at    timestamptz,
   paused_by    text,
   pause_reason text,
@@ -69,7 +70,7 @@ CREATE TABLE IF NOT EXISTS pgonce.subscription (
   CHECK (num_nulls(paused_at, paused_by, pause_reason) IN (0, 3))
 );
 
--- From when on a subscription with a rate has turns to give; see take_permits. One row each, changed once for many turns.
+-- When the next permit of a subscription with a rate is free, see rate.sql. One row each, changed once for many permits.
 CREATE TABLE IF NOT EXISTS pgonce.rate_limit (
   subscription_id integer     PRIMARY KEY REFERENCES pgonce.subscription ON DELETE CASCADE,
   free_from       timestamptz NOT NULL
@@ -77,10 +78,10 @@ CREATE TABLE IF NOT EXISTS pgonce.rate_limit (
 
 CREATE SEQUENCE IF NOT EXISTS pgonce.notification_id AS bigint;
 
--- What may be handled now. One index, the primary key, serves insert, claim and delete; nothing here is ever updated: a row is inserted,
--- locked and deleted. No foreign key: its check would be paid by every writer. payload is json and not jsonb because jsonb refuses what a
--- watched column may hold (backslash-u0000 in a json column), and the writer would pay for it with an error.
--- Rows of subscription 0 are nobody's: see keep_ballast. Eight columns and no more: their null bitmap costs a row nothing.
+-- What may be handled now. The primary key serves insert, claim and delete. A row is inserted, locked and deleted, and never updated. There is no
+-- foreign key: each writer would pay for its check. payload is json and not jsonb: jsonb refuses what a watched column may hold (backslash-u0000 in a
+-- json column), and the writer would fail. Rows of subscription 0 are planner padding, see maintenance.sql. Eight columns and no more: their null
+-- bitmap costs a row nothing.
 CREATE TABLE IF NOT EXISTS pgonce.notification (
   subscription_id integer     NOT NULL,
   id              bigint      NOT NULL DEFAULT nextval('pgonce.notification_id'),
@@ -88,12 +89,12 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   payload         json        NOT NULL,
   -- The publisher's own key, a row of pgonce.delivery_key.
   delivery_key    text COLLATE "C",
-  -- Where the channel keeps an order, or has a limit per key: the publisher's, or chr(1) and the id, a key of its own, where he gave none.
+  -- Where the channel keeps an order or has a limit per key: the publisher's key, or chr(1) and the id where none was given.
   order_key       text COLLATE "C",
   -- What the writer's session or transaction said of itself.
   context         jsonb,
-  -- How many handlers led to it, and which version of its definition made it: depth + 65536 * (version - 1). Null: none, and version 1.
-  -- One column for both, since a ninth one would make each row 8 bytes longer, of those too that have no version (PostgreSQL 14 to 18).
+  -- Depth (how many handlers led to it) and version of its definition: depth + 65536 * (version - 1). Null: depth 0 and version 1. They share a
+  -- column, since a ninth one would make each row 8 bytes longer (PostgreSQL 14 to 18), even where there are no versions.
   stamp           integer,
   PRIMARY KEY (subscription_id, id)
 ) WITH (
@@ -103,8 +104,8 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000
 );
 
--- What is to be handled later: notifications with a due time, retries that wait out their backoff, and those that are leased, which are due
--- again when their lease is over. In a table of its own, a far future costs the present nothing.
+-- What is to be handled later: notifications with a due time, retries that wait out their backoff, and leased rows, which are due again when their
+-- lease expires. A table of its own, so that rows of a far future cost the present nothing.
 CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   subscription_id integer     NOT NULL,
   id              bigint      NOT NULL,
@@ -117,17 +118,17 @@ CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   order_key       text COLLATE "C",
   context         jsonb,
   stamp           integer,
-  -- Of the claim that has it on lease. Attempts counts that claim already.
+  -- Of the claim that leased it. attempts counts that claim already.
   token           uuid,
-  -- The place of its key that it has, where the channel has a limit per key, and until when: see take_place.
-  place           smallint,
-  place_until     timestamptz,
-  -- In this order, so that it cannot be taken for a way to the rows of a subscription that are due: that is the other index alone.
+  -- The permit of its key that the row has, where the channel has a limit per key, and until when: see key_permits.sql.
+  key_permit      smallint,
+  key_permit_until timestamptz,
+  -- In this order, so that no plan takes it to find the rows of a subscription that are due: scheduled_due is for that.
   PRIMARY KEY (id, subscription_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 
--- Here and below, no index IF NOT EXISTS and no view OR REPLACE: those take the table's lock, or the view's, before they look whether there is anything
--- to do, and where a transaction is open all that comes later would wait behind that.
+-- No CREATE INDEX IF NOT EXISTS, here and below: it takes the table's lock before it looks for the name. Beside an open transaction, all writers
+-- would wait behind it.
 DO $$
 BEGIN
   IF to_regclass('pgonce.scheduled_due') IS NULL THEN
@@ -152,17 +153,17 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   PRIMARY KEY (subscription_id, id)
 );
 
--- The keys that publishers gave, unique within a channel: from the publishing until each subscription is done with the notification, and as
--- long after that as the channel remembers them.
+-- The keys that publishers gave, unique within a channel: from publishing until each subscription is done with the notification, and then for as long
+-- as the channel remembers them.
 CREATE TABLE IF NOT EXISTS pgonce.delivery_key (
   channel_id  integer NOT NULL,
   key         text COLLATE "C" NOT NULL CHECK (length(key) BETWEEN 1 AND 500),
   id          bigint  NOT NULL,
-  -- Of the payload: the same key with another one is an error where the publisher asks.
+  -- Of the payload: the same key with another payload is an error where the publisher asks for that.
   fingerprint bytea   NOT NULL,
   -- Subscriptions that still have it, dead letters included.
   waiting     integer NOT NULL,
-  -- When the last of them was done. 'infinity': they are, but since when is to be found out, see pgonce.done_later.
+  -- When the last of them was done. 'infinity': all are done, at a time that is not known yet, see pgonce_private.done_later.
   done_at     timestamptz,
   PRIMARY KEY (channel_id, key)
 );
@@ -175,22 +176,22 @@ BEGIN
 END
 $$;
 
--- One row per running listener process, touched behind each of its scans and never by a notification.
+-- One row per running listener process: the registry. Its heartbeat updates the row; a notification never does.
 CREATE TABLE IF NOT EXISTS pgonce.listener (
   id            uuid        PRIMARY KEY,
   instance      text COLLATE "C" NOT NULL,
   subscriptions integer[]   NOT NULL,
-  hears_by      text        NOT NULL,
-  -- The server's process of its LISTEN session; null if it has none, or nobody said.
+  listens_by      text        NOT NULL,
+  -- The server's process of its LISTEN session; null if it has none, or its driver does not say.
   backend       integer,
   started_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
   seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- How long it may stay away before the others take it for gone.
+  -- How long its heartbeat may be missing before other processes take it for dead.
   silence       interval    NOT NULL CHECK (silence BETWEEN interval '0' AND interval '24 hours'),
   role          text        NOT NULL DEFAULT session_user
 );
 
--- What people did to channels, and handlers that paused theirs. By name, not by id: it outlives what it tells of.
+-- What operators did to channels, and handlers that paused theirs. By name, not by id: the entry outlives the channel.
 CREATE TABLE IF NOT EXISTS pgonce.operation (
   id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at           timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -216,18 +217,20 @@ BEGIN
 END
 $$;
 
--- Subscriptions that are gone, and channels (null for the subscription), for which an older transaction may still store: see pgonce.clear_leftovers.
+-- Subscriptions that were dropped, and channels (then subscription_id is null), for which an older transaction may still store: see
+-- pgonce_private.clear_leftovers.
 CREATE TABLE IF NOT EXISTS pgonce.dropped (
   -- For a publication FOR ALL TABLES: under one, PostgreSQL refuses to update or delete rows of a table without a primary key.
   id              bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   channel_id      integer     NOT NULL,
   subscription_id integer,
   at              timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- When to look for that again.
+  -- When to look for leftovers again.
   look_at         timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- The partitions that a watched table was seen to have, by name. One that is detached loses its copies of the triggers without a trace in the catalog.
+-- The partitions that a watched table was seen to have, by name. A detached partition loses its copies of the triggers without a trace in the
+-- catalog.
 CREATE TABLE IF NOT EXISTS pgonce.known_partition (
   channel_id integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
   name       text COLLATE "C" NOT NULL,
@@ -251,8 +254,8 @@ BEGIN
 END
 $$;
 
--- The keys that have rows which are due, and those rows: scheduled_order would lead over all that are due later. For statements that say order_key > ''
--- as well: others, which look for leases, would be led over what is due later by it.
+-- For claim_by_key.sql. scheduled_key leads to the due rows of a key: scheduled_order would lead over all that are due later. Only statements with
+-- order_key > '' use it: those that look for leases would be led over what is due later.
 DO $$
 BEGIN
   IF to_regclass('pgonce.scheduled_key') IS NULL THEN

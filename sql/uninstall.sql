@@ -1,6 +1,6 @@
--- Removes pgonce from this database: its schema, everything that waits in it, and every trigger that runs a function of it (by CASCADE, because the
--- triggers' functions live in the schema). The watched tables stay as they are, and so does everything else outside the schema: if something there
--- depends on what is in it, nothing is removed, and the error says what that is.
+-- Removes pgonce from this database: its schemas, everything that waits in them, and every trigger that runs a function of them (by CASCADE). The
+-- watched tables stay as they are, and so does everything else outside the schemas: if something there depends on what is in them, nothing is
+-- removed, and the error names it.
 
 -- Guards have a schema and a script of their own: guards/uninstall.sql.
 
@@ -16,12 +16,12 @@ DECLARE
   role_name text;
   held text;
 BEGIN
-  IF to_regnamespace('pgonce') IS NOT NULL THEN
-    -- All that CASCADE would reach. What is a part of a table or view names that one first. Triggers are meant to go, and so is what a publication or
-    -- the default privileges have for the schema.
-    PERFORM set_config('quote_all_identifiers', 'off', true); -- pg_identify_object writes names as that says
+  IF to_regnamespace('pgonce') IS NOT NULL OR to_regnamespace('pgonce_private') IS NOT NULL THEN
+    -- All that CASCADE would reach. A part of a table or view is identified by the name of that first. Triggers are meant to go, and so are the
+    -- entries of publications and default privileges for the schemas.
+    PERFORM set_config('quote_all_identifiers', 'off', true); -- pg_identify_object writes names by this setting
     WITH RECURSIVE reached (classid, objid, objsubid) AS (
-      SELECT 'pg_namespace'::regclass::oid, to_regnamespace('pgonce')::oid, 0
+      SELECT 'pg_namespace'::regclass::oid, n.oid, 0 FROM pg_namespace n WHERE n.nspname IN ('pgonce', 'pgonce_private')
       UNION
       SELECT d.classid, d.objid, d.objsubid FROM reached r
         JOIN pg_depend d ON d.refclassid = r.classid AND d.refobjid = r.objid AND r.objsubid IN (0, d.refobjsubid)
@@ -31,25 +31,25 @@ BEGIN
      CROSS JOIN LATERAL pg_identify_object_as_address(r.classid, r.objid, r.objsubid) a
      WHERE r.classid NOT IN ('pg_namespace'::regclass, 'pg_trigger'::regclass, 'pg_default_acl'::regclass, 'pg_publication_rel'::regclass)
        AND r.classid IS DISTINCT FROM to_regclass('pg_publication_namespace')
-       AND coalesce(o.schema, '') NOT IN ('pgonce', 'pg_toast') AND a.object_names[1] IS DISTINCT FROM 'pgonce';
+       AND coalesce(o.schema, '') NOT IN ('pgonce', 'pgonce_private', 'pg_toast') AND a.object_names[1] IS DISTINCT FROM 'pgonce';
     PERFORM set_config('quote_all_identifiers', quotes_before, true);
     IF dependents IS NOT NULL THEN
       RAISE EXCEPTION 'pgonce: not uninstalled, nothing was changed: what is not pgonce''s depends on schema pgonce, and would be dropped with it: %. Drop that yourself, or have it do without, and try again',
         dependents USING ERRCODE = 'dependent_objects_still_exist';
     END IF;
-    -- Who waits for a table's lock has its writers wait too.
+    -- Writers of a table wait behind a wait for its lock.
     PERFORM set_config('lock_timeout', '800ms', true);
-    DROP SCHEMA pgonce CASCADE;
+    DROP SCHEMA IF EXISTS pgonce, pgonce_private CASCADE;
     PERFORM set_config('lock_timeout', timeout_before, true);
     BEGIN
-      -- As it was before: grants.sql has revoked it.
+      -- As before grants.sql.
       ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
     EXCEPTION
       WHEN insufficient_privilege OR undefined_object THEN NULL;
     END;
   END IF;
-  -- The roles belong to the whole server: each goes if nothing is owned by it or granted to it, in any database, and who runs this may drop it. What it
-  -- owns elsewhere, and what others have granted it there, is theirs.
+  -- The roles belong to the whole server. Each is dropped if it owns nothing and was granted nothing, in any database, and the current role may drop
+  -- it. What it owns elsewhere, and what others have granted it there, stays.
   FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
@@ -62,7 +62,7 @@ BEGIN
           role_name, replace(held, E'\n', ', '), role_name;
       WHEN insufficient_privilege THEN
         RAISE NOTICE 'pgonce: role % is kept, as role % may not drop it: %. If it is to go: DROP ROLE %, by a role that may', role_name, current_user, SQLERRM, role_name;
-      WHEN undefined_object THEN NULL; -- somebody else has dropped it at the same moment
+      WHEN undefined_object THEN NULL; -- another session has dropped it at the same moment
     END;
   END LOOP;
 END

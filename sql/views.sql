@@ -1,4 +1,4 @@
--- The views, for people.
+-- The views for operators. A view is made again only where its definition changed: replacing one takes a lock that waits for its readers.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,11 +6,14 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
-DO $$
+DO $do$
+DECLARE
+  view record;
+  mark text;
 BEGIN
-  -- Per channel and subscription: what waits, how old it is, what failed, who listens, and whether it is paused.
-  IF to_regclass('pgonce.channel_status') IS NULL THEN
-    CREATE VIEW pgonce.channel_status AS
+  FOR view IN SELECT v.name, v.definition FROM (VALUES
+    -- Per channel and subscription: what waits, how old it is, what failed, how many listen, and whether it is paused.
+    ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
            ready.backlog, later.scheduled, later.retrying, later.max_attempts,
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
@@ -26,42 +29,43 @@ BEGIN
                min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
           FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later
       CROSS JOIN LATERAL (
-        SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead;
-  END IF;
+        SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead $$),
 
-  IF to_regclass('pgonce.dead_letter_status') IS NULL THEN
-    CREATE VIEW pgonce.dead_letter_status AS
+    ('dead_letter_status', $$
     SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
            (coalesce(l.stamp, 0) >> 16) + 1 AS version
-      FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id;
-  END IF;
+      FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id $$),
 
-  IF to_regclass('pgonce.retry_status') IS NULL THEN
-    CREATE VIEW pgonce.retry_status AS
+    ('retry_status', $$
     SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at,
            (coalesce(d.stamp, 0) >> 16) + 1 AS version
       FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
-     WHERE d.attempts > 0;
-  END IF;
+     WHERE d.attempts > 0 $$),
 
-  IF to_regclass('pgonce.listener_status') IS NULL THEN
-    CREATE VIEW pgonce.listener_status AS
-    SELECT l.id, l.instance, l.hears_by, l.role, l.started_at, l.seen_at, clock_timestamp() - l.seen_at <= l.silence AS alive,
+    -- first_for: the channels whose wake-ups the listener answers at once, while others wait a moment. A BROADCAST has no such listener.
+    ('listener_status', $$
+    SELECT l.id, l.instance, l.listens_by, l.role, l.started_at, l.seen_at, clock_timestamp() - l.seen_at <= l.silence AS alive,
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
-           -- Those whose wake-ups it answers at once, while others wait a moment; none of a broadcast's.
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.rank(l.id, s.id) = 0 ORDER BY c.name) AS first_for,
            l.backend
-      FROM pgonce.listener l;
-  END IF;
+      FROM pgonce.listener l $$),
 
-  IF to_regclass('pgonce.operation_log') IS NULL THEN
-    CREATE VIEW pgonce.operation_log AS
-    SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reason, o.concerned, o.detail FROM pgonce.operation o;
-  END IF;
+    ('operation_log', $$
+    SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reason, o.concerned, o.detail FROM pgonce.operation o $$)
+  ) AS v (name, definition)
+  LOOP
+    mark := 'pgonce: definition ' || left(encode(sha256(convert_to(view.definition, getdatabaseencoding())), 'hex'), 12);
+    IF to_regclass('pgonce.' || view.name) IS NOT NULL THEN
+      CONTINUE WHEN obj_description(to_regclass('pgonce.' || view.name), 'pg_class') = mark;
+      EXECUTE format('DROP VIEW pgonce.%I', view.name);
+    END IF;
+    EXECUTE format('CREATE VIEW pgonce.%I AS %s', view.name, view.definition);
+    EXECUTE format('COMMENT ON VIEW pgonce.%I IS %L', view.name, mark);
+  END LOOP;
 END
-$$;
+$do$;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

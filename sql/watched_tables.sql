@@ -1,4 +1,4 @@
--- What installing and checking triggers asks of the catalog.
+-- What installing and checking triggers asks of the catalog, and the partitions that a table is known to have.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -6,8 +6,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Whether the table has this trigger: by its name; and where more is given, with this function of schema pgonce, in this form and firing like this.
--- A migration asks before it takes the table's lock. event: tgtype of pg_trigger; fires: tgenabled.
+-- Whether the table has a trigger of this name; where more is given, with this function of schema pgonce, of this form and firing like this. A
+-- migration asks before it takes the table's lock. event: tgtype of pg_trigger; fires: tgenabled.
 CREATE OR REPLACE FUNCTION pgonce.has_trigger(
   relation regclass, trigger_name text, capturing text DEFAULT NULL, event integer DEFAULT NULL, old_table boolean DEFAULT NULL,
   new_table boolean DEFAULT NULL, deferred boolean DEFAULT NULL, columns text[] DEFAULT NULL, fires text DEFAULT NULL)
@@ -27,8 +27,8 @@ AS $$
        AND (fires IS NULL OR t.tgenabled::text = fires))
 $$;
 
--- Why a channel cannot have both a deferred trigger and a subscription with a filter; null where it has not both. A deferred trigger runs at the end of
--- the writer's transaction, and reads the context of that moment. deferred: whether the channel is about to get such a trigger.
+-- Why a channel cannot have both a deferred trigger and a subscription with a filter; null if it does not have both. A deferred trigger runs at the
+-- end of the writer's transaction, and reads the context of that moment. deferred: whether the channel is about to get such a trigger.
 CREATE OR REPLACE FUNCTION pgonce.deferred_with_filter(channel_name text, deferred boolean) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -42,8 +42,8 @@ AS $$
    ORDER BY s.id LIMIT 1
 $$;
 
--- Not pg_partition_tree, which waits for whoever keeps one of them locked.
-CREATE OR REPLACE FUNCTION pgonce.partitions_of(relation oid) RETURNS TABLE (name text)
+-- All partitions below a table. Not by pg_partition_tree, which waits for locks on them.
+CREATE OR REPLACE FUNCTION pgonce_private.partitions_of(relation oid) RETURNS TABLE (name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
   WITH RECURSIVE below AS (
@@ -55,28 +55,28 @@ AS $$
    WHERE c.relispartition
 $$;
 
--- Adds those that the table has now. None is taken away: it is the memory of those that were detached.
+-- Adds the partitions that the table has now. None is removed: those that were detached are to be found.
 CREATE OR REPLACE FUNCTION pgonce.know_partitions(channel_name text, relation oid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   INSERT INTO pgonce.known_partition (channel_id, name)
-  SELECT c.id, p.name FROM pgonce.channel c CROSS JOIN pgonce.partitions_of(relation) p WHERE c.name = channel_name
+  SELECT c.id, p.name FROM pgonce.channel c CROSS JOIN pgonce_private.partitions_of(relation) p WHERE c.name = channel_name
    ORDER BY p.name
   ON CONFLICT DO NOTHING
 $$;
 
--- Tables that were partitions of the channel's table, are there still, and feed it no longer.
+-- Tables that were partitions of the channel's table, still exist, and feed it no longer.
 CREATE OR REPLACE FUNCTION pgonce.detached_partitions(channel_name text, relation oid) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
   SELECT k.name FROM pgonce.channel c JOIN pgonce.known_partition k ON k.channel_id = c.id
-   WHERE c.name = channel_name AND k.name NOT IN (SELECT p.name FROM pgonce.partitions_of(relation) p)
+   WHERE c.name = channel_name AND k.name NOT IN (SELECT p.name FROM pgonce_private.partitions_of(relation) p)
      AND EXISTS (SELECT FROM pg_class d JOIN pg_namespace n ON n.oid = d.relnamespace
                   WHERE d.relkind IN ('r', 'p') AND format('%I.%I', n.nspname, d.relname) = k.name)
    ORDER BY k.name
 $$;
 
--- They were detached on purpose: nobody is told of them any more. Returns how many there were.
+-- Forgets partitions that were detached on purpose: check reports them no longer. Returns how many there were.
 CREATE OR REPLACE FUNCTION pgonce.forget_partitions(channel_name text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$

@@ -84,7 +84,7 @@ class BlockedKeysTest {
               """;
           case LEASED ->
               """
-              insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, order_key, token, place, place_until)
+              insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, order_key, token, key_permit, key_permit_until)
               select s.id, g, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), '{"id":1,"item":"k"}', 'k' || g,
                      gen_random_uuid(), 1, clock_timestamp() + interval '1 hour'\
               """;
@@ -249,7 +249,7 @@ class BlockedKeysTest {
       default ->
           stage.database.execute(
               """
-              update pgonce.scheduled set due_at = clock_timestamp(), place_until = clock_timestamp() where subscription_id > 0 and id = 7000;
+              update pgonce.scheduled set due_at = clock_timestamp(), key_permit_until = clock_timestamp() where subscription_id > 0 and id = 7000;
               select pgonce.wake_up('steps', 'later')
               """);
     }
@@ -300,7 +300,7 @@ class BlockedKeysTest {
       dies.setAutoCommit(false);
       try (var claim = dies.createStatement()) {
         claim.execute(
-            "select n.id from pgonce.subscription s, pgonce.next_new(s.id, true, '{keys}', '{held}', 0, 0, null) n where s.of_channel = 'steps'");
+            "select n.id from pgonce.subscription s, pgonce.claim_by_key(s.id, false, true, null, '{keys}', '{held}', 0, 0, null) n where s.of_channel = 'steps'");
       }
       var process = listen();
       awaitSettled(process);

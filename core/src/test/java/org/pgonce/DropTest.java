@@ -44,7 +44,7 @@ class DropTest {
 
   private static final String SNAPSHOT =
       "set transaction isolation level %s; select count(*) from pg_class";
-  private static final String CLEAR = "select pgonce.clear_leftovers()";
+  private static final String CLEAR = "select pgonce_private.clear_leftovers()";
   private static final String STORED =
       """
       select (select count(*) from pgonce.notification where subscription_id > 0) || ' notification, '

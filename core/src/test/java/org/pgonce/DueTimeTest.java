@@ -88,7 +88,7 @@ class DueTimeTest {
             () ->
                 !idle.status().listensBy().equals("polling")
                     && stage.database.queryLong(
-                            "select count(*) from pgonce.listener where hears_by <> 'polling' and seen_at > started_at")
+                            "select count(*) from pgonce.listener where listens_by <> 'polling' and seen_at > started_at")
                         == 1);
   }
 

@@ -181,10 +181,10 @@ class HousekeepingTest {
 
   @ParameterizedTest
   @CsvSource({
-    "keep_ballast(),                    void,    padding rows",
-    "clear_leftovers(amount integer),   bigint,  leftovers of drops",
-    "forget_keys(amount integer),       bigint,  delivery keys",
-    "fit_gates(listened integer[]),      void,    gates of channels",
+    "pgonce_private.keep_padding(),                   void,   padding rows",
+    "pgonce_private.clear_leftovers(amount integer),  bigint, leftovers of drops",
+    "pgonce.forget_keys(amount integer),              bigint, delivery keys",
+    "pgonce_private.fit_gates(listened integer[]),    void,   gates of channels",
   })
   void h75_aTaskThatFailsIsSaidAndStopsNothing(String function, String type, String task)
       throws Exception {
@@ -196,7 +196,7 @@ class HousekeepingTest {
     assertAllIsHandled(pgonce);
     // The tasks behind it are done all the same.
     stage.database.execute(
-        "insert into pgonce.listener (id, instance, subscriptions, hears_by, seen_at, silence) values (gen_random_uuid(), 'gone', '{}', 'polling', now() - interval '1 hour', '1 s')");
+        "insert into pgonce.listener (id, instance, subscriptions, listens_by, seen_at, silence) values (gen_random_uuid(), 'gone', '{}', 'polling', now() - interval '1 hour', '1 s')");
     stage.awaitSoon(
         () ->
             stage.database.queryLong("select count(*) from pgonce.listener where instance = 'gone'")
@@ -206,7 +206,7 @@ class HousekeepingTest {
 
   @Test
   void h75_aTaskThatDoesNotEndIsGivenUpAndStopsNothing() throws Exception {
-    replace("clear_leftovers(amount integer)", "bigint", "perform pg_sleep(3600)");
+    replace("pgonce_private.clear_leftovers(amount integer)", "bigint", "perform pg_sleep(3600)");
     var pgonce = listen();
     stage.awaitSoon(
         () ->
@@ -218,10 +218,10 @@ class HousekeepingTest {
   }
 
   private void replace(String function, String type, String body) throws SQLException {
-    var defaults = function.startsWith("clear_leftovers") ? " default 1000" : " default 10000";
+    var defaults = function.contains("clear_leftovers") ? " default 1000" : " default 10000";
     stage.database.execute(
         """
-        create or replace function pgonce.%s returns %s language plpgsql as $$ begin %s; return%s; end $$
+        create or replace function %s returns %s language plpgsql as $$ begin %s; return%s; end $$
         """
             .formatted(
                 function.replace("amount integer", "amount integer" + defaults),

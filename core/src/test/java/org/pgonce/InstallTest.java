@@ -165,7 +165,7 @@ class InstallTest {
       throws Exception {
     PgOnce.using(database.unpooled()).install(CHANNEL);
     var byLibrary = fingerprint(database);
-    database.execute("drop schema pgonce cascade");
+    database.execute("drop schema pgonce, pgonce_private cascade");
     // Twice: each file may run again without harm.
     database.execute(PgOnce.migration(CHANNEL));
     database.execute(PgOnce.migration(CHANNEL));
@@ -212,6 +212,7 @@ class InstallTest {
       database.execute(new String(in.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8));
     }
     assertThat(database.queryString("select to_regnamespace('pgonce')::text")).isNull();
+    assertThat(database.queryString("select to_regnamespace('pgonce_private')::text")).isNull();
   }
 
   @Test
@@ -221,12 +222,54 @@ class InstallTest {
             database.queryString(
                 """
                 select string_agg(p.oid::regprocedure::text, ', ') from pg_proc p
-                 where p.pronamespace = 'pgonce'::regnamespace
+                 where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
                    and (p.proowner <> (case p.proname when 'as_json' then 'pgonce_sandbox' else 'pgonce_owner' end)::regrole
                      or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'as_json', 'turn', 'fullness'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'as_json', 'key_wait', 'key_full'))
                 """))
         .isNull();
+  }
+
+  /** What is in pgonce_private is called with the rights of pgonce_owner, and by no login. */
+  @Test
+  void sql_noRoleReachesPgoncePrivate(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(CHANNEL);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(r.rolname || ' ' || coalesce(p.oid::regprocedure::text, 'uses the schema'), ', ')
+                  from pg_roles r left join pg_proc p
+                    on p.pronamespace = 'pgonce_private'::regnamespace and has_function_privilege(r.oid, p.oid, 'EXECUTE')
+                 where r.rolname in ('pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox')
+                   and (p.oid is not null or has_schema_privilege(r.oid, 'pgonce_private', 'USAGE'))
+                """))
+        .isNull();
+    var nobody =
+        database.loginRole("nobody", "pgonce_listener", "pgonce_publisher", "pgonce_admin");
+    try (var connection = nobody.unpooled().getConnection();
+        var statement = connection.createStatement()) {
+      assertThatThrownBy(() -> statement.execute("select pgonce_private.keep_padding()"))
+          .hasMessageContaining("permission denied for schema pgonce_private");
+    }
+  }
+
+  /**
+   * A function of schema pgonce is granted to a role, or is called by what triggers and their
+   * installation run as pgonce_owner.
+   */
+  @Test
+  void sql_eachFunctionOfPgonceIsGrantedOrCalledByTriggers(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(CHANNEL);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(p.proname, ' ' order by p.proname) from pg_proc p
+                 where p.pronamespace = 'pgonce'::regnamespace
+                   and not exists (select from aclexplode(p.proacl) a where a.grantee <> p.proowner)
+                """))
+        .isEqualTo(
+            "broadcast bury_captured current_depth fingerprint gate_of given_key given_payload has_own_types has_trigger is_too_deep"
+                + " key_part may_expand name_now needs_notify primary_key row_due row_key row_only row_without stamp store take_keys told wake_up");
   }
 
   /** A new version of the operating system's collations must not break what keeps keys unique. */
@@ -288,7 +331,7 @@ class InstallTest {
     return database.queryString(
         """
         select string_agg(line, e'\\n' order by line) from (
-          select pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') from pg_proc p where p.pronamespace = 'pgonce'::regnamespace
+          select pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') from pg_proc p where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
           union all
           select c.relname || c.relkind::text || coalesce(c.relacl::text, '') || coalesce(pg_get_viewdef(c.oid), '') || coalesce(c.reloptions::text, '')
             from pg_class c where c.relnamespace = 'pgonce'::regnamespace

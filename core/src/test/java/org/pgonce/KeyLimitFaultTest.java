@@ -39,7 +39,7 @@ class KeyLimitFaultTest extends KeyLimitScene {
     stage.awaitSoon(() -> emptyClaims(process) > before + 1);
     assertThat(ended("a")).isZero();
     stage.database.execute(
-        "update pgonce.scheduled set due_at = clock_timestamp(), place_until = clock_timestamp() where token is not null");
+        "update pgonce.scheduled set due_at = clock_timestamp(), key_permit_until = clock_timestamp() where token is not null");
     stage.database.execute("select pgonce.wake_up('calls', 'due')");
     stage.awaitNothingWaits();
     // What had begun and does not begin again is told; the other one has the place then.
@@ -76,7 +76,7 @@ class KeyLimitFaultTest extends KeyLimitScene {
       stage.awaitSoon(
           () ->
               stage.database.queryLong(
-                      "select count(*) from pgonce.scheduled where place_until < clock_timestamp()")
+                      "select count(*) from pgonce.scheduled where key_permit_until < clock_timestamp()")
                   == 1);
     }
     publish(calls, "a", 2, 2);

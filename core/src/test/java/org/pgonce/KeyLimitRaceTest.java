@@ -42,9 +42,9 @@ class KeyLimitRaceTest {
   /** The locks on a place and on a row, which wait before, or fail, where a session asks for it. */
   private static final String TEST_SWITCH =
       """
-      alter function pgonce.try_place rename to really_try_place;
-      alter function pgonce.try_row rename to really_try_row;
-      create function pgonce.try_place(subscription integer, order_key text, place integer) returns boolean
+      alter function pgonce_private.try_key_permit rename to really_try_key_permit;
+      alter function pgonce_private.try_row rename to really_try_row;
+      create function pgonce_private.try_key_permit(subscription integer, order_key text, place integer) returns boolean
       language plpgsql set search_path = pg_catalog, pg_temp as $$
       declare
         refusals constant integer := coalesce(nullif(current_setting('test.refusals', true), ''), '0');
@@ -56,16 +56,16 @@ class KeyLimitRaceTest {
           perform set_config('test.refusals', (refusals - 1)::text, false);
           return false;
         end if;
-        return pgonce.really_try_place(subscription, order_key, place);
+        return pgonce_private.really_try_key_permit(subscription, order_key, place);
       end
       $$;
-      create function pgonce.try_row(subscription integer, id bigint) returns boolean
+      create function pgonce_private.try_row(subscription integer, id bigint) returns boolean
       language plpgsql set search_path = pg_catalog, pg_temp as $$
       begin
         if current_setting('test.waits', true) = 'row' then
           perform pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
         end if;
-        return pgonce.really_try_row(subscription, id);
+        return pgonce_private.really_try_row(subscription, id);
       end
       $$
       """;
@@ -309,13 +309,13 @@ class KeyLimitRaceTest {
     var token = leasedAndOver(2_000);
     limit(2);
     store(false, 1_000, "a");
-    stage.database.execute("update pgonce.scheduled set place = 2 where id = 2000");
+    stage.database.execute("update pgonce.scheduled set key_permit = 2 where id = 2000");
     assertThat(lease(first, false, LONG, null)).isEqualTo(1_000);
     first.commit();
     assertThat(renew(2_000, token)).isTrue();
     assertThat(
             stage.database.queryLong(
-                "select count(*) from pgonce.scheduled where place_until between due_at - interval '1 s' and due_at + interval '1 s' and due_at > clock_timestamp() and subscription_id > 0"))
+                "select count(*) from pgonce.scheduled where key_permit_until between due_at - interval '1 s' and due_at + interval '1 s' and due_at > clock_timestamp() and subscription_id > 0"))
         .isEqualTo(2);
   }
 
@@ -370,18 +370,18 @@ class KeyLimitRaceTest {
     first.commit();
     assertThat(
             stage.database.queryLong(
-                "select count(*) from pgonce.scheduled where place = 1 and place_until <= clock_timestamp() + interval '1 s'"))
+                "select count(*) from pgonce.scheduled where key_permit = 1 and key_permit_until <= clock_timestamp() + interval '1 s'"))
         .isEqualTo(1);
     // As long as that lasts, but on this machine a second may be over.
     stage.database.execute(
-        "update pgonce.scheduled set place_until = clock_timestamp() + interval '1 h' where place = 1");
+        "update pgonce.scheduled set key_permit_until = clock_timestamp() + interval '1 h' where key_permit = 1");
     assertThat(claim(second, false)).isNull();
     assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isNotEmpty();
     assertThat(claim(second, false)).isNull();
     first.rollback();
     // It has died again, and waits for its next attempt: that is no place for an hour.
     stage.database.execute(
-        "update pgonce.scheduled set place_until = clock_timestamp() where place = 1");
+        "update pgonce.scheduled set key_permit_until = clock_timestamp() where key_permit = 1");
     assertThat(claim(second, false)).isEqualTo(2_000);
     assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isEmpty();
   }

@@ -43,8 +43,8 @@ class OrderRaceTest {
   /** The lock on a key, which waits before, or fails, where a session has asked for that. */
   private static final String TEST_SWITCH =
       """
-      alter function pgonce.try_key rename to really_try_key;
-      create function pgonce.try_key(subscription integer, order_key text) returns boolean
+      alter function pgonce_private.try_key rename to really_try_key;
+      create function pgonce_private.try_key(subscription integer, order_key text) returns boolean
       language plpgsql set search_path = pg_catalog, pg_temp as $$
       declare
         refusals constant integer := coalesce(nullif(current_setting('test.refusals', true), ''), '0');
@@ -56,7 +56,7 @@ class OrderRaceTest {
           perform set_config('test.refusals', (refusals - 1)::text, false);
           return false;
         end if;
-        return pgonce.really_try_key(subscription, order_key);
+        return pgonce_private.really_try_key(subscription, order_key);
       end
       $$
       """;

@@ -15,6 +15,6 @@ public final class PgOnceInstalled implements DatabaseContents {
   /** A copy would be taken for that of a database that is in use. */
   @Override
   public void copied(TestDatabase copy) throws SQLException {
-    copy.execute("select pgonce.settle_here()");
+    copy.execute("select pgonce_private.settle_here()");
   }
 }

@@ -79,7 +79,7 @@ final class Stage implements AutoCloseable {
   /** Writers take it that a listener runs: while none does, they notify nobody. */
   void somebodyListens() throws SQLException {
     database.execute(
-        "select pgonce.fit_gates((select array_agg(s.id) from pgonce.subscription s))");
+        "select pgonce_private.fit_gates((select array_agg(s.id) from pgonce.subscription s))");
   }
 
   /** Who of those on the list it is: an expression. */
@@ -98,7 +98,7 @@ final class Stage implements AutoCloseable {
         begin
           loop
             lost := gen_random_uuid();
-            insert into pgonce.listener (id, instance, subscriptions, hears_by, silence)
+            insert into pgonce.listener (id, instance, subscriptions, listens_by, silence)
             select lost, 'lost', array_agg(s.id), 'pgjdbc', interval '1 hour' from pgonce.subscription s where s.of_channel = '%s';
             exit when %s = lost;
             delete from pgonce.listener where id = lost;

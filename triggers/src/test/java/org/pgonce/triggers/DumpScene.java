@@ -48,7 +48,7 @@ final class DumpScene {
           from pgonce.subscription s join pgonce.channel c on c.id = s.channel_id where c.name <> 'author_inserted';
         select pgonce.publish('mail', '"new"', delivery_key => 'k1');
         select pgonce.publish('mail', '"later"', delay => '1 hour');
-        insert into pgonce.listener (id, instance, subscriptions, hears_by, silence)
+        insert into pgonce.listener (id, instance, subscriptions, listens_by, silence)
           select gen_random_uuid(), 'production', array_agg(id), 'pgjdbc-ng', '1 hour' from pgonce.subscription;
         """);
   }

@@ -297,7 +297,7 @@ class KeyTest {
     }
     assertThat(stored(database)).isEqualTo(2);
     database.execute("select pgonce.cancel('ping_inserted', null, array['1'])");
-    database.execute("select pgonce.clear_leftovers()");
+    database.execute("select pgonce_private.clear_leftovers()");
     database.execute("select pgonce.forget_keys()");
     database.execute("insert into ping values (1)");
     assertThat(stored(database)).isOne();

@@ -13,6 +13,8 @@ import liquibase.Liquibase;
 import liquibase.Scope;
 import liquibase.database.DatabaseFactory;
 import liquibase.database.jvm.JdbcConnection;
+import liquibase.resource.ClassLoaderResourceAccessor;
+import liquibase.resource.CompositeResourceAccessor;
 import liquibase.resource.DirectoryResourceAccessor;
 import org.flywaydb.core.Flyway;
 import org.pgonce.testkit.Login;
@@ -56,11 +58,12 @@ final class MigrationScene {
   }
 
   static MigrationScene of(TestDatabase database, Path directory) throws SQLException {
-    for (var role : List.of("owner", "publisher", "listener", "admin")) {
+    for (var role : List.of("owner", "publisher", "listener", "admin", "sandbox")) {
       database.execute(
           "do $$ begin create role pgonce_%s nologin; exception when duplicate_object or unique_violation then null; end $$"
               .formatted(role));
     }
+    database.execute("grant pgonce_sandbox to pgonce_owner"); // as a superuser's installation does
     var deployer = database.loginRole("deployer", "pgonce_owner");
     database.execute(
         "grant create on database %s to %s; grant create on schema public to %2$s"
@@ -96,14 +99,16 @@ final class MigrationScene {
     }
   }
 
-  void flyway() {
-    Flyway.configure()
+  /** Returns how many migrations it has run. */
+  int flyway() {
+    return Flyway.configure()
         .dataSource(deployer.dataSource())
         .locations("filesystem:" + directory)
         .baselineOnMigrate(true)
         .baselineVersion("0")
         .load()
-        .migrate();
+        .migrate()
+        .migrationsExecuted;
   }
 
   void update(String changelog) throws Exception {
@@ -128,7 +133,11 @@ final class MigrationScene {
             var target =
                 DatabaseFactory.getInstance()
                     .findCorrectDatabaseImplementation(new JdbcConnection(connection));
-            work.on(new Liquibase(changelog, new DirectoryResourceAccessor(directory), target));
+            // With what the jars on the classpath bring.
+            var files =
+                new CompositeResourceAccessor(
+                    new DirectoryResourceAccessor(directory), new ClassLoaderResourceAccessor());
+            work.on(new Liquibase(changelog, files, target));
           }
         });
   }

@@ -131,7 +131,7 @@ public final class ByPgOnce implements Way {
     public void empty() throws SQLException {
       // As a superuser: nobody else may empty pgonce's tables.
       table.execute(
-          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter; select pgonce.keep_ballast()");
+          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter; select pgonce_private.keep_padding()");
     }
 
     @Override

@@ -7,7 +7,7 @@ import org.pgonce.internal.jdbc.PoolSettings;
 /**
  * The text of a claim.
  *
- * <p>Its plan goes by the index because the tables hold padding rows (keep_ballast in
+ * <p>Its plan goes by the index because the tables hold padding rows (keep_padding in
  * sql/maintenance.sql). The outer select is for the rows that are locked; columns of the inner one
  * would be computed for each row that is passed over. Operators are qualified since the session's
  * search path is whatever the application makes it.

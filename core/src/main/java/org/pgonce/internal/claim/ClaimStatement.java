@@ -62,10 +62,10 @@ public final class ClaimStatement {
           false);
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
-  private static final ClaimSql DUE_IN_ORDER = byKey("next_due");
-  private static final ClaimSql NEW_IN_ORDER = byKey("next_new");
-  private static final ClaimSql DUE_AND_FREE = byKey("free_due");
-  private static final ClaimSql NEW_AND_FREE = byKey("free_new");
+  private static final ClaimSql DUE_IN_ORDER = byKey("?, true, ?, NULL");
+  private static final ClaimSql NEW_IN_ORDER = byKey("?, false, ?, NULL");
+  private static final ClaimSql DUE_AND_FREE = byKey("?, true, NULL, ?");
+  private static final ClaimSql NEW_AND_FREE = byKey("?, false, NULL, ?");
 
   private static final String LEASED_ROW =
       """
@@ -77,15 +77,16 @@ public final class ClaimStatement {
        FOR UPDATE SKIP LOCKED""";
   private static final ClaimSql LEASED =
       new ClaimSql(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"), true);
-  private static final ClaimSql LEASED_WITH_PLACE =
+  private static final ClaimSql LEASED_WITH_PERMIT =
       new ClaimSql(
-          LEASED_ROW.formatted("pgonce.lock_place(s.subscription_id, s.order_key, ?, s.id)"), true);
+          LEASED_ROW.formatted("pgonce.lock_key_permit(s.subscription_id, s.order_key, ?, s.id)"),
+          true);
 
   private ClaimStatement() {}
 
-  private static ClaimSql byKey(String function) {
+  private static ClaimSql byKey(String rules) {
     return new ClaimSql(
-        "SELECT f.* FROM pgonce.%s(?, ?, %s) AS f".formatted(function, KeyLook.PARAMETERS),
+        "SELECT f.* FROM pgonce.claim_by_key(%s, %s) AS f".formatted(rules, KeyLook.PARAMETERS),
         true,
         KeyLook.COLUMNS);
   }
@@ -215,7 +216,7 @@ public final class ClaimStatement {
       ClaimSession session, Claim before, String token, ChannelOptions rules) throws SQLException {
     var limited = rules.maxPerKey() != ChannelOptions.NO_MAX_PER_KEY;
     return session.claim(
-        limited ? LEASED_WITH_PLACE : LEASED,
+        limited ? LEASED_WITH_PERMIT : LEASED,
         (statement, first) -> {
           statement.setInt(first, before.subscription());
           statement.setLong(first + 1, before.id());

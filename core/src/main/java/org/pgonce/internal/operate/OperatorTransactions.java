@@ -14,7 +14,7 @@ public final class OperatorTransactions {
   private static final int LONGEST_NAME = 200;
   private static final int LONGEST_REASON = 2_000;
 
-  // Until the end of the transaction. pgonce.operator_name reads it.
+  // Until the end of the transaction. pgonce_private.operator_name reads it.
   private static final String NAME_OPERATOR =
       "SELECT pg_catalog.set_config('pgonce.operator', ?, true)";
 

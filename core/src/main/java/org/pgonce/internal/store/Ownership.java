@@ -20,6 +20,9 @@ public final class Ownership {
         SELECT pg_catalog.format('it belongs to %I and not to pgonce_owner', pg_catalog.pg_get_userbyid(n.nspowner))
           FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce' AND pg_catalog.pg_get_userbyid(n.nspowner) <> 'pgonce_owner'
         UNION ALL
+        SELECT 'schema pgonce_private is missing'
+          FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce' AND NOT EXISTS (SELECT FROM pg_catalog.pg_namespace p WHERE p.nspname = 'pgonce_private')
+        UNION ALL
         SELECT pg_catalog.format('role %s may not use it', r.name)
           FROM pg_catalog.unnest(ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin']) AS r (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles e WHERE e.rolname = r.name AND pg_catalog.has_schema_privilege(e.oid, n.oid, 'USAGE'))

@@ -28,6 +28,7 @@ public final class Schema {
           "publish.sql",
           "claim.sql",
           "claim_by_key.sql",
+          "key_permits.sql",
           "settle.sql",
           "poll.sql",
           "rate.sql",

@@ -196,9 +196,9 @@ class ClaimPlanTest {
     try (var connection = database.dataSource().getConnection()) {
       claimOften(connection);
       assertThat(plans(connection)).anySatisfy(plan -> assertThat(plan).contains("Seq Scan"));
-      database.execute("select pgonce.keep_ballast()");
+      database.execute("select pgonce_private.keep_padding()");
       assertByIndex(connection);
-      database.execute("select pgonce.keep_ballast()"); // nothing to do: the plans stay
+      database.execute("select pgonce_private.keep_padding()"); // nothing to do: the plans stay
       assertByIndex(connection);
     }
     assertThat(database.queryLong("select count(*) from pgonce.notification")).isEqualTo(512);
