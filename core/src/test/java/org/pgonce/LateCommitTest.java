@@ -222,8 +222,8 @@ class LateCommitTest {
   /** Nobody is told that it is free, and whoever claims the last one may begin behind it. */
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
-  void h71_whatAnotherGivesBackBeforeTheLastClaimIsFound(
-      Mode mode, TestDatabase database) throws Exception {
+  void h71_whatAnotherGivesBackBeforeTheLastClaimIsFound(Mode mode, TestDatabase database)
+      throws Exception {
     var rows = 2_000;
     try (var stage = new Stage(database);
         var other = stage.dataSource.getConnection();
