@@ -18,9 +18,9 @@ import org.pgonce.internal.concurrent.Threads;
  * <caption>Delays</caption>
  * <tr><th>reason</th><th>a claim begins</th></tr>
  * <tr><td>a wake-up, rank 0</td><td>at once</td></tr>
- * <tr><td>a wake-up, rank r</td><td>after 125 ms × 2^(r−1), if nothing was claimed meanwhile; from
- * rank 3 on the poll sees to it. A process that found something late answers at once, until a claim
- * finds nothing</td></tr>
+ * <tr><td>a wake-up, rank r</td><td>after 200 ms × 2^(r−1), if nothing was claimed meanwhile; from
+ * rank 3 on the poll sees to it. A process that found something late answers at once, until two
+ * claims in a row find nothing</td></tr>
  * <tr><td>wake-ups while claims find nothing</td><td>at once eight times; then after 10 ms, doubling
  * to 160 ms, until a claim finds something</td></tr>
  * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
@@ -51,8 +51,10 @@ final class FetchTrigger {
     DUE
   }
 
-  private static final Duration FOLLOWER_DELAY = Duration.ofMillis(125);
+  private static final Duration FOLLOWER_DELAY = Duration.ofMillis(200);
   private static final int LAST_RANK_TO_ANSWER = 2;
+  // One is empty where the row of a wake-up was claimed before that was heard.
+  private static final int LATE_AGAIN = 2;
 
   // Most handlers are quicker, and their settlement says whether a row lies behind.
   private static final Duration BEHIND = Duration.ofMillis(5);
@@ -327,7 +329,7 @@ final class FetchTrigger {
         plan();
       } else {
         emptyInARow += isAnswer ? 1 : 0;
-        quick = false;
+        quick &= emptyInARow < LATE_AGAIN;
         more = false;
       }
     }

@@ -96,7 +96,7 @@ class FetchTriggerTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"1, 125", "2, 250"})
+  @CsvSource({"1, 200", "2, 400"})
   void aFollowerAnswersLater(int rank, long delay) {
     trigger.ranked(rank);
     trigger.notified();
@@ -121,12 +121,15 @@ class FetchTriggerTest {
   }
 
   @Test
-  void whoFoundSomethingLateAnswersAtOnceUntilAClaimFindsNothing() {
+  void whoFoundSomethingLateAnswersAtOnceUntilTwoClaimsFindNothing() {
     trigger.ranked(2);
     trigger.notified();
-    pass(250);
+    pass(400);
     claims(1).ends();
     trigger.settled(NOTHING);
+    assertThat(trigger.answersAtOnce()).isTrue();
+    trigger.notified();
+    claims(0);
     assertThat(trigger.answersAtOnce()).isTrue();
     trigger.notified();
     claims(0);
