@@ -6,7 +6,10 @@ import java.sql.SQLException;
 import java.util.function.Consumer;
 import org.pgonce.testkit.TestDatabase;
 
-/** A LISTEN connection of pgjdbc-ng. The caller holds it: one that nobody holds goes deaf. */
+/**
+ * A LISTEN connection of pgjdbc-ng. The caller holds it: one that nobody holds is collected, and
+ * hears nothing.
+ */
 public final class NgListening {
 
   private NgListening() {}

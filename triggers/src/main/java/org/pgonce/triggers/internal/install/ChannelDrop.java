@@ -68,8 +68,9 @@ final class ChannelDrop {
   }
 
   /**
-   * An installation keeps the channel's row to its end, and so does who has emptied the channel:
-   * each sees here what the other has done, and nobody's triggers are left without a channel.
+   * An installation keeps the channel's row to its end, and so does a drop that has emptied the
+   * channel: each sees here what the other has done, and nobody's triggers are left without a
+   * channel.
    */
   private static void requireNoTriggers(Connection transaction, List<String> channels)
       throws SQLException {
