@@ -28,10 +28,11 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SET ROLE pgonce_owner;
 
 -- Locks a key for the caller's transaction; false if another transaction has locked it. Keys of one hash share a lock. The number is "pgonce" in ASCII.
+-- It pins no path, so that PostgreSQL inlines it, and names all in full.
 CREATE OR REPLACE FUNCTION pgonce_private.try_key(subscription integer, order_key text) RETURNS boolean
-LANGUAGE sql SET search_path = pg_catalog, pg_temp
+LANGUAGE sql
 AS $$
-  SELECT pg_try_advisory_xact_lock(hashtextextended(order_key COLLATE "C", 123589553447781 + subscription))
+  SELECT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(order_key COLLATE "C", 123589553447781 OPERATOR(pg_catalog.+) subscription))
 $$;
 
 -- The same for a row that has a lease already. Other claims lock its key only for as long as a look takes, so it tries for 100 ms.
@@ -88,20 +89,6 @@ AS $$
        AND b.key_permit OPERATOR(pg_catalog.<=) max_per_key) OPERATOR(pg_catalog.>=) max_per_key::pg_catalog.int8 THEN 1 ELSE 0 END
 $$;
 
--- A due time from and to microseconds since 1970.
-CREATE OR REPLACE FUNCTION pgonce_private.from_us(us bigint) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN us <= 0 THEN '-infinity' ELSE timestamptz 'epoch' + us * interval '1 microsecond' END $$;
-
-CREATE OR REPLACE FUNCTION pgonce_private.to_us(at timestamptz) RETURNS bigint
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT (1000000 * extract(epoch FROM at))::bigint $$;
-
--- Microseconds since then, at least one.
-CREATE OR REPLACE FUNCTION pgonce_private.us_since(at timestamptz) RETURNS bigint
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT greatest(1, (1000000 * extract(epoch FROM clock_timestamp() - at))::bigint) $$;
-
 -- The id in a key that stands for a row without one (see publish.sql); null for any other key.
 CREATE OR REPLACE FUNCTION pgonce_private.id_in(key text) RETURNS bigint
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -121,7 +108,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
   now constant timestamptz := clock_timestamp();
-  after constant timestamptz := pgonce_private.from_us(after_us);
+  after constant timestamptz := CASE WHEN due THEN CASE WHEN after_us > 0 THEN timestamptz 'epoch' + after_us * interval '1 microsecond' ELSE '-infinity' END END;
   not_free bigint[] := '{}'; -- rows that something other than a claim has locked
   rows refcursor;
   way text;
@@ -268,7 +255,7 @@ BEGIN
         WHEN 'near' THEN
           reached_id := next_id;
           IF due THEN
-            reached_us := pgonce_private.to_us(next_at);
+            reached_us := (1000000 * extract(epoch FROM next_at))::bigint;
           END IF;
         ELSE walked := next_key;
       END CASE;
@@ -327,10 +314,10 @@ BEGIN
     END LOOP;
     CLOSE rows;
     IF way = 'near' THEN
-      near_us := pgonce_private.us_since(began);
+      near_us := greatest(1, (1000000 * extract(epoch FROM clock_timestamp() - began))::bigint);
       unseen := looked = 1000;
     ELSIF way = 'walk' THEN
-      walk_us := pgonce_private.us_since(began);
+      walk_us := greatest(1, (1000000 * extract(epoch FROM clock_timestamp() - began))::bigint);
       walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;
     END IF;
     EXIT looking WHEN id IS NOT NULL;
