@@ -65,7 +65,10 @@ class GateModelTest {
 
   @Test
   void withoutThePollARowIsLostWhoseListenerDies() throws Exception {
-    refuted(model(1, 2).faults(1).property("Handled").without("poll"), "SetOpen", "Read", "Die");
+    // It may die before the writer reads the gate, which stays open for a while.
+    assertThat(model(1, 2).faults(1).property("Handled").without("poll").refutation(name))
+        .containsSubsequence("SetOpen", "Read", "Commit")
+        .contains("Die");
   }
 
   @Test

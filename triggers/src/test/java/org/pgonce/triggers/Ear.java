@@ -13,7 +13,7 @@ final class Ear implements AutoCloseable {
   private static final int BOUND_MS = 30_000;
   private static final String MARK = "the end";
   static final String SOMEBODY_LISTENS =
-      "select pgonce.fit_gates((select array_agg(s.id) from pgonce.subscription s))";
+      "select pgonce_private.fit_gates((select array_agg(s.id) from pgonce.subscription s))";
 
   private final TestDatabase database;
   private final String postgresChannel;
