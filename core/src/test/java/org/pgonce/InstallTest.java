@@ -172,6 +172,24 @@ class InstallTest {
     assertThat(fingerprint(database)).isEqualTo(byLibrary);
   }
 
+  /** Of an earlier version, say. Its grants come back; the others are not touched. */
+  @Test
+  void sql_aViewIsMadeAgainWhereItsDefinitionChanged(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(CHANNEL);
+    var state = fingerprint(database);
+    var kept = "select 'pgonce.channel_status'::regclass::oid";
+    var keptBefore = database.queryLong(kept);
+    database.execute(
+        """
+        drop view pgonce.retry_status;
+        create view pgonce.retry_status as select 1 as former;
+        comment on view pgonce.retry_status is 'pgonce: definition 000000000000'
+        """);
+    database.execute(PgOnce.migration());
+    assertThat(fingerprint(database)).isEqualTo(state);
+    assertThat(database.queryLong(kept)).isEqualTo(keptBefore);
+  }
+
   @Test
   void sql_aRoleThatMayCreateRolesAndSchemasInstallsWithoutBeingSuperuser(TestDatabase database)
       throws Exception {
