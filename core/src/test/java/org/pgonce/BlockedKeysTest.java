@@ -5,6 +5,7 @@ import static org.pgonce.Stage.QUICK;
 
 import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -117,7 +118,8 @@ class BlockedKeysTest {
   private PgOnce listen() throws Exception {
     var pool = stage.database.pooled(8);
     pools.add(pool);
-    var process = PgOnce.using(pool);
+    // Ten polls are soon over then.
+    var process = PgOnce.builder(pool).pollInterval(Duration.ofMillis(200)).build();
     opened.add(process);
     process
         .listen(steps, QUICK.withConcurrency(4), (step, tx) -> ended.add(step.payload()))
