@@ -171,6 +171,12 @@ class DropTest {
     pgonce
         .listen(TWO, "mail", ListenOptions.DEFAULT, (text, tx) -> handled.incrementAndGet())
         .start();
+    // Until then writers need not notify, and no poll follows the first.
+    await()
+        .atMost(BOUND)
+        .until(
+            () ->
+                database.queryLong("select pg_sequence_last_value(pgonce.gate_of('doomed'))") == 0);
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
       PgOnce.using(database.dataSource()).operations().drop(TWO, "mail", "not used");
       execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
