@@ -29,7 +29,7 @@ TO pgonce_publisher, pgonce_admin;
 
 -- Start, stop, poll and keep house.
 GRANT EXECUTE ON FUNCTION
-  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid), pgonce.listener_gives_up_rank(uuid),
+  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid),
   pgonce.listener_seen(uuid, text, integer), pgonce.poll(uuid, bigint[]), pgonce.keep_house(text, uuid)
 TO pgonce_listener;
 

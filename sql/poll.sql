@@ -46,16 +46,6 @@ BEGIN
 END
 $$;
 
--- A process is about to stop: it has no rank from now on, while its handlers finish.
-CREATE OR REPLACE FUNCTION pgonce.listener_gives_up_rank(listener uuid) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  PERFORM pgonce.bound_idle(30000);
-  UPDATE pgonce.listener l SET listens_by = 'polling' WHERE l.id = listener AND l.listens_by <> 'polling';
-END
-$$;
-
 -- A process stops. Rows of other processes may have waited for keys of its rows: these processes claim again.
 CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -31,12 +31,8 @@ final class Shutdown {
 
   // After the deadline the handlers are interrupted and their sessions ended. This is for them to
   // notice, and for the database to be told. With the 3 s of NotificationListener.close the most
-  // that it takes
-  // beyond the deadline.
+  // that it takes beyond the deadline.
   private static final Duration LAST_WORDS = Duration.ofSeconds(2);
-
-  // Before others are told that this process has given up its rank, though its handlers run.
-  private static final Duration SOON = Duration.ofMillis(20);
 
   // Longer than anybody waits, and short enough to be counted in nanoseconds.
   private static final Duration LONGEST = Duration.ofDays(365);
@@ -50,8 +46,6 @@ final class Shutdown {
   private final List<SubscriptionConsumer<?>> consumers = new CopyOnWriteArrayList<>();
   private final List<NotifyGate> gates = new CopyOnWriteArrayList<>();
   private final AtomicBoolean released = new AtomicBoolean();
-  private final FutureTask<?> handOver;
-  private volatile boolean handsOver;
   private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
   Shutdown(
@@ -65,7 +59,6 @@ final class Shutdown {
     this.feeds = feeds;
     this.sessions = sessions;
     this.threads = threads;
-    this.handOver = new FutureTask<>(poll::giveUpRank, null);
   }
 
   /** Says who works for a channel. Before the listener starts. */
@@ -94,9 +87,9 @@ final class Shutdown {
       gates.forEach(NotifyGate::stop);
       poll.stop();
       feeds.stop();
+      // With its LISTEN session goes its rank, as the others see with their next poll.
       listening.close();
-      idle =
-          awaitIdle(end - Math.max(0, end - System.nanoTime() - SOON.toNanos())) || handOver(end);
+      idle = awaitIdle(end);
     } finally {
       if (!idle) {
         release();
@@ -120,13 +113,6 @@ final class Shutdown {
       }
     }
     return true;
-  }
-
-  /** Its handlers take a while, and until they have ended this process is on the list. */
-  private boolean handOver(long end) throws InterruptedException {
-    handsOver = true;
-    threads.run(handOver);
-    return awaitIdle(end);
   }
 
   private void release() {
@@ -154,15 +140,6 @@ final class Shutdown {
 
   private void tellTheDatabase() {
     var end = System.nanoTime() + LAST_WORDS.toNanos();
-    try {
-      if (handsOver) {
-        handOver.get(LAST_WORDS.toNanos() / 4, TimeUnit.NANOSECONDS);
-      }
-    } catch (TimeoutException | ExecutionException e) {
-      LOG.debug("pgonce: the others could not be told that the listener stops", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // the time is over
-    }
     try {
       sessions.endReleased(end);
       for (var gate : gates) {

@@ -130,22 +130,6 @@ public final class Poll {
   }
 
   /**
-   * Leaves wake-ups to the others from now on: until its last handler has ended, this process is
-   * registered still. Waits for the database.
-   */
-  public void giveUpRank() {
-    if (!registered) {
-      return;
-    }
-    try {
-      context.transactions().make(same -> PollStatements.giveUpRank(same, identity.id()));
-    } catch (SQLException | RuntimeException e) {
-      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
-      LOG.debug("pgonce: this listener could not give up its rank", e);
-    }
-  }
-
-  /**
    * Waits for the poll under way, which may be about to register this process, and then takes it
    * off the registry. To be called after {@link #stop}; waits for the database.
    *

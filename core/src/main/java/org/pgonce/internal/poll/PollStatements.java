@@ -25,7 +25,6 @@ final class PollStatements {
   private static final String REGISTER =
       "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?, ?)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
-  private static final String GIVE_UP_RANK = "SELECT pgonce.listener_gives_up_rank(?::text::uuid)";
   private static final String POLL =
       """
       SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
@@ -77,14 +76,6 @@ final class PollStatements {
 
   static void unregister(Connection connection, UUID listener) throws SQLException {
     try (var statement = connection.prepareStatement(UNREGISTER)) {
-      statement.setString(1, listener.toString());
-      statement.execute();
-    }
-  }
-
-  /** It is about to stop: the others answer wake-ups from their next poll on. */
-  static void giveUpRank(Connection connection, UUID listener) throws SQLException {
-    try (var statement = connection.prepareStatement(GIVE_UP_RANK)) {
       statement.setString(1, listener.toString());
       statement.execute();
     }
