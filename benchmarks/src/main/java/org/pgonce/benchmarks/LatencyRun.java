@@ -19,12 +19,13 @@ import picocli.CommandLine.Spec;
     name = "latency",
     mixinStandardHelpOptions = true,
     description = {
-      "From commit returning to handler start, one listener, in one JVM: pgonce, a bare NOTIFY through pgjdbc-ng, and a wake-up and claim written by hand, measured in turn.",
+      "From commit returning to handler start, one listener, in one JVM: pgonce, a bare NOTIFY through pgjdbc-ng, and a wake-up and claim written by hand, over columns and over JSON, measured in turn.",
       "The medians of the rounds count. The last line is JSON."
     })
 final class LatencyRun implements Callable<Integer> {
 
   private static final ByHand BY_HAND = new ByHand(ByHand.Steps.CLAIM_AND_DELETE);
+  private static final ByHand WITH_JSON = new ByHand(ByHand.Steps.CLAIM_JSON_AND_DELETE);
 
   private static final int WARM_UP_PER_SECOND = 1_500;
 
@@ -89,9 +90,10 @@ final class LatencyRun implements Callable<Integer> {
           new Contest(place)
               .with(new ByPgOnce(), DEFAULT)
               .with(BY_HAND, ONE)
+              .with(WITH_JSON, ONE)
               .with(new ByNotify(), ONE);
       var race = new Race(contest.entrants(), pace, out::println);
-      var result = LatencyTable.of(race.run(rounds), BY_HAND.label());
+      var result = LatencyTable.of(race.run(rounds), BY_HAND.label(), WITH_JSON.label());
       report
           .put("rounds", rounds)
           .put("per_second", rate)

@@ -21,6 +21,8 @@ public record ByHand(Steps steps, boolean notifies) implements Way {
   public enum Steps {
     /** Claim, handler, delete: as pgonce does it. */
     CLAIM_AND_DELETE("by hand"),
+    /** The same over a queue of JSON, which is decoded by pgonce's standard codec. */
+    CLAIM_JSON_AND_DELETE("by hand, JSON"),
     /** The claim deletes: a statement less, as a failure brings back what was deleted. */
     DELETE_AT_ONCE("by hand, one statement"),
     /**
@@ -38,6 +40,7 @@ public record ByHand(Steps steps, boolean notifies) implements Way {
   }
 
   private static final String TABLES = SqlFile.beside(ByHand.class, "by-hand.sql");
+  private static final String JSON = SqlFile.beside(ByHand.class, "by-hand-json.sql");
   private static final String QUIET = SqlFile.beside(ByHand.class, "by-hand-quiet.sql");
 
   @Override
@@ -49,6 +52,9 @@ public record ByHand(Steps steps, boolean notifies) implements Way {
   public void prepare(TestDatabase database) throws SQLException {
     Effects.prepare(database);
     database.execute(TABLES);
+    if (steps == Steps.CLAIM_JSON_AND_DELETE) {
+      database.execute(JSON);
+    }
     if (!notifies) {
       database.execute(QUIET);
     }

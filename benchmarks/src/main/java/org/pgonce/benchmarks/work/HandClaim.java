@@ -1,11 +1,14 @@
 package org.pgonce.benchmarks.work;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.pgonce.benchmarks.work.ByHand.Steps;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /** The statements by hand around the handler's own. One for each worker. */
 final class HandClaim {
@@ -14,6 +17,8 @@ final class HandClaim {
   // it.
   private static final String CLAIM =
       "select id, work_id, name from queue_by_hand order by id limit %d for update skip locked";
+  private static final String CLAIM_JSON =
+      "select id, payload from queue_by_hand order by id limit %d for update skip locked";
   private static final String CLAIM_BEHIND =
       "select id, work_id, name from queue_by_hand where id > ? order by id limit %d for update skip locked";
   private static final String DELETE = "delete from queue_by_hand where id = ?";
@@ -33,6 +38,8 @@ final class HandClaim {
       returning id, work_id, name
       """;
 
+  private static final JacksonCodec CODEC = new JacksonCodec();
+
   private final Steps steps;
   private final String claim;
   private long bound;
@@ -42,6 +49,7 @@ final class HandClaim {
     this.claim =
         switch (steps) {
           case CLAIM_AND_DELETE -> CLAIM.formatted(batch);
+          case CLAIM_JSON_AND_DELETE -> CLAIM_JSON.formatted(batch);
           case CLAIM_BEHIND_A_BOUND -> CLAIM_BEHIND.formatted(batch);
           case DELETE_AT_ONCE -> batch == 1 ? TAKE : TAKE_MANY.formatted(batch);
         };
@@ -56,7 +64,7 @@ final class HandClaim {
       }
       try (var row = statement.executeQuery()) {
         while (row.next()) {
-          rows.add(new Claimed(row.getLong(1), row.getLong(2), row.getString(3)));
+          rows.add(claimed(row));
         }
       }
     }
@@ -64,6 +72,18 @@ final class HandClaim {
       rows.sort(Comparator.comparingLong(Claimed::id)); // RETURNING has no order
     }
     return rows;
+  }
+
+  private Claimed claimed(ResultSet row) throws SQLException {
+    if (steps != Steps.CLAIM_JSON_AND_DELETE) {
+      return new Claimed(row.getLong(1), row.getLong(2), row.getString(3));
+    }
+    try {
+      var work = CODEC.decode(row.getString(2), ByPgOnce.Work.class);
+      return new Claimed(row.getLong(1), work.id(), work.name());
+    } catch (UnreadablePayloadException e) {
+      throw new SQLException("the queue holds what nobody stored", e);
+    }
   }
 
   /** Deletes them, if the claim has not. */
