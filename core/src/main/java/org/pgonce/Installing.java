@@ -7,8 +7,8 @@ import java.util.List;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
-import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.internal.store.Installation;
+import org.pgonce.internal.store.OperatorName;
 
 /**
  * Installs channel by channel, each in a transaction of its own. In one transaction the tables of
@@ -46,7 +46,7 @@ final class Installing {
     try {
       return transactions.run(
           transaction -> {
-            OperatorTransactions.nameOperator(transaction, instance);
+            OperatorName.set(transaction, instance);
             return Installation.run(transaction, channels);
           });
     } catch (SQLException e) {

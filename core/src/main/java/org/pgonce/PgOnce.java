@@ -355,22 +355,6 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
-  /**
-   * What could not be handled, and the way back. Needs the role {@code pgonce_admin}, or the
-   * owner's.
-   */
-  public DeadLetters deadLetters() {
-    return new DeadLetters(settings.operating());
-  }
-
-  /**
-   * Pause, resume, cancel, drop, and a look at what waits, for the person on call. Needs the role
-   * {@code pgonce_admin}, or the owner's; needs no listener.
-   */
-  public Operations operations() {
-    return new Operations(settings.operating());
-  }
-
   private Listener running() {
     lock.lock();
     try {

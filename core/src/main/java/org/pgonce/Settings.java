@@ -9,7 +9,6 @@ import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
-import org.pgonce.internal.operate.OperatorTransactions;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 
@@ -22,12 +21,7 @@ record Settings(
     ListenSettings listening,
     Duration stopTimeout) {
 
-  /** For what a person does to channels, said to be done by this instance. */
-  OperatorTransactions operating() {
-    return new OperatorTransactions(transactions(), listening.instance());
-  }
-
-  /** For whoever installs and redrives: a million dead letters take their time. */
+  /** For installations and sweeps, whose statements may take long. */
   Transactions transactions() {
     return new Transactions(dataSource, pool, Duration.ofHours(1));
   }

@@ -91,11 +91,11 @@ class HousekeepingTest {
     }
     stage.awaitSoon(() -> stage.effects() == 6);
     for (var channel : List.of(ONE, OTHER)) {
-      pgonce.operations().pause(channel, "a look");
+      stage.onCall().pause(channel, "a look");
       try (var connection = stage.dataSource.getConnection()) {
         pgonce.publish(connection, channel, new Order(4, "paused"));
       }
-      pgonce.operations().resume(channel, "seen");
+      stage.onCall().resume(channel, "seen");
     }
     stage.awaitSoon(() -> stage.effects() == 8);
     stage.awaitNothingWaits();

@@ -86,7 +86,7 @@ class PublishAndListenTest {
           await()
               .atMost(Stage.SOON)
               .until(() -> database.queryLong("select count(*) from pgonce.dead_letter") == 1);
-          pgonce.deadLetters().redrive(GREETINGS);
+          new OnCall(dataSource).redrive(GREETINGS);
         }
         await()
             .atMost(Stage.SOON)
