@@ -89,6 +89,6 @@ public interface Channel<T> {
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(options, "options");
     return new PublishedChannel<>(
-        ChannelNames.requireValid(name), mode, payloadType, options.requireFitFor(mode));
+        ChannelNames.requireValid("channel", name), mode, payloadType, options.requireFitFor(mode));
   }
 }

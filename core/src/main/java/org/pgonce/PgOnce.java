@@ -11,8 +11,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.lifecycle.Listener;
-import org.pgonce.internal.store.DifferentNames;
-import org.pgonce.internal.store.Migration;
+import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.internal.store.ChannelSql;
+import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Schema;
 
 /**
@@ -83,7 +84,8 @@ public final class PgOnce implements AutoCloseable {
    *     installed, and installing again is safe
    */
   public PgOnce install(Channel<?>... channels) {
-    new Installing(settings).install(named(channels));
+    new Installation(settings.transactions(), settings.listening().instance())
+        .install(named(channels));
     return this;
   }
 
@@ -91,11 +93,11 @@ public final class PgOnce implements AutoCloseable {
   public static String migration(Channel<?>... channels) {
     return Schema.script()
         + "\n"
-        + String.join("\n", named(channels).stream().map(Migration::of).toList());
+        + String.join("\n", named(channels).stream().map(ChannelSql::installWithFeed).toList());
   }
 
   private static List<Channel<?>> named(Channel<?>... channels) {
-    DifferentNames.require(channels);
+    ChannelNames.requireDifferent(channels);
     return List.of(channels);
   }
 

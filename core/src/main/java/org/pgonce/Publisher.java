@@ -130,6 +130,6 @@ public final class Publisher {
     Objects.requireNonNull(
         payload,
         () -> "a payload for channel " + channel.name() + " is null; nothing could read it later");
-    return StorableText.requireStorable(channel.encode(codec, payload));
+    return StorableText.requireJson(channel.encode(codec, payload));
   }
 }

@@ -1,49 +1,64 @@
 package org.pgonce.internal.store;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What the database says of a channel itself; what feeds it is checked by its feed.
+ * A channel and one of its subscriptions as the database has them. What feeds the channel is
+ * checked by its feed.
  *
  * @param schema whether there is a schema pgonce at all
  * @param channel whether there is a channel of that name
  * @param subscription the id of its subscription, 0 if there is none
- * @param differences from the definition in code, one line each, that installing again would not
- *     mend
- * @param outdated differences that installing again does mend
- * @param epoch what tells this installation from an earlier one of the same database
+ * @param settings by their names in messages
+ * @param epoch differs between two installations of the same database
  * @param encoding the database's, by PostgreSQL's name
  */
 public record Installed(
     boolean schema,
     boolean channel,
     int subscription,
-    List<Difference> differences,
-    List<Difference> outdated,
+    Map<String, String> settings,
     String epoch,
     String encoding) {
 
+  public static final Installed NOWHERE = new Installed(false, false, 0, Map.of(), "", "");
+  private static final Installed NOT_THERE = new Installed(true, false, 0, Map.of(), "", "");
+
+  /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.poll} as i. */
+  public static final String COLUMNS =
+      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding";
+
+  private static final String INSTALLED = "SELECT " + COLUMNS + " FROM pgonce.installed(?, ?) AS i";
+
+  private static final JsonMapper MAPPER = JsonMapper.builder().build();
+  private static final TypeReference<Map<String, String>> ENTRIES = new TypeReference<>() {};
+
   /**
-   * One difference.
+   * A setting that is installed otherwise than it is defined.
    *
    * @param what for example {@code key memory}
    * @param sentence with what to do
    */
-  public record Difference(String what, String installed, String defined, String sentence) {}
+  public record Difference(String what, String installed, String defined, String sentence) {
 
-  public static final Installed NOWHERE =
-      new Installed(false, false, 0, List.of(), List.of(), "", "");
-  private static final Installed NOT_THERE =
-      new Installed(true, false, 0, List.of(), List.of(), "", "");
-
-  private static final String INSTALLED =
-      "SELECT " + Definition.COLUMNS + " FROM pgonce.installed(?, ?) AS i";
+    /** Whether installing again mends it. */
+    public boolean isMendedByInstall() {
+      return !what.equals("mode") && !what.equals("feed");
+    }
+  }
 
   public static Installed lookUp(Connection connection, Channel<?> channel, String subscription)
       throws SQLException {
@@ -54,28 +69,74 @@ public record Installed(
       statement.setString(1, channel.name());
       statement.setString(2, subscription);
       try (var row = statement.executeQuery()) {
-        return row.next() ? as(Definition.read(row, 1), channel, subscription) : NOT_THERE;
+        return row.next() ? read(row, 1) : NOT_THERE;
       }
     }
   }
 
-  /** What is installed, compared with the definition in code. */
-  public static Installed as(Definition found, Channel<?> channel, String subscription) {
-    var differences = new ArrayList<Difference>();
-    var outdated = new ArrayList<Difference>();
-    addDifference(differences, channel, "mode", found.mode(), channel.mode().name());
-    addDifference(differences, channel, "feed", found.feed(), channel.feed().description());
-    if (found.subscription() != 0) {
-      addDifferences(outdated, channel, subscription, found);
-    }
+  /**
+   * Reads it from a row.
+   *
+   * @param first where {@link #COLUMNS} begin, from 1
+   */
+  public static Installed read(ResultSet row, int first) throws SQLException {
     return new Installed(
         true,
         true,
-        found.subscription(),
-        List.copyOf(differences),
-        List.copyOf(outdated),
-        found.epoch(),
-        found.encoding());
+        row.getInt(first),
+        settings(
+            row.getString(first + 1),
+            row.getString(first + 2),
+            filter(row.getString(first + 3)),
+            Duration.ofMillis(row.getLong(first + 4)),
+            row.getString(first + 5),
+            row.getInt(first + 6),
+            row.getInt(first + 7),
+            row.getInt(first + 8),
+            row.getString(first + 9)),
+        row.getString(first + 10),
+        row.getString(first + 11));
+  }
+
+  private static Map<String, String> filter(@Nullable String json) {
+    return json == null ? Map.of() : MAPPER.readValue(json, ENTRIES);
+  }
+
+  private static Map<String, String> settings(Channel<?> channel, String subscription) {
+    var options = channel.options();
+    return settings(
+        channel.mode().name(),
+        channel.feed().description(),
+        options.subscriptions().getOrDefault(subscription, Map.of()),
+        options.keyMemory(),
+        options.order().name(),
+        options.maxDepth(),
+        options.maxRate(),
+        options.maxPerKey(),
+        options.wakeUps().name());
+  }
+
+  private static Map<String, String> settings(
+      String mode,
+      String feed,
+      Map<String, String> filter,
+      Duration keyMemory,
+      String order,
+      int maxDepth,
+      int maxRate,
+      int maxPerKey,
+      String wakeUps) {
+    var settings = new LinkedHashMap<String, String>();
+    settings.put("mode", mode);
+    settings.put("feed", feed);
+    settings.put("filter", new TreeMap<>(filter).toString());
+    settings.put("key memory", keyMemory.toString());
+    settings.put("order", order);
+    settings.put("maximum depth", Integer.toString(maxDepth));
+    settings.put("maximum rate", Integer.toString(maxRate));
+    settings.put("maximum per key", Integer.toString(maxPerKey));
+    settings.put("wake-ups", wakeUps);
+    return Collections.unmodifiableMap(settings);
   }
 
   /** Whether the database can store any text. */
@@ -83,39 +144,33 @@ public record Installed(
     return encoding.equals("UTF8");
   }
 
-  private static void addDifferences(
-      List<Difference> differences, Channel<?> channel, String subscription, Definition found) {
-    var options = channel.options();
-    addDifference(
-        differences,
-        channel,
-        "filter of subscription " + subscription,
-        found.filter(),
-        options.subscriptions().getOrDefault(subscription, Map.of()));
-    addDifference(differences, channel, "key memory", found.keyMemory(), options.keyMemory());
-    addDifference(differences, channel, "order", found.order(), options.order().name());
-    addDifference(differences, channel, "maximum depth", found.maxDepth(), options.maxDepth());
-    addDifference(differences, channel, "maximum rate", found.maxRate(), options.maxRate());
-    addDifference(differences, channel, "maximum per key", found.maxPerKey(), options.maxPerKey());
-    addDifference(differences, channel, "wake-ups", found.wakeUps(), options.wakeUps().name());
+  /** In what it differs from the definition in code; nothing if the channel is not there. */
+  public List<Difference> differences(Channel<?> defined, String named) {
+    var differences = new ArrayList<Difference>();
+    var wanted = settings(defined, named);
+    settings.forEach(
+        (what, installed) -> {
+          var difference = difference(defined, named, what, installed, wanted.get(what));
+          // Without the subscription there is nothing but mode and feed to compare.
+          if (difference != null && (subscription != 0 || !difference.isMendedByInstall())) {
+            differences.add(difference);
+          }
+        });
+    return differences;
   }
 
-  private static void addDifference(
-      List<Difference> differences,
-      Channel<?> channel,
-      String what,
-      Object installed,
-      Object defined) {
-    if (!defined.equals(installed)) {
-      differences.add(
-          new Difference(
-              what,
-              installed.toString(),
-              defined.toString(),
-              "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
-                  .formatted(
-                      channel.name(), what, installed, defined, Migration.from(channel, what))));
+  private static @Nullable Difference difference(
+      Channel<?> channel, String named, String what, String installed, @Nullable String defined) {
+    if (installed.equals(defined)) {
+      return null;
     }
+    var whole = what.equals("filter") ? "filter of subscription " + named : what;
+    return new Difference(
+        whole,
+        installed,
+        String.valueOf(defined),
+        "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
+            .formatted(channel.name(), whole, installed, defined, ChannelSql.mend(channel, what)));
   }
 
   /** What keeps a listener from handling it, with what to do; empty if nothing does. */
@@ -129,13 +184,12 @@ public record Installed(
               + defined.name()
               + " is not installed: call PgOnce.install, or run its printed migration");
     }
+    var differences = differences(defined, named);
     if (differences.isEmpty() && subscription == 0) {
       return List.of(
           "channel %s has no subscription \"%s\": install it again"
               .formatted(defined.name(), named));
     }
-    return Stream.concat(differences.stream(), outdated.stream())
-        .map(Difference::sentence)
-        .toList();
+    return differences.stream().map(Difference::sentence).toList();
   }
 }

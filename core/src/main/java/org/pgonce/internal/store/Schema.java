@@ -55,6 +55,8 @@ public final class Schema {
       """;
   private static final String INSTALLED =
       "SELECT coalesce(max(version), 0) FROM pgonce.schema_version";
+  private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
+  private static final String SET_ROLE = "SELECT pg_catalog.set_config('role', ?, false)";
 
   private Schema() {}
 
@@ -64,19 +66,27 @@ public final class Schema {
   }
 
   /**
-   * Brings the schema to {@link #latest()} within the caller's transaction; does nothing if it is
-   * there already. A newer one is left alone. Others that install at the same time wait at the
-   * lock, and find it done.
+   * Brings the schema to {@link #latest()} within the caller's transaction, and gives it back the
+   * owners and rights that it has lost. Does nothing if it is there already; a newer one is left
+   * alone. Others that install at the same time wait at the lock, and find it done.
    *
-   * @return the version that was there before; 0 if there was none
+   * @throws PgOnceException if owners or rights are lost, and the role may not give them back
    */
-  static int install(Connection transaction) throws SQLException {
-    var before = PinnedPath.during(transaction, () -> version(transaction));
-    if (before < latest()
-        && PinnedPath.during(transaction, () -> lockedVersion(transaction)) < latest()) {
+  static void bring(Connection transaction) throws SQLException {
+    if (PinnedPath.during(transaction, () -> mustRun(transaction))) {
       run(transaction);
     }
-    return before;
+  }
+
+  private static boolean mustRun(Connection transaction) throws SQLException {
+    var damage = Rights.damage(transaction);
+    if (damage != null) {
+      if (!Rights.mayMend(transaction) || lockedVersion(transaction) > latest()) {
+        throw new PgOnceException("pgonce cannot install: " + damage);
+      }
+      return true;
+    }
+    return version(transaction) < latest() && lockedVersion(transaction) < latest();
   }
 
   private static int lockedVersion(Connection transaction) throws SQLException {
@@ -87,41 +97,32 @@ public final class Schema {
   }
 
   /**
-   * Gives owners and rights back within the caller's transaction, by running the scripts again.
-   *
-   * @throws PgOnceException if the schema is a newer one, or the role may not do it
-   */
-  static void mend(Connection transaction, String damage) throws SQLException {
-    var mayBeMended =
-        PinnedPath.during(
-            transaction,
-            () -> Ownership.mayMend(transaction) && lockedVersion(transaction) <= latest());
-    if (!mayBeMended) {
-      throw new PgOnceException("pgonce cannot install: " + damage);
-    }
-    run(transaction);
-  }
-
-  /**
    * Each file pins the path by itself: for the session, which a pin of this transaction would
-   * outlive.
+   * outlive. The last one ends with RESET ROLE, which is not the role that a pool may have set.
    */
   private static void run(Connection transaction) throws SQLException {
-    for (var file : FILES) {
-      try (var statement = transaction.createStatement()) {
+    try (var statement = transaction.createStatement();
+        var setRole = transaction.prepareStatement(SET_ROLE)) {
+      try (var row = statement.executeQuery(ROLE)) {
+        row.next();
+        setRole.setString(1, row.getString(1));
+      }
+      for (var file : FILES) {
         statement.execute(text(file));
       }
+      setRole.execute();
     }
   }
 
   /** The installed version; 0 if there is none. */
-  public static int version(Connection connection) throws SQLException {
+  private static int version(Connection connection) throws SQLException {
     if (!exists(connection)) {
       return 0;
     }
     try (var statement = connection.createStatement();
         var row = statement.executeQuery(INSTALLED)) {
-      return row.next() ? row.getInt(1) : 0;
+      row.next();
+      return row.getInt(1);
     }
   }
 
@@ -129,7 +130,8 @@ public final class Schema {
   public static boolean exists(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
         var row = statement.executeQuery(EXISTS)) {
-      return row.next() && row.getBoolean(1);
+      row.next();
+      return row.getBoolean(1);
     }
   }
 
