@@ -61,8 +61,6 @@ public record ChannelOptions(
     WakeUps wakeUps,
     PayloadRules payload) {
 
-  private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
-
   /** The one subscription of a channel that names none. */
   public static final String DEFAULT_SUBSCRIPTION = "default";
 
@@ -94,21 +92,16 @@ public record ChannelOptions(
       throw new IllegalArgumentException("a channel without a subscription would keep nothing");
     }
     subscriptions = Collections.unmodifiableMap(checked);
-    Objects.requireNonNull(keyMemory, "keyMemory");
-    if (keyMemory.isNegative() || keyMemory.compareTo(LONGEST_MEMORY) > 0) {
-      throw new IllegalArgumentException(
-          "keyMemory " + keyMemory + " is not between 0 and 3,650 days");
-    }
+    Bounds.require(
+        "keyMemory", keyMemory, Duration.ZERO, Duration.ofDays(3_650), "0 and 3,650 days");
     keyMemory = Duration.ofMillis(keyMemory.toMillis());
     Objects.requireNonNull(order, "order");
-    if (maxDepth < 1 || maxDepth > 10_000) {
-      throw new IllegalArgumentException("maxDepth " + maxDepth + " is not between 1 and 10,000");
+    Bounds.require("maxDepth", maxDepth, 1, 10_000);
+    if (maxRate != NO_MAX_RATE) {
+      Bounds.require("maxRate", maxRate, 1, 1_000_000);
     }
-    if (maxRate < NO_MAX_RATE || maxRate > 1_000_000) {
-      throw new IllegalArgumentException("maxRate " + maxRate + " is not between 1 and 1,000,000");
-    }
-    if (maxPerKey < NO_MAX_PER_KEY || maxPerKey > 100) {
-      throw new IllegalArgumentException("maxPerKey " + maxPerKey + " is not between 1 and 100");
+    if (maxPerKey != NO_MAX_PER_KEY) {
+      Bounds.require("maxPerKey", maxPerKey, 1, 100);
     }
     if (maxPerKey != NO_MAX_PER_KEY && order != KeyOrder.NONE) {
       throw new IllegalArgumentException(

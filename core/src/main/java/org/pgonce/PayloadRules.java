@@ -58,8 +58,6 @@ public record PayloadRules(
     UnknownFields unknownFields,
     MissingFields missingFields) {
 
-  private static final int HIGHEST = 32_767;
-
   /** Version 1, nothing renamed, and fields as {@link org.pgonce.spi.JacksonCodec} has them. */
   public static final PayloadRules DEFAULT =
       new PayloadRules(1, 1, Map.of(), Map.of(), UnknownFields.IGNORE, MissingFields.NULL);
@@ -100,9 +98,7 @@ public record PayloadRules(
   }
 
   public PayloadRules {
-    if (version < 1 || version > HIGHEST) {
-      throw new IllegalArgumentException("version " + version + " is not between 1 and 32,767");
-    }
+    Bounds.require("version", version, 1, 32_767);
     if (oldest < 1) {
       throw new IllegalArgumentException("oldest version " + oldest + " is below 1");
     }

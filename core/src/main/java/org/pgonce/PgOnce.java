@@ -41,7 +41,7 @@ public final class PgOnce implements AutoCloseable {
 
   private final Settings settings;
   private final Publisher publisher;
-  private final List<Registration<?>> subscribed = new ArrayList<>();
+  private final List<Registration<?>> registrations = new ArrayList<>();
   private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Listener listener;
@@ -84,21 +84,18 @@ public final class PgOnce implements AutoCloseable {
    *     installed, and installing again is safe
    */
   public PgOnce install(Channel<?>... channels) {
+    ChannelNames.requireDifferent(channels);
     new Installation(settings.transactions(), settings.listening().instance())
-        .install(named(channels));
+        .install(List.of(channels));
     return this;
   }
 
   /** What {@link #install} amounts to, as SQL for a reviewer and a migration tool. */
   public static String migration(Channel<?>... channels) {
+    ChannelNames.requireDifferent(channels);
     return Schema.script()
         + "\n"
-        + String.join("\n", named(channels).stream().map(ChannelSql::installWithFeed).toList());
-  }
-
-  private static List<Channel<?>> named(Channel<?>... channels) {
-    ChannelNames.requireDifferent(channels);
-    return List.of(channels);
+        + String.join("\n", List.of(channels).stream().map(ChannelSql::installWithFeed).toList());
   }
 
   /** As {@link #listen(Channel, ListenOptions, Handler)}, with {@link ListenOptions#DEFAULT}. */
@@ -123,8 +120,7 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Says who handles a subscription of a channel in this process; takes effect with {@link
-   * #start()}.
+   * Registers the handler of a subscription in this process; takes effect with {@link #start()}.
    *
    * @throws NullPointerException if an argument is null
    * @throws IllegalStateException after the start
@@ -154,13 +150,13 @@ public final class PgOnce implements AutoCloseable {
       var unused = settings.codec().with(rules.unknownFields(), rules.missingFields());
       var added =
           new Registration<>(channel, subscription, handler, options.requireFitFor(channel));
-      if (subscribed.stream().anyMatch(one -> one.label().equals(added.label()))) {
+      if (registrations.stream().anyMatch(one -> one.label().equals(added.label()))) {
         throw new IllegalArgumentException(
             "channel "
                 + added.label()
                 + " has a handler in this process already; raise its concurrency instead");
       }
-      subscribed.add(added);
+      registrations.add(added);
       return this;
     } finally {
       lock.unlock();
@@ -189,10 +185,10 @@ public final class PgOnce implements AutoCloseable {
       if (listener != null || closed) {
         throw new IllegalStateException("start() was called before; make a new PgOnce");
       }
-      if (subscribed.isEmpty()) {
+      if (registrations.isEmpty()) {
         throw new IllegalStateException("start() without listen(): there is nothing to listen to");
       }
-      var starting = new Listener(settings.context(), settings.listening(), subscribed);
+      var starting = new Listener(settings.context(), settings.listening(), registrations);
       try {
         starting.start(() -> closed);
         listener = starting;
@@ -229,6 +225,18 @@ public final class PgOnce implements AutoCloseable {
         // The hook is what stopped it; wait for its end, so that main does not return before.
         hook.join(settings.stopTimeout().toMillis());
       }
+    }
+  }
+
+  private Listener running() {
+    lock.lock();
+    try {
+      if (listener == null) {
+        throw new IllegalStateException("awaitStopped() before start()");
+      }
+      return listener;
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -294,39 +302,21 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
-  /**
-   * Publishes in the caller's transaction, as {@link Publisher#publish(Connection, Channel,
-   * Object)}.
-   */
+  /** Publishes in the caller's transaction, as {@link Publisher#publish} does. */
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     return publisher.publish(transaction, channel, payload);
   }
 
-  /** Publishes in the caller's transaction, as {@link Publisher#publishAll}. */
-  public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
-      throws SQLException {
-    return publisher.publishAll(transaction, channel, payloads);
-  }
-
-  /** Publishes in the caller's transaction, with options, as {@link Publisher} does. */
-  public <T> Published publish(
-      Connection transaction, Channel<T> channel, T payload, PublishOptions options)
-      throws SQLException {
-    return publisher.publish(transaction, channel, payload, options);
-  }
-
-  /** Publishes in the caller's transaction, as {@link Publisher#publishEach}. */
-  public <T> List<Published> publishEach(
-      Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {
-    return publisher.publishEach(transaction, channel, messages);
+  /** Publishes with the codec of this instance: with options, or many at once. */
+  public Publisher publisher() {
+    return publisher;
   }
 
   /**
    * Begins to sweep: runs the query at once, but for some jitter, then each interval, and publishes
-   * what it finds, in a transaction of its own, for as long as this is not stopped or the sweep
-   * closed. Needs no start. See {@link Sweep}, also for what keeps a row from being published
-   * twice.
+   * what it finds, in a transaction of its own, until this is stopped or the sweep closed. Needs no
+   * start. See {@link Sweep}, also for what keeps a row from being published twice.
    *
    * @param interval from the end of a run to the beginning of the next, of which up to a quarter is
    *     taken off at random; 100 ms to 365 days
@@ -341,29 +331,16 @@ public final class PgOnce implements AutoCloseable {
   public <T> Sweep<T> sweep(
       Channel<T> channel, Duration interval, String sql, Tx.RowMapper<Message<T>> mapper) {
     Objects.requireNonNull(channel, "channel");
-    var query = new Sweep.Query<>(sql, mapper);
+    var sweep = new Sweep<>(settings.transactions(), publisher, channel, sql, mapper);
     lock.lock();
     try {
       if (closed) {
         throw new IllegalStateException("sweep(" + channel.name() + ") after stop()");
       }
-      var sweep = new Sweep<>(settings.transactions(), publisher, channel, interval, query);
+      sweep.begin(interval);
       sweeps.removeIf(Sweep::isEnded);
       sweeps.add(sweep);
-      sweep.begin();
       return sweep;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private Listener running() {
-    lock.lock();
-    try {
-      if (listener == null) {
-        throw new IllegalStateException("awaitStopped() before start()");
-      }
-      return listener;
     } finally {
       lock.unlock();
     }

@@ -18,6 +18,8 @@ import org.pgonce.spi.WakeUpSource;
 /** Settings of a {@link PgOnce}. Not safe for use by several threads. */
 public final class PgOnceBuilder {
 
+  private static final Duration HOUR = Duration.ofHours(1);
+
   private final DataSource dataSource;
   private PayloadCodec codec = new JacksonCodec();
   private Observer observer = Observer.NONE;
@@ -89,16 +91,12 @@ public final class PgOnceBuilder {
    * while something waits. The heartbeat comes behind each tenth poll, and with each third
    * heartbeat a task of the housekeeping.
    *
-   * @param interval 10 ms to 1 hour
+   * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
    */
-  public PgOnceBuilder pollInterval(Duration interval) {
-    Objects.requireNonNull(interval, "interval");
-    if (interval.toMillis() < 10 || interval.compareTo(Duration.ofHours(1)) > 0) {
-      throw new IllegalArgumentException(
-          "pollInterval " + interval + " is not between 10 ms and 1 hour");
-    }
-    this.pollInterval = interval;
+  public PgOnceBuilder pollInterval(Duration pollInterval) {
+    Bounds.require("pollInterval", pollInterval, Duration.ofMillis(10), HOUR, "10 ms and 1 hour");
+    this.pollInterval = pollInterval;
     return this;
   }
 
@@ -107,16 +105,12 @@ public final class PgOnceBuilder {
    * before all is checked. Default 30 s. What somebody has to mend (a password, a right, a channel
    * that is not installed) is an error at once.
    *
-   * @param timeout 0 to 1 hour; 0: the first failure is the last
+   * @param startTimeout 0 to 1 hour; 0: the first failure is the last
    * @throws IllegalArgumentException if it is outside these bounds
    */
-  public PgOnceBuilder startTimeout(Duration timeout) {
-    Objects.requireNonNull(timeout, "timeout");
-    if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
-      throw new IllegalArgumentException(
-          "startTimeout " + timeout + " is not between 0 and 1 hour");
-    }
-    this.startTimeout = timeout;
+  public PgOnceBuilder startTimeout(Duration startTimeout) {
+    Bounds.require("startTimeout", startTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
+    this.startTimeout = startTimeout;
     return this;
   }
 
@@ -124,15 +118,12 @@ public final class PgOnceBuilder {
    * How long {@link PgOnce#close} waits for running handlers before it interrupts them. Default 20
    * s.
    *
-   * @param timeout 0 to 1 hour
+   * @param stopTimeout 0 to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
    */
-  public PgOnceBuilder stopTimeout(Duration timeout) {
-    Objects.requireNonNull(timeout, "timeout");
-    if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
-      throw new IllegalArgumentException("stopTimeout " + timeout + " is not between 0 and 1 hour");
-    }
-    this.stopTimeout = timeout;
+  public PgOnceBuilder stopTimeout(Duration stopTimeout) {
+    Bounds.require("stopTimeout", stopTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
+    this.stopTimeout = stopTimeout;
     return this;
   }
 

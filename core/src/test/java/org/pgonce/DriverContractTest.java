@@ -86,9 +86,9 @@ class DriverContractTest {
         orders.add(new Order(id, "ä馬🐎 'quoted' \\ ? $1"));
       }
       connection.setAutoCommit(false);
-      pgonce.publishAll(connection, ORDERS, orders);
+      pgonce.publisher().publishAll(connection, ORDERS, orders);
       connection.rollback();
-      pgonce.publishAll(connection, ORDERS, orders);
+      pgonce.publisher().publishAll(connection, ORDERS, orders);
       connection.commit();
     }
     stage.awaitNothingWaits();

@@ -239,7 +239,7 @@ class HandlerPauseTest {
     var orders =
         LongStream.rangeClosed(1, count).mapToObj(id -> new Stage.Order(id, "item")).toList();
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publishAll(connection, channel, orders);
+      pgonce.publisher().publishAll(connection, channel, orders);
     }
   }
 }

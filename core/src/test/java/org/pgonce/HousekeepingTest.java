@@ -82,11 +82,13 @@ class HousekeepingTest {
       try (var connection = stage.dataSource.getConnection()) {
         pgonce.publish(connection, channel, new Order(1, "new"));
         pgonce.publish(connection, channel, new Order(2, "fails first"));
-        pgonce.publish(
-            connection,
-            channel,
-            new Order(3, "due later"),
-            PublishOptions.DEFAULT.withDelay(Duration.ofMillis(700)));
+        pgonce
+            .publisher()
+            .publish(
+                connection,
+                channel,
+                new Order(3, "due later"),
+                PublishOptions.DEFAULT.withDelay(Duration.ofMillis(700)));
       }
     }
     stage.awaitSoon(() -> stage.effects() == 6);

@@ -266,7 +266,7 @@ class PauseTest {
             .start();
     try {
       try (var connection = stage.dataSource.getConnection()) {
-        listener.publishAll(connection, mails, List.of(1, 2, 3, 4, 5, 6));
+        listener.publisher().publishAll(connection, mails, List.of(1, 2, 3, 4, 5, 6));
       }
       begun.await();
       operations.pause(mails, "during a run");

@@ -201,7 +201,7 @@ class OperationsTest {
             ChannelOptions.DEFAULT.withSubscriptions("billing", "audit"));
     var pgonce = stage.pgonce().install(channel);
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publishAll(connection, channel, List.of(1, 2, 3));
+      pgonce.publisher().publishAll(connection, channel, List.of(1, 2, 3));
     }
     assertThat(operations.drop(channel, "audit", "nobody reads it")).isTrue();
     assertThat(operations.drop(channel, "audit", "nobody reads it")).isFalse();
@@ -239,25 +239,7 @@ class OperationsTest {
 
     @Override
     public ChannelFeed feed() {
-      return new ChannelFeed() {
-        @Override
-        public String description() {
-          return "a trigger";
-        }
-
-        @Override
-        public void install(java.sql.Connection transaction, Channel<?> channel) {}
-
-        @Override
-        public List<String> problems(java.sql.Connection connection, Channel<?> channel) {
-          return List.of();
-        }
-
-        @Override
-        public String migration(Channel<?> channel) {
-          return "";
-        }
-      };
+      return () -> "a trigger";
     }
   }
 

@@ -10,11 +10,13 @@ import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Installs the schema, then channel by channel, each in a transaction of its own. In one
- * transaction the tables of the first would stay locked, and their writers would wait, until the
- * last had its lock.
+ * Installs channel by channel, each in a transaction of its own, and the schema with the first. In
+ * one transaction the tables of the first would stay locked, and their writers would wait, until
+ * the last had its lock.
  */
 public final class Installation {
 
@@ -27,6 +29,8 @@ public final class Installation {
                        NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '5 seconds'
                   THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true) END
       """;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Installation.class);
 
   private static final int FEW = 10;
 
@@ -51,28 +55,41 @@ public final class Installation {
   public void install(List<Channel<?>> channels) {
     // In one order everywhere, so that two installations of the same channels do not deadlock.
     var ordered = channels.stream().sorted(Comparator.comparing(Channel::name)).toList();
-    run(ordered.stream().map(Channel::name).toList(), Schema::bring);
+    if (ordered.isEmpty()) {
+      var unused = run(List.of(), Schema::bring);
+    }
     for (var channel : ordered) {
-      run(
-          List.of(channel.name()),
-          transaction ->
-              PinnedPath.change(
-                  transaction,
-                  () -> {
-                    define(transaction, channel);
-                    channel.feed().install(transaction, channel);
-                  }));
+      var names = List.of(channel.name());
+      while (!run(names, transaction -> install(transaction, channel))) {
+        LOG.info("pgonce: schema pgonce was brought up to date");
+      }
       installed.add(channel.name());
     }
   }
 
-  private void run(List<String> names, Transactions.Change change) {
+  /**
+   * False if a schema that others use was changed: to be committed before a table is waited for.
+   */
+  private static boolean install(Connection transaction, Channel<?> channel) throws SQLException {
+    if (Schema.bring(transaction)) {
+      return false;
+    }
+    PinnedPath.change(
+        transaction,
+        () -> {
+          define(transaction, channel);
+          channel.feed().install(transaction, channel);
+        });
+    return true;
+  }
+
+  private boolean run(List<String> names, Transactions.Work<Boolean> work) {
     try {
-      transactions.make(
+      return transactions.run(
           transaction -> {
             OperatorName.set(transaction, instance);
             PinnedPath.change(transaction, () -> bound(transaction));
-            change.on(transaction);
+            return work.on(transaction);
           });
     } catch (SQLException e) {
       // If it ended in the COMMIT, only the answer may have been lost.

@@ -70,12 +70,16 @@ public final class Schema {
    * owners and rights that it has lost. Does nothing if it is there already; a newer one is left
    * alone. Others that install at the same time wait at the lock, and find it done.
    *
+   * @return whether it has changed a schema that was there
    * @throws PgOnceException if owners or rights are lost, and the role may not give them back
    */
-  static void bring(Connection transaction) throws SQLException {
-    if (PinnedPath.during(transaction, () -> mustRun(transaction))) {
-      run(transaction);
+  static boolean bring(Connection transaction) throws SQLException {
+    var before = PinnedPath.during(transaction, () -> exists(transaction));
+    if (!PinnedPath.during(transaction, () -> mustRun(transaction))) {
+      return false;
     }
+    run(transaction);
+    return before;
   }
 
   private static boolean mustRun(Connection transaction) throws SQLException {

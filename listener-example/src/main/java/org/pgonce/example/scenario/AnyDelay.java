@@ -34,8 +34,10 @@ public final class AnyDelay extends Scenario {
         insert.setString(1, text);
         insert.executeUpdate();
       }
-      pgonce.publish(
-          connection, REMINDER, new Reminder(text), PublishOptions.DEFAULT.withDelay(delay));
+      pgonce
+          .publisher()
+          .publish(
+              connection, REMINDER, new Reminder(text), PublishOptions.DEFAULT.withDelay(delay));
       connection.commit();
     }
   }

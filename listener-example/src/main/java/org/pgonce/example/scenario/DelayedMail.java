@@ -37,7 +37,7 @@ public final class DelayedMail extends Scenario {
       insert.setString(1, user);
       insert.executeUpdate();
     }
-    pgonce.publish(transaction, WELCOME_MAIL, new SignedUp(user), LATER);
+    pgonce.publisher().publish(transaction, WELCOME_MAIL, new SignedUp(user), LATER);
   }
 
   private static PgOnce worker(DataSource dataSource, String mailService) {

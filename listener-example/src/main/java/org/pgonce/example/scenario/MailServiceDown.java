@@ -75,8 +75,10 @@ public final class MailServiceDown extends Scenario {
     try (var office = PgOnce.using(dataSource).install(LOT, PING)) {
       try (var connection = dataSource.getConnection()) {
         var unused =
-            office.publishAll(
-                connection, LOT, IntStream.rangeClosed(1, LOTS).mapToObj(Lot::new).toList());
+            office
+                .publisher()
+                .publishAll(
+                    connection, LOT, IntStream.rangeClosed(1, LOTS).mapToObj(Lot::new).toList());
       }
       try (var first = mailer(dataSource, "mailer-1", failing)) {
         scene.tell("mailer-1", "started, hears by " + first.status().listensBy());
