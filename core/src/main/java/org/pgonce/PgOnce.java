@@ -7,14 +7,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.spi.PayloadCodec;
 
 /**
  * Exactly-once notification channels on PostgreSQL: where everything begins.
@@ -39,18 +44,31 @@ import org.pgonce.internal.store.Schema;
  */
 public final class PgOnce implements AutoCloseable {
 
-  private final Settings settings;
+  private final Transactions transactions;
+  private final PayloadCodec codec;
+  private final Supplier<ListenerContext> contexts;
+  private final ListenSettings settings;
+  private final Duration stopTimeout;
   private final Publisher publisher;
   private final List<Registration<?>> registrations = new ArrayList<>();
   private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
-  private @Nullable Listener listener;
+  private volatile @Nullable Listener listener;
   // Set without the lock as well: a start that is tried again holds it.
   private volatile boolean closed;
 
-  PgOnce(Settings settings) {
+  PgOnce(
+      Transactions transactions,
+      PayloadCodec codec,
+      Supplier<ListenerContext> contexts,
+      ListenSettings settings,
+      Duration stopTimeout) {
+    this.transactions = transactions;
+    this.codec = codec;
+    this.contexts = contexts;
     this.settings = settings;
-    this.publisher = Publisher.with(settings.codec());
+    this.stopTimeout = stopTimeout;
+    this.publisher = Publisher.with(codec);
   }
 
   /** With defaults that are right for production; nothing is opened before it is needed. */
@@ -85,8 +103,7 @@ public final class PgOnce implements AutoCloseable {
    */
   public PgOnce install(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
-    new Installation(settings.transactions(), settings.listening().instance())
-        .install(List.of(channels));
+    new Installation(transactions, settings.instance()).install(List.of(channels));
     return this;
   }
 
@@ -147,7 +164,7 @@ public final class PgOnce implements AutoCloseable {
       }
       var rules = channel.options().payload();
       // Refused here if the codec has none.
-      var unused = settings.codec().with(rules.unknownFields(), rules.missingFields());
+      var unused = codec.with(rules.unknownFields(), rules.missingFields());
       var added =
           new Registration<>(channel, subscription, handler, options.requireFitFor(channel));
       if (registrations.stream().anyMatch(one -> one.label().equals(added.label()))) {
@@ -188,7 +205,7 @@ public final class PgOnce implements AutoCloseable {
       if (registrations.isEmpty()) {
         throw new IllegalStateException("start() without listen(): there is nothing to listen to");
       }
-      var starting = new Listener(settings.context(), settings.listening(), registrations);
+      var starting = new Listener(contexts.get(), settings, registrations);
       try {
         starting.start(() -> closed);
         listener = starting;
@@ -213,7 +230,10 @@ public final class PgOnce implements AutoCloseable {
    * @throws IllegalStateException before the start
    */
   public void awaitStopped() throws InterruptedException {
-    var running = running();
+    var running = listener;
+    if (running == null) {
+      throw new IllegalStateException("awaitStopped() before start()");
+    }
     var hook = new Thread(this::close, "pgonce-shutdown");
     Runtime.getRuntime().addShutdownHook(hook);
     try {
@@ -223,20 +243,8 @@ public final class PgOnce implements AutoCloseable {
         Runtime.getRuntime().removeShutdownHook(hook);
       } catch (IllegalStateException shuttingDown) {
         // The hook is what stopped it; wait for its end, so that main does not return before.
-        hook.join(settings.stopTimeout().toMillis());
+        hook.join(stopTimeout.toMillis());
       }
-    }
-  }
-
-  private Listener running() {
-    lock.lock();
-    try {
-      if (listener == null) {
-        throw new IllegalStateException("awaitStopped() before start()");
-      }
-      return listener;
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -286,7 +294,7 @@ public final class PgOnce implements AutoCloseable {
   @Override
   public void close() {
     try {
-      stop(settings.stopTimeout());
+      stop(stopTimeout);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -294,12 +302,8 @@ public final class PgOnce implements AutoCloseable {
 
   /** How it stands, without asking the database. */
   public Status status() {
-    lock.lock();
-    try {
-      return listener == null ? Status.beforeStart() : listener.status();
-    } finally {
-      lock.unlock();
-    }
+    var started = listener;
+    return started == null ? Status.beforeStart() : started.status();
   }
 
   /** Publishes in the caller's transaction, as {@link Publisher#publish} does. */
@@ -331,7 +335,7 @@ public final class PgOnce implements AutoCloseable {
   public <T> Sweep<T> sweep(
       Channel<T> channel, Duration interval, String sql, Tx.RowMapper<Message<T>> mapper) {
     Objects.requireNonNull(channel, "channel");
-    var sweep = new Sweep<>(settings.transactions(), publisher, channel, sql, mapper);
+    var sweep = new Sweep<>(transactions, publisher, channel, sql, mapper);
     lock.lock();
     try {
       if (closed) {

@@ -3,9 +3,15 @@ package org.pgonce;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.context.Quarantine;
+import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
 import org.pgonce.internal.listen.ListenConfig;
@@ -19,6 +25,9 @@ import org.pgonce.spi.WakeUpSource;
 public final class PgOnceBuilder {
 
   private static final Duration HOUR = Duration.ofHours(1);
+
+  // Of installations and sweeps, whose statements may take long.
+  private static final Duration LONGEST_CALL = HOUR;
 
   private final DataSource dataSource;
   private PayloadCodec codec = new JacksonCodec();
@@ -145,20 +154,26 @@ public final class PgOnceBuilder {
 
   /** With the settings as they are now; what is set here later does not reach it. */
   public PgOnce build() {
-    return new PgOnce(
-        new Settings(
-            dataSource, new PoolSettings(), codec, observer, listenSettings(), stopTimeout));
-  }
-
-  private ListenSettings listenSettings() {
     var given = listenAddress;
-    return new ListenSettings(
-        sources,
-        given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
-        given != null,
-        listening,
-        pollInterval,
-        startTimeout,
-        instance);
+    var settings =
+        new ListenSettings(
+            sources,
+            given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
+            given != null,
+            listening,
+            pollInterval,
+            startTimeout,
+            instance);
+    var pool = new PoolSettings();
+    var name = instance;
+    var reads = codec;
+    var observes = new SafeObserver(observer);
+    // Each start has threads of its own, which its listener closes.
+    Supplier<ListenerContext> contexts =
+        () ->
+            new ListenerContext(
+                dataSource, pool, reads, observes, new Threads(), name, new Quarantine());
+    var transactions = new Transactions(dataSource, pool, LONGEST_CALL);
+    return new PgOnce(transactions, codec, contexts, settings, stopTimeout);
   }
 }

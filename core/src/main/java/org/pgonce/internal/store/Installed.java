@@ -4,8 +4,6 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -80,63 +78,43 @@ public record Installed(
    * @param first where {@link #COLUMNS} begin, from 1
    */
   public static Installed read(ResultSet row, int first) throws SQLException {
+    var settings = new LinkedHashMap<String, String>();
+    settings.put("mode", row.getString(first + 1));
+    settings.put("feed", row.getString(first + 2));
+    settings.put("filter", filter(row.getString(first + 3)));
+    settings.put("key memory", Duration.ofMillis(row.getLong(first + 4)).toString());
+    settings.put("order", row.getString(first + 5));
+    settings.put("maximum depth", Integer.toString(row.getInt(first + 6)));
+    // NULL is none, which is 0 in a definition.
+    settings.put("maximum rate", Integer.toString(row.getInt(first + 7)));
+    settings.put("maximum per key", Integer.toString(row.getInt(first + 8)));
+    settings.put("wake-ups", row.getString(first + 9));
     return new Installed(
         true,
         true,
         row.getInt(first),
-        settings(
-            row.getString(first + 1),
-            row.getString(first + 2),
-            filter(row.getString(first + 3)),
-            Duration.ofMillis(row.getLong(first + 4)),
-            row.getString(first + 5),
-            row.getInt(first + 6),
-            row.getInt(first + 7),
-            row.getInt(first + 8),
-            row.getString(first + 9)),
+        settings,
         row.getString(first + 10),
         row.getString(first + 11));
   }
 
-  private static Map<String, String> filter(@Nullable String json) {
-    return json == null ? Map.of() : MAPPER.readValue(json, ENTRIES);
+  private static String filter(@Nullable String json) {
+    return json == null ? "{}" : new TreeMap<>(MAPPER.readValue(json, ENTRIES)).toString();
   }
 
-  private static Map<String, String> settings(Channel<?> channel, String subscription) {
+  private static Map<String, String> defined(Channel<?> channel, String subscription) {
     var options = channel.options();
-    return settings(
-        channel.mode().name(),
-        channel.feed().description(),
-        options.subscriptions().getOrDefault(subscription, Map.of()),
-        options.keyMemory(),
-        options.order().name(),
-        options.maxDepth(),
-        options.maxRate(),
-        options.maxPerKey(),
-        options.wakeUps().name());
-  }
-
-  private static Map<String, String> settings(
-      String mode,
-      String feed,
-      Map<String, String> filter,
-      Duration keyMemory,
-      String order,
-      int maxDepth,
-      int maxRate,
-      int maxPerKey,
-      String wakeUps) {
-    var settings = new LinkedHashMap<String, String>();
-    settings.put("mode", mode);
-    settings.put("feed", feed);
-    settings.put("filter", new TreeMap<>(filter).toString());
-    settings.put("key memory", keyMemory.toString());
-    settings.put("order", order);
-    settings.put("maximum depth", Integer.toString(maxDepth));
-    settings.put("maximum rate", Integer.toString(maxRate));
-    settings.put("maximum per key", Integer.toString(maxPerKey));
-    settings.put("wake-ups", wakeUps);
-    return Collections.unmodifiableMap(settings);
+    var filter = options.subscriptions().getOrDefault(subscription, Map.of());
+    return Map.of(
+        "mode", channel.mode().name(),
+        "feed", channel.feed().description(),
+        "filter", new TreeMap<>(filter).toString(),
+        "key memory", options.keyMemory().toString(),
+        "order", options.order().name(),
+        "maximum depth", Integer.toString(options.maxDepth()),
+        "maximum rate", Integer.toString(options.maxRate()),
+        "maximum per key", Integer.toString(options.maxPerKey()),
+        "wake-ups", options.wakeUps().name());
   }
 
   /** Whether the database can store any text. */
@@ -145,25 +123,23 @@ public record Installed(
   }
 
   /** In what it differs from the definition in code; nothing if the channel is not there. */
-  public List<Difference> differences(Channel<?> defined, String named) {
-    var differences = new ArrayList<Difference>();
-    var wanted = settings(defined, named);
-    settings.forEach(
-        (what, installed) -> {
-          var difference = difference(defined, named, what, installed, wanted.get(what));
-          // Without the subscription there is nothing but mode and feed to compare.
-          if (difference != null && (subscription != 0 || !difference.isMendedByInstall())) {
-            differences.add(difference);
-          }
-        });
-    return differences;
+  public List<Difference> differences(Channel<?> channel, String named) {
+    var defined = defined(channel, named);
+    return settings.entrySet().stream()
+        .filter(setting -> !setting.getValue().equals(defined.get(setting.getKey())))
+        .map(setting -> difference(channel, named, setting, defined.get(setting.getKey())))
+        // Without the subscription there is nothing but mode and feed to compare.
+        .filter(difference -> subscription != 0 || !difference.isMendedByInstall())
+        .toList();
   }
 
-  private static @Nullable Difference difference(
-      Channel<?> channel, String named, String what, String installed, @Nullable String defined) {
-    if (installed.equals(defined)) {
-      return null;
-    }
+  private static Difference difference(
+      Channel<?> channel,
+      String named,
+      Map.Entry<String, String> setting,
+      @Nullable String defined) {
+    var what = setting.getKey();
+    var installed = setting.getValue();
     var whole = what.equals("filter") ? "filter of subscription " + named : what;
     return new Difference(
         whole,

@@ -30,14 +30,6 @@ public final class PinnedPath {
              pg_catalog.set_config('standard_conforming_strings', ?, true), pg_catalog.set_config('pgonce.schemas', ?, true)
       """;
 
-  // As each file of sql/ begins and ends. For the session: psql may run it without a transaction.
-  private static final String SCRIPT =
-      """
-      SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
-      SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
-      %sSELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);
-      """;
-
   private PinnedPath() {}
 
   /** Statements. */
@@ -116,10 +108,5 @@ public final class PinnedPath {
       }
       statement.execute();
     }
-  }
-
-  /** The same for statements that are printed; they may not hold another such part. */
-  public static String script(String statements) {
-    return statements.isEmpty() ? "" : SCRIPT.formatted(statements);
   }
 }

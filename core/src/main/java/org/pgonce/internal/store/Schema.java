@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.pgonce.PgOnceException;
 
 /** The schema {@code pgonce}, as the files of the folder {@code sql} make it. */
@@ -17,32 +18,13 @@ public final class Schema {
    */
   private static final int VERSION = 1;
 
-  /** In the order in which they run; changelog.xml has the same list for Liquibase. */
+  /** In the order in which they run: as changelog.xml lists them for Liquibase. */
   public static final List<String> FILES =
-      List.of(
-          "roles.sql",
-          "tables.sql",
-          "context.sql",
-          "gate.sql",
-          "delivery_keys.sql",
-          "publish.sql",
-          "claim.sql",
-          "claim_by_key.sql",
-          "key_permits.sql",
-          "settle.sql",
-          "poll.sql",
-          "rate.sql",
-          "maintenance.sql",
-          "install.sql",
-          "operate.sql",
-          "drop.sql",
-          "copies.sql",
-          "sandbox.sql",
-          "capture.sql",
-          "watched_tables.sql",
-          "views.sql",
-          "grants.sql",
-          "finish.sql");
+      Pattern.compile("path=\"([a-z_]+\\.sql)\"")
+          .matcher(text("changelog.xml").split("<rollback>", 2)[0])
+          .results()
+          .map(file -> file.group(1))
+          .toList();
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447781)";
