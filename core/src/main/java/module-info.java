@@ -14,11 +14,12 @@ module org.pgonce {
   exports org.pgonce.spi;
   // Its sister modules install, check and commit as core does, by the same code.
   exports org.pgonce.internal.jdbc to
-      org.pgonce.guards;
-  exports org.pgonce.internal.operate to
+      org.pgonce.guards,
+      org.pgonce.operations,
       org.pgonce.triggers;
   exports org.pgonce.internal.store to
       org.pgonce.guards,
+      org.pgonce.operations,
       org.pgonce.triggers;
   exports org.pgonce.internal.text to
       org.pgonce.triggers;

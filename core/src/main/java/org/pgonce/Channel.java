@@ -8,8 +8,8 @@ import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
- * A named, typed stream of notifications. Channels are defined in code, once, usually as constants;
- * a channel is immutable and safe for use by several threads.
+ * A named, typed stream of notifications, defined once in code, usually as a constant. Immutable
+ * and safe for use by several threads.
  *
  * <p>{@link #of} makes a channel that code publishes to, with {@link Publisher} or {@code select
  * pgonce.publish(…)}. A trigger channel (module {@code pgonce-triggers}) is fed by a table instead.
@@ -32,8 +32,7 @@ public interface Channel<T> {
   Class<T> payloadType();
 
   /**
-   * Decodes a stored payload. A channel whose payloads are more than the codec knows has its own
-   * way.
+   * Decodes a stored payload.
    *
    * @throws UnreadablePayloadException if it cannot be read: the notification becomes a dead letter
    */
@@ -89,6 +88,6 @@ public interface Channel<T> {
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(options, "options");
     return new PublishedChannel<>(
-        ChannelNames.requireValid(name), mode, payloadType, options.requireFitFor(mode));
+        ChannelNames.requireValid("channel", name), mode, payloadType, options.requireFitFor(mode));
   }
 }

@@ -10,46 +10,41 @@ import org.pgonce.internal.store.ChannelNames;
 
 /**
  * What a channel is installed with beside its name, mode and feed, and how its payloads are read.
- * Immutable; the {@code with…} methods return changed copies. {@link PgOnce#install} brings what
- * has changed into the database; a listener whose definition differs from what is installed refuses
- * to start, and one that runs handles nothing of the channel any more. The rules for payloads are
- * code alone, and differ from nothing that is installed: only the trigger of a trigger channel
- * knows its version.
+ * Immutable; the {@code with…} methods return changed copies. {@link PgOnce#install} brings changes
+ * into the database. A listener whose definition differs from the installed one refuses to start,
+ * or handles nothing of the channel any more. The rules for payloads are not installed: only the
+ * trigger of a trigger channel knows its version.
  *
- * @param subscriptions the named handlers of the channel, each of which handles each notification
- *     once, alone in success, retry and dead letter; and for each the context that it is for:
- *     notifications whose context (see {@link WriterContext}) holds all these entries, or all
- *     notifications where there are none. At least one name, as {@link Channel#name()} allows. A
- *     subscription gets what is published from its installation on. Default {@code default}, for
- *     everything
- * @param keyMemory how long a delivery key is remembered after its notification is done by all
- *     subscriptions: publishing it again within that time adds nothing. It counts from the last
- *     statement before the commit of a handler; where a notification was cancelled, discarded, or
- *     dropped with its subscription, or was for no subscription, from the first housekeeping of a
- *     listener after the commit, within some minutes: so it is never shorter, and longer while none
- *     runs. 0 to 3,650 days, in whole milliseconds; default 0, which is until it is done
+ * @param subscriptions named handlers, each of which handles each notification once, alone in
+ *     success, retry and dead letter. For each the context that it is for: notifications whose
+ *     context (see {@link WriterContext}) holds all these entries, or all notifications if there
+ *     are none. At least one name, as {@link Channel#name()} allows. A subscription gets what is
+ *     published from its installation on. Default {@code default}, for everything
+ * @param keyMemory how long a delivery key is remembered after all subscriptions are done with its
+ *     notification: publishing it again within that time adds nothing. It counts from the last
+ *     statement before the commit of a handler; after a cancel, discard or drop, or without any
+ *     subscription, from the next housekeeping of a listener: so it is never shorter. 0 to 3,650
+ *     days, in whole milliseconds; default 0
  * @param order default {@link KeyOrder#NONE}
  * @param maxDepth how often a notification may be published by the handler of one that was itself
- *     published by a handler, and so on: what is deeper becomes a dead letter at once, and a
- *     broadcast is dropped by whoever hears it, and told ({@link
- *     org.pgonce.spi.Observer#broadcastDropped}); neither fails who publishes. Counted is what is
- *     published in the handler's transaction, by triggers too, and on the handler's thread by
- *     {@link Publisher}, whatever its connection; not what triggers or SQL publish in a transaction
- *     of the handler's own, nor what its other threads do. 1 to 10,000, default 100
+ *     published by a handler, and so on. What is deeper becomes a dead letter at once; a broadcast
+ *     is dropped where it is heard ({@link org.pgonce.spi.Observer#broadcastDropped}); the
+ *     publisher gets no error. Counted is what is published in the handler's transaction, by
+ *     triggers too, and on the handler's thread by {@link Publisher}, whatever its connection; not
+ *     what triggers or SQL publish in another transaction, nor what other threads do. 1 to 10,000,
+ *     default 100
  * @param maxRate notifications per second that all processes together begin to handle, for each
- *     subscription: what a rate of 20 lets through in a minute is 1,200 and at most a few more.
- *     Each attempt counts. All of a batch count that is undone, and again when they are handled one
- *     by one: what their handler has done elsewhere is done. 1 to 1,000,000, or {@link
- *     #NO_MAX_RATE}, the default
- * @param maxPerKey notifications of one key that all processes together have at work at once, for
- *     each subscription, without an order among them: the key of {@link
- *     PublishOptions#withOrderKey}. What has no key is not limited. What waits for a retry is not
- *     at work; what is leased is, for as long as its lease holds. 1 to 100, or {@link
- *     #NO_MAX_PER_KEY}, the default. Only with {@link KeyOrder#NONE}: in an order it is 1 anyway
+ *     subscription: a rate of 20 lets through 1,200 a minute and at most a few more. Each attempt
+ *     counts, also those of a batch that is undone and handled again one by one. 1 to 1,000,000, or
+ *     {@link #NO_MAX_RATE}, the default
+ * @param maxPerKey notifications of one key ({@link PublishOptions#withOrderKey}) that all
+ *     processes together have at work at once, for each subscription, in no order. What has no key
+ *     is not limited. What waits for a retry is not at work; what is leased is, while its lease
+ *     holds. 1 to 100, or {@link #NO_MAX_PER_KEY}, the default. Only with {@link KeyOrder#NONE}
  * @param wakeUps when a commit that stores notifications wakes the listeners. Default {@link
  *     WakeUps#GATED}
- * @param payload which version of the payload this code writes, and how those of earlier versions
- *     are read. Default {@link PayloadRules#DEFAULT}
+ * @param payload which version of the payload this code writes, and how earlier ones are read.
+ *     Default {@link PayloadRules#DEFAULT}
  */
 public record ChannelOptions(
     Map<String, Map<String, String>> subscriptions,
@@ -60,8 +55,6 @@ public record ChannelOptions(
     int maxPerKey,
     WakeUps wakeUps,
     PayloadRules payload) {
-
-  private static final Duration LONGEST_MEMORY = Duration.ofDays(3_650);
 
   /** The one subscription of a channel that names none. */
   public static final String DEFAULT_SUBSCRIPTION = "default";
@@ -94,21 +87,16 @@ public record ChannelOptions(
       throw new IllegalArgumentException("a channel without a subscription would keep nothing");
     }
     subscriptions = Collections.unmodifiableMap(checked);
-    Objects.requireNonNull(keyMemory, "keyMemory");
-    if (keyMemory.isNegative() || keyMemory.compareTo(LONGEST_MEMORY) > 0) {
-      throw new IllegalArgumentException(
-          "keyMemory " + keyMemory + " is not between 0 and 3,650 days");
-    }
+    Bounds.require(
+        "keyMemory", keyMemory, Duration.ZERO, Duration.ofDays(3_650), "0 and 3,650 days");
     keyMemory = Duration.ofMillis(keyMemory.toMillis());
     Objects.requireNonNull(order, "order");
-    if (maxDepth < 1 || maxDepth > 10_000) {
-      throw new IllegalArgumentException("maxDepth " + maxDepth + " is not between 1 and 10,000");
+    Bounds.require("maxDepth", maxDepth, 1, 10_000);
+    if (maxRate != NO_MAX_RATE) {
+      Bounds.require("maxRate", maxRate, 1, 1_000_000);
     }
-    if (maxRate < NO_MAX_RATE || maxRate > 1_000_000) {
-      throw new IllegalArgumentException("maxRate " + maxRate + " is not between 1 and 1,000,000");
-    }
-    if (maxPerKey < NO_MAX_PER_KEY || maxPerKey > 100) {
-      throw new IllegalArgumentException("maxPerKey " + maxPerKey + " is not between 1 and 100");
+    if (maxPerKey != NO_MAX_PER_KEY) {
+      Bounds.require("maxPerKey", maxPerKey, 1, 100);
     }
     if (maxPerKey != NO_MAX_PER_KEY && order != KeyOrder.NONE) {
       throw new IllegalArgumentException(

@@ -2,7 +2,7 @@ package org.pgonce;
 
 import java.util.Objects;
 import java.util.StringJoiner;
-import org.pgonce.internal.store.Keys;
+import org.pgonce.internal.store.StorableText;
 
 /**
  * Delivery keys that are made of several parts: the identity, in the business, of what is to happen
@@ -34,6 +34,6 @@ public final class DeliveryKey {
       Objects.requireNonNull(part, "a part");
       key.add(part.isEmpty() ? "%" : part.replace("%", "%25").replace(":", "%3A"));
     }
-    return Keys.requireValid("a delivery key", key.toString());
+    return StorableText.requireKey("a delivery key", key.toString());
   }
 }

@@ -43,12 +43,14 @@ public record ListenOptions(
       new ListenOptions(4, 10, Backoff.DEFAULT, Duration.ofMinutes(5), 1, Duration.ofSeconds(30));
 
   public ListenOptions {
-    requireBetween("concurrency", concurrency, 1, 1_000);
-    requireBetween("maxAttempts", maxAttempts, 1, 1_000);
-    requireBetween("batch", batch, 1, 1_000);
+    Bounds.require("concurrency", concurrency, 1, 1_000);
+    Bounds.require("maxAttempts", maxAttempts, 1, 1_000);
+    Bounds.require("batch", batch, 1, 1_000);
     Objects.requireNonNull(backoff, "backoff");
-    requireBetween("handlerTimeout", handlerTimeout, 10);
-    requireBetween("lease", lease, 100);
+    var day = Duration.ofHours(24);
+    Bounds.require(
+        "handlerTimeout", handlerTimeout, Duration.ofMillis(10), day, "10 ms and 24 hours");
+    Bounds.require("lease", lease, Duration.ofMillis(100), day, "100 ms and 24 hours");
   }
 
   public ListenOptions withConcurrency(int concurrency) {
@@ -93,20 +95,5 @@ public record ListenOptions(
               .formatted(batch, channel.name(), channel.options().maxPerKey()));
     }
     return this;
-  }
-
-  private static void requireBetween(String name, Duration value, long leastMs) {
-    Objects.requireNonNull(value, name);
-    if (value.toMillis() < leastMs || value.compareTo(Duration.ofHours(24)) > 0) {
-      throw new IllegalArgumentException(
-          name + " " + value + " is not between " + leastMs + " ms and 24 hours");
-    }
-  }
-
-  private static void requireBetween(String name, int value, int least, int most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " " + value + " is not between " + least + " and " + most);
-    }
   }
 }

@@ -13,20 +13,19 @@ public enum Mode {
   /**
    * Stored, and leased: the claim is committed with a token and a term ({@link
    * ListenOptions#lease()}) before the handler starts, and renewed while it runs, so that a long
-   * handler holds neither a transaction nor a row lock. The attempt counts from its claim on.
-   * Whoever dies loses the lease when its term is over, and the notification is handled again,
-   * maybe while a frozen holder still is at it. The end of one whose lease is lost is refused. For
-   * long handlers, and for calls to systems that take the delivery key as an idempotency key. What
-   * the handler writes through the supplied transaction commits together with the end of the lease.
+   * handler holds neither a transaction nor a row lock. The attempt counts from its claim on. When
+   * its holder dies or freezes, the lease ends after its term and the notification is handled
+   * again; the end of a handler whose lease is lost is refused. What the handler writes through the
+   * supplied transaction commits together with the end of the lease. For long handlers, and for
+   * calls to systems that take the delivery key as an idempotency key.
    */
   AT_LEAST_ONCE,
 
   /**
-   * Stored, and started at most once: that the handler begins is committed before it does, and it
-   * never begins again by itself, whether it fails or its process dies. A failure becomes a dead
-   * letter, and so does what has no known end ({@code OUTCOME_UNKNOWN}), for someone to look at;
-   * only a redrive of that someone starts it again. For a side effect that must never happen twice
-   * and may be missed.
+   * Stored, and started at most once: the begin of the handler is committed before it, and it never
+   * begins again by itself. A failure becomes a dead letter, and so does what has no known end
+   * ({@code OUTCOME_UNKNOWN}); only a redrive starts it again. For a side effect that must never
+   * happen twice and may be missed.
    */
   AT_MOST_ONCE,
 

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *     notification has it, after an uninstall and a new install neither. A database that was
  *     restored from a backup, or whose failover lost commits, hands out ids a second time: for what
  *     was published after the backup an outside system may have seen the keys before, and drop new
- *     notifications as repeats. {@link Operations#adopt} then gives new ones ids that are far ahead
+ *     notifications as repeats. {@code pgonce.adopt} then gives new ones ids that are far ahead
  * @param attempt which attempt this is, from 1. Attempts that ended with the death of their process
  *     or connection are not counted, nor are runs that PostgreSQL undid for a deadlock or a
  *     serialization failure and that pgonce repeated at once

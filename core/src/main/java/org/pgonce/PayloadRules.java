@@ -9,9 +9,8 @@ import org.pgonce.spi.PayloadCodec;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Which version of a channel's payload this code writes, and how it reads those that others have
- * written: processes that are not redeployed yet, and itself, long ago. Immutable and safe for use
- * by several threads; the {@code with…} methods return changed copies.
+ * Which version of a channel's payload this code writes, and how it reads other versions. Immutable
+ * and safe for use by several threads; the {@code with…} methods return changed copies.
  *
  * <pre>{@code
  * // Version 1 was record Order(long id, String item).
@@ -26,27 +25,24 @@ import tools.jackson.databind.JsonNode;
  *         })));
  * }</pre>
  *
- * <p>Each stored notification knows the version of the definition that made it, for as long as it
- * is stored: through retries, dead letters and their redrive. It is what the writer's code said, be
- * it {@link Publisher}, the trigger that was installed, or {@code pgonce.publish(…, version => 2)};
- * SQL that says none is of version 1.
+ * <p>Each stored notification keeps the version of the definition that made it, through retries,
+ * dead letters and their redrive: that of the {@link Publisher}'s channel, of the installed
+ * trigger, or of {@code pgonce.publish(…, version => 2)}; SQL that says none is of version 1.
  *
- * <p>One of an earlier version goes through the upcasters, one after the other, before it is
- * decoded. If one of them throws, the notification becomes a dead letter with the reason {@code
- * UNREADABLE}, as any that cannot be decoded. One of a later version, which a listener meets while
- * a new release is rolled out (or after it was rolled back), is not decoded: it is put back, its
- * attempt uncounted and with the reason beside it, for listeners that know more; half a second to a
- * second at first, then for about as long as it has been waiting, a minute at most, and without
- * end. Of a {@link Mode#BROADCAST}, which stores nothing, it is dropped and logged.
+ * <p>An earlier version goes through the upcasters, one after the other, before it is decoded. If
+ * one of them throws, the notification becomes a dead letter with the reason {@code UNREADABLE}, as
+ * any that cannot be decoded. A later version, as a listener meets it while a new release is rolled
+ * out, is not decoded: it is put back, its attempt uncounted and with the reason beside it, for
+ * listeners that know it; half a second to a second at first, then for about as long as it has been
+ * waiting, a minute at most, and without end. A {@link Mode#BROADCAST} is dropped and logged.
  *
  * @param version which one this code writes: 1 to 32,767, default 1
  * @param oldest the oldest that it still reads: 1 to {@code version}, default 1. What is older
  *     becomes a dead letter
  * @param upcasters by the version that they begin with; each leads to the next one
  * @param renamed fields that have another name now: the old one, as it stands in the JSON, and the
- *     new one. In a payload that is no object they are passed over; where both are there, the new
- *     one counts, and the old one is an unknown field. They are renamed after the upcasters, in
- *     payloads of every version
+ *     new one. Where both are there, the new one counts, and the old one is an unknown field. They
+ *     are renamed after the upcasters, in payloads of every version that are objects
  * @param unknownFields default {@link UnknownFields#IGNORE}
  * @param missingFields default {@link MissingFields#NULL}
  */
@@ -57,8 +53,6 @@ public record PayloadRules(
     Map<String, String> renamed,
     UnknownFields unknownFields,
     MissingFields missingFields) {
-
-  private static final int HIGHEST = 32_767;
 
   /** Version 1, nothing renamed, and fields as {@link org.pgonce.spi.JacksonCodec} has them. */
   public static final PayloadRules DEFAULT =
@@ -100,9 +94,7 @@ public record PayloadRules(
   }
 
   public PayloadRules {
-    if (version < 1 || version > HIGHEST) {
-      throw new IllegalArgumentException("version " + version + " is not between 1 and 32,767");
-    }
+    Bounds.require("version", version, 1, 32_767);
     if (oldest < 1) {
       throw new IllegalArgumentException("oldest version " + oldest + " is below 1");
     }

@@ -7,13 +7,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
-import org.pgonce.internal.store.DifferentNames;
-import org.pgonce.internal.store.Migration;
+import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.internal.store.ChannelSql;
+import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.spi.PayloadCodec;
 
 /**
  * Exactly-once notification channels on PostgreSQL: where everything begins.
@@ -38,18 +44,31 @@ import org.pgonce.internal.store.Schema;
  */
 public final class PgOnce implements AutoCloseable {
 
-  private final Settings settings;
+  private final Transactions transactions;
+  private final PayloadCodec codec;
+  private final Supplier<ListenerContext> contexts;
+  private final ListenSettings settings;
+  private final Duration stopTimeout;
   private final Publisher publisher;
-  private final List<Registration<?>> subscribed = new ArrayList<>();
+  private final List<Registration<?>> registrations = new ArrayList<>();
   private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
-  private @Nullable Listener listener;
+  private volatile @Nullable Listener listener;
   // Set without the lock as well: a start that is tried again holds it.
   private volatile boolean closed;
 
-  PgOnce(Settings settings) {
+  PgOnce(
+      Transactions transactions,
+      PayloadCodec codec,
+      Supplier<ListenerContext> contexts,
+      ListenSettings settings,
+      Duration stopTimeout) {
+    this.transactions = transactions;
+    this.codec = codec;
+    this.contexts = contexts;
     this.settings = settings;
-    this.publisher = Publisher.with(settings.codec());
+    this.stopTimeout = stopTimeout;
+    this.publisher = Publisher.with(codec);
   }
 
   /** With defaults that are right for production; nothing is opened before it is needed. */
@@ -83,20 +102,17 @@ public final class PgOnce implements AutoCloseable {
    *     installed, and installing again is safe
    */
   public PgOnce install(Channel<?>... channels) {
-    new Installing(settings).install(named(channels));
+    ChannelNames.requireDifferent(channels);
+    new Installation(transactions, settings.instance()).install(List.of(channels));
     return this;
   }
 
   /** What {@link #install} amounts to, as SQL for a reviewer and a migration tool. */
   public static String migration(Channel<?>... channels) {
+    ChannelNames.requireDifferent(channels);
     return Schema.script()
         + "\n"
-        + String.join("\n", named(channels).stream().map(Migration::of).toList());
-  }
-
-  private static List<Channel<?>> named(Channel<?>... channels) {
-    DifferentNames.require(channels);
-    return List.of(channels);
+        + String.join("\n", List.of(channels).stream().map(ChannelSql::installWithFeed).toList());
   }
 
   /** As {@link #listen(Channel, ListenOptions, Handler)}, with {@link ListenOptions#DEFAULT}. */
@@ -121,8 +137,7 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Says who handles a subscription of a channel in this process; takes effect with {@link
-   * #start()}.
+   * Registers the handler of a subscription in this process; takes effect with {@link #start()}.
    *
    * @throws NullPointerException if an argument is null
    * @throws IllegalStateException after the start
@@ -149,16 +164,16 @@ public final class PgOnce implements AutoCloseable {
       }
       var rules = channel.options().payload();
       // Refused here if the codec has none.
-      var unused = settings.codec().with(rules.unknownFields(), rules.missingFields());
+      var unused = codec.with(rules.unknownFields(), rules.missingFields());
       var added =
           new Registration<>(channel, subscription, handler, options.requireFitFor(channel));
-      if (subscribed.stream().anyMatch(one -> one.label().equals(added.label()))) {
+      if (registrations.stream().anyMatch(one -> one.label().equals(added.label()))) {
         throw new IllegalArgumentException(
             "channel "
                 + added.label()
                 + " has a handler in this process already; raise its concurrency instead");
       }
-      subscribed.add(added);
+      registrations.add(added);
       return this;
     } finally {
       lock.unlock();
@@ -187,10 +202,10 @@ public final class PgOnce implements AutoCloseable {
       if (listener != null || closed) {
         throw new IllegalStateException("start() was called before; make a new PgOnce");
       }
-      if (subscribed.isEmpty()) {
+      if (registrations.isEmpty()) {
         throw new IllegalStateException("start() without listen(): there is nothing to listen to");
       }
-      var starting = new Listener(settings.context(), settings.listening(), subscribed);
+      var starting = new Listener(contexts.get(), settings, registrations);
       try {
         starting.start(() -> closed);
         listener = starting;
@@ -215,7 +230,10 @@ public final class PgOnce implements AutoCloseable {
    * @throws IllegalStateException before the start
    */
   public void awaitStopped() throws InterruptedException {
-    var running = running();
+    var running = listener;
+    if (running == null) {
+      throw new IllegalStateException("awaitStopped() before start()");
+    }
     var hook = new Thread(this::close, "pgonce-shutdown");
     Runtime.getRuntime().addShutdownHook(hook);
     try {
@@ -225,7 +243,7 @@ public final class PgOnce implements AutoCloseable {
         Runtime.getRuntime().removeShutdownHook(hook);
       } catch (IllegalStateException shuttingDown) {
         // The hook is what stopped it; wait for its end, so that main does not return before.
-        hook.join(settings.stopTimeout().toMillis());
+        hook.join(stopTimeout.toMillis());
       }
     }
   }
@@ -276,7 +294,7 @@ public final class PgOnce implements AutoCloseable {
   @Override
   public void close() {
     try {
-      stop(settings.stopTimeout());
+      stop(stopTimeout);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -284,47 +302,25 @@ public final class PgOnce implements AutoCloseable {
 
   /** How it stands, without asking the database. */
   public Status status() {
-    lock.lock();
-    try {
-      return listener == null ? Status.beforeStart() : listener.status();
-    } finally {
-      lock.unlock();
-    }
+    var started = listener;
+    return started == null ? Status.beforeStart() : started.status();
   }
 
-  /**
-   * Publishes in the caller's transaction, as {@link Publisher#publish(Connection, Channel,
-   * Object)}.
-   */
+  /** Publishes in the caller's transaction, as {@link Publisher#publish} does. */
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     return publisher.publish(transaction, channel, payload);
   }
 
-  /** Publishes in the caller's transaction, as {@link Publisher#publishAll}. */
-  public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
-      throws SQLException {
-    return publisher.publishAll(transaction, channel, payloads);
-  }
-
-  /** Publishes in the caller's transaction, with options, as {@link Publisher} does. */
-  public <T> Published publish(
-      Connection transaction, Channel<T> channel, T payload, PublishOptions options)
-      throws SQLException {
-    return publisher.publish(transaction, channel, payload, options);
-  }
-
-  /** Publishes in the caller's transaction, as {@link Publisher#publishEach}. */
-  public <T> List<Published> publishEach(
-      Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {
-    return publisher.publishEach(transaction, channel, messages);
+  /** Publishes with the codec of this instance: with options, or many at once. */
+  public Publisher publisher() {
+    return publisher;
   }
 
   /**
    * Begins to sweep: runs the query at once, but for some jitter, then each interval, and publishes
-   * what it finds, in a transaction of its own, for as long as this is not stopped or the sweep
-   * closed. Needs no start. See {@link Sweep}, also for what keeps a row from being published
-   * twice.
+   * what it finds, in a transaction of its own, until this is stopped or the sweep closed. Needs no
+   * start. See {@link Sweep}, also for what keeps a row from being published twice.
    *
    * @param interval from the end of a run to the beginning of the next, of which up to a quarter is
    *     taken off at random; 100 ms to 365 days
@@ -339,45 +335,16 @@ public final class PgOnce implements AutoCloseable {
   public <T> Sweep<T> sweep(
       Channel<T> channel, Duration interval, String sql, Tx.RowMapper<Message<T>> mapper) {
     Objects.requireNonNull(channel, "channel");
-    var query = new Sweep.Query<>(sql, mapper);
+    var sweep = new Sweep<>(transactions, publisher, channel, sql, mapper);
     lock.lock();
     try {
       if (closed) {
         throw new IllegalStateException("sweep(" + channel.name() + ") after stop()");
       }
-      var sweep = new Sweep<>(settings.transactions(), publisher, channel, interval, query);
+      sweep.begin(interval);
       sweeps.removeIf(Sweep::isEnded);
       sweeps.add(sweep);
-      sweep.begin();
       return sweep;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * What could not be handled, and the way back. Needs the role {@code pgonce_admin}, or the
-   * owner's.
-   */
-  public DeadLetters deadLetters() {
-    return new DeadLetters(settings.operating());
-  }
-
-  /**
-   * Pause, resume, cancel, drop, and a look at what waits, for the person on call. Needs the role
-   * {@code pgonce_admin}, or the owner's; needs no listener.
-   */
-  public Operations operations() {
-    return new Operations(settings.operating());
-  }
-
-  private Listener running() {
-    lock.lock();
-    try {
-      if (listener == null) {
-        throw new IllegalStateException("awaitStopped() before start()");
-      }
-      return listener;
     } finally {
       lock.unlock();
     }

@@ -3,9 +3,15 @@ package org.pgonce;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.context.Quarantine;
+import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
 import org.pgonce.internal.listen.ListenConfig;
@@ -17,6 +23,11 @@ import org.pgonce.spi.WakeUpSource;
 
 /** Settings of a {@link PgOnce}. Not safe for use by several threads. */
 public final class PgOnceBuilder {
+
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  // Of installations and sweeps, whose statements may take long.
+  private static final Duration LONGEST_CALL = HOUR;
 
   private final DataSource dataSource;
   private PayloadCodec codec = new JacksonCodec();
@@ -89,16 +100,12 @@ public final class PgOnceBuilder {
    * while something waits. The heartbeat comes behind each tenth poll, and with each third
    * heartbeat a task of the housekeeping.
    *
-   * @param interval 10 ms to 1 hour
+   * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
    */
-  public PgOnceBuilder pollInterval(Duration interval) {
-    Objects.requireNonNull(interval, "interval");
-    if (interval.toMillis() < 10 || interval.compareTo(Duration.ofHours(1)) > 0) {
-      throw new IllegalArgumentException(
-          "pollInterval " + interval + " is not between 10 ms and 1 hour");
-    }
-    this.pollInterval = interval;
+  public PgOnceBuilder pollInterval(Duration pollInterval) {
+    Bounds.require("pollInterval", pollInterval, Duration.ofMillis(10), HOUR, "10 ms and 1 hour");
+    this.pollInterval = pollInterval;
     return this;
   }
 
@@ -107,16 +114,12 @@ public final class PgOnceBuilder {
    * before all is checked. Default 30 s. What somebody has to mend (a password, a right, a channel
    * that is not installed) is an error at once.
    *
-   * @param timeout 0 to 1 hour; 0: the first failure is the last
+   * @param startTimeout 0 to 1 hour; 0: the first failure is the last
    * @throws IllegalArgumentException if it is outside these bounds
    */
-  public PgOnceBuilder startTimeout(Duration timeout) {
-    Objects.requireNonNull(timeout, "timeout");
-    if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
-      throw new IllegalArgumentException(
-          "startTimeout " + timeout + " is not between 0 and 1 hour");
-    }
-    this.startTimeout = timeout;
+  public PgOnceBuilder startTimeout(Duration startTimeout) {
+    Bounds.require("startTimeout", startTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
+    this.startTimeout = startTimeout;
     return this;
   }
 
@@ -124,15 +127,12 @@ public final class PgOnceBuilder {
    * How long {@link PgOnce#close} waits for running handlers before it interrupts them. Default 20
    * s.
    *
-   * @param timeout 0 to 1 hour
+   * @param stopTimeout 0 to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
    */
-  public PgOnceBuilder stopTimeout(Duration timeout) {
-    Objects.requireNonNull(timeout, "timeout");
-    if (timeout.isNegative() || timeout.compareTo(Duration.ofHours(1)) > 0) {
-      throw new IllegalArgumentException("stopTimeout " + timeout + " is not between 0 and 1 hour");
-    }
-    this.stopTimeout = timeout;
+  public PgOnceBuilder stopTimeout(Duration stopTimeout) {
+    Bounds.require("stopTimeout", stopTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
+    this.stopTimeout = stopTimeout;
     return this;
   }
 
@@ -154,20 +154,26 @@ public final class PgOnceBuilder {
 
   /** With the settings as they are now; what is set here later does not reach it. */
   public PgOnce build() {
-    return new PgOnce(
-        new Settings(
-            dataSource, new PoolSettings(), codec, observer, listenSettings(), stopTimeout));
-  }
-
-  private ListenSettings listenSettings() {
     var given = listenAddress;
-    return new ListenSettings(
-        sources,
-        given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
-        given != null,
-        listening,
-        pollInterval,
-        startTimeout,
-        instance);
+    var settings =
+        new ListenSettings(
+            sources,
+            given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
+            given != null,
+            listening,
+            pollInterval,
+            startTimeout,
+            instance);
+    var pool = new PoolSettings();
+    var name = instance;
+    var reads = codec;
+    var observes = new SafeObserver(observer);
+    // Each start has threads of its own, which its listener closes.
+    Supplier<ListenerContext> contexts =
+        () ->
+            new ListenerContext(
+                dataSource, pool, reads, observes, new Threads(), name, new Quarantine());
+    var transactions = new Transactions(dataSource, pool, LONGEST_CALL);
+    return new PgOnce(transactions, codec, contexts, settings, stopTimeout);
   }
 }

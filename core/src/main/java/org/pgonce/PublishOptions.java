@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.store.Keys;
+import org.pgonce.internal.store.StorableText;
 
 /**
  * How a notification is published. Immutable; the {@code with…} methods return changed copies. A
@@ -53,10 +53,10 @@ public record PublishOptions(
       throw new IllegalArgumentException("dueAt " + dueAt + " is after " + LAST);
     }
     if (deliveryKey != null) {
-      Keys.requireValid("deliveryKey", deliveryKey);
+      StorableText.requireKey("deliveryKey", deliveryKey);
     }
     if (orderKey != null) {
-      Keys.requireValid("orderKey", orderKey);
+      StorableText.requireKey("orderKey", orderKey);
     }
   }
 

@@ -13,10 +13,9 @@ import org.pgonce.spi.PayloadCodec;
  * Publishes to channels in the caller's transaction: the notification and its wake-up exist if and
  * only if that transaction commits. With autocommit on, each call is a transaction of its own.
  *
- * <p>What is published deeper than the channel allows ({@link ChannelOptions#maxDepth()}) is stored
- * as a dead letter at once, or dropped where it is heard if it is a broadcast, and that is no
- * error. On a handler's thread each call counts as the handler's, whatever its connection, and
- * tells the depth to its transaction (setting {@code pgonce.depth}), until that ends.
+ * <p>On a handler's thread each call counts for {@link ChannelOptions#maxDepth()}, whatever its
+ * connection, and sets the depth ({@code pgonce.depth}) in its transaction until that ends. What is
+ * too deep is no error here.
  *
  * <p>Immutable and safe for use by several threads; needs no listener and holds nothing open. The
  * connection's role needs {@code pgonce_publisher}.
@@ -36,10 +35,7 @@ public final class Publisher {
     return STANDARD;
   }
 
-  /**
-   * A publisher that encodes payloads with the given codec; listeners of its channels need one that
-   * reads them.
-   */
+  /** With this codec; listeners of its channels need one that reads what it writes. */
   public static Publisher with(PayloadCodec codec) {
     return new Publisher(Objects.requireNonNull(codec, "codec"));
   }
@@ -79,12 +75,11 @@ public final class Publisher {
   /**
    * Publishes one notification with options.
    *
-   * <p>Delivery keys are unique, as by a unique index. Two transactions that publish the same keys,
-   * each in another order and in several calls, can wait for each other, and PostgreSQL ends one
-   * (SQLState 40P01). In a transaction of REPEATABLE READ or SERIALIZABLE, a key that another has
-   * published, or taken over from a notification that is forgotten, since the snapshot was taken is
-   * refused (40001). Both undo the whole transaction: run it again, as after any other deadlock or
-   * serialization failure. At READ COMMITTED, one call per transaction meets neither.
+   * <p>Delivery keys are unique, as by a unique index. Two transactions that publish the same keys
+   * in different orders and in several calls can deadlock (SQLState 40P01). At REPEATABLE READ or
+   * SERIALIZABLE, a key that another transaction has published, or taken over from a notification
+   * that is forgotten, since the snapshot was taken is refused (40001). Both undo the whole
+   * transaction: run it again. At READ COMMITTED, one call per transaction meets neither.
    *
    * @return its id and whether it was stored: it was not if its delivery key is there already.
    *     Where another transaction has published the key and not yet ended, this waits for it
@@ -130,6 +125,6 @@ public final class Publisher {
     Objects.requireNonNull(
         payload,
         () -> "a payload for channel " + channel.name() + " is null; nothing could read it later");
-    return StorableText.requireStorable(channel.encode(codec, payload));
+    return StorableText.requireJson(channel.encode(codec, payload));
   }
 }

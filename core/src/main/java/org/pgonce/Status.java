@@ -60,7 +60,7 @@ public record Status(
       @Nullable String outdated) {}
 
   /**
-   * A pause; {@link Operations#resume} ends it.
+   * A pause; {@code pgonce.resume} ends it.
    *
    * @param since by the database's clock
    * @param by the person, instance or role that paused it

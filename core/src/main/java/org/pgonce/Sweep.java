@@ -3,15 +3,15 @@ package org.pgonce;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
@@ -23,121 +23,103 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Publishes what a query finds, again and again: one notification per overdue to-do, per expired
- * trial. Each has a delivery key that is derived from its row, and so it is safe when runs overlap
- * and when many instances sweep: what has been published is there already.
+ * trial. Each has a delivery key that is derived from its row, so runs may overlap and many
+ * instances may sweep: what has been published is there already.
  *
  * <p>A key is unique while its notification waits, and as long after that as the channel remembers
- * keys ({@link ChannelOptions#keyMemory()}, 0 by default): see to it that a row that was handled is
- * not found any more from the commit of its handler on, or that the channel remembers its key for
- * longer than it is found.
+ * keys ({@link ChannelOptions#keyMemory()}, 0 by default). So a row that was handled must not be
+ * found any more from the commit of its handler on, or the channel must remember its key for longer
+ * than the row is found.
  *
- * <p>A run that has stored something looks once more before it commits: the query and the mapper
- * run again, and what is not found again is taken out of all subscriptions, and not counted. Else a
- * row that was found, and then handled by way of another sweep before this one came to publish it,
- * would be published twice. So the mapper must give a row the same key each time. With a LIMIT the
- * rows need an order that stays: what is within it at the first look only comes with a later run. A
- * query that itself changes or locks rows ({@code UPDATE … RETURNING}, {@code FOR UPDATE}) is run
- * once: what it finds is its own until the commit, if those are the rows that tell whether they
- * were handled.
+ * <p>A run that has stored something runs query and mapper again before it commits. It takes what
+ * is not found again out of all subscriptions, and does not count it: the row may have been handled
+ * by way of another sweep between the query and the publishing. So the mapper must give a row the
+ * same key each time. With a LIMIT the rows need an order that stays: what is within it at the
+ * first look only comes with a later run. A query that itself changes or locks rows ({@code UPDATE
+ * … RETURNING}, {@code FOR UPDATE}) is run once: what it finds is its own until the commit, if
+ * those are the rows that say whether they were handled.
  *
  * <p>Safe for use by several threads. Made and begun by {@link PgOnce#sweep}.
  */
 public final class Sweep<T> implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Sweep.class);
-  private static final Duration SHORTEST = Duration.ofMillis(100);
-  private static final Duration LONGEST = Duration.ofDays(365);
   private static final Duration CLOSING = Duration.ofSeconds(5);
 
   private final Transactions transactions;
   private final Publisher publisher;
   private final Channel<T> channel;
-  private final Duration interval;
   private final String sql;
   private final Tx.RowMapper<Message<T>> mapper;
-  private final ScheduledThreadPoolExecutor timer;
-  // The connection and the thread of the timer's run that is under way.
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private @Nullable Thread thread;
+  // Of the thread's run that is under way.
   private volatile @Nullable Connection connection;
-  private volatile @Nullable Thread runner;
-  private volatile boolean cutOff;
 
   Sweep(
       Transactions transactions,
       Publisher publisher,
       Channel<T> channel,
-      Duration interval,
-      Query<T> query) {
+      String sql,
+      Tx.RowMapper<Message<T>> mapper) {
     this.transactions = transactions;
     this.publisher = publisher;
-    this.channel = Objects.requireNonNull(channel, "channel");
-    this.interval = Objects.requireNonNull(interval, "interval");
-    this.sql = query.sql();
-    this.mapper = query.mapper();
+    this.channel = channel;
+    this.sql = Objects.requireNonNull(sql, "sql");
+    this.mapper = Objects.requireNonNull(mapper, "mapper");
     if (channel.mode() == Mode.BROADCAST) {
       throw new IllegalArgumentException(
           "channel %s is a BROADCAST, which keeps no keys: each run would publish all again"
               .formatted(channel.name()));
     }
-    if (interval.compareTo(SHORTEST) < 0 || interval.compareTo(LONGEST) > 0) {
-      throw new IllegalArgumentException(
-          "interval " + interval + " is not between 100 ms and 365 days");
-    }
-    this.timer =
-        new ScheduledThreadPoolExecutor(
-            1,
-            work -> {
-              var thread = new Thread(work, "pgonce-sweep-" + channel.name());
-              thread.setDaemon(true);
-              return thread;
-            },
-            new ThreadPoolExecutor.DiscardPolicy());
-    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-  }
-
-  /**
-   * What is looked for, and what is published of each row.
-   *
-   * @param sql all that it finds is read into memory: a LIMIT leaves the rest to the next run
-   * @param mapper makes a message with a delivery key
-   */
-  record Query<T>(String sql, Tx.RowMapper<Message<T>> mapper) {
-    Query {
-      Objects.requireNonNull(sql, "sql");
-      Objects.requireNonNull(mapper, "mapper");
-    }
   }
 
   /** The first run comes soon, but not at the same moment on each instance of a deployment. */
-  void begin() {
-    runAfter(ThreadLocalRandom.current().nextLong(interval.toMillis() / 4 + 1));
+  void begin(Duration interval) {
+    Bounds.require(
+        "interval", interval, Duration.ofMillis(100), Duration.ofDays(365), "100 ms and 365 days");
+    var whole = interval.toMillis();
+    thread = new Thread(() -> runUntilEnded(whole), "pgonce-sweep-" + channel.name());
+    thread.setDaemon(true);
+    thread.start();
   }
 
-  private void runAfter(long delayMs) {
-    // Discarded once it is closed.
-    var unused = timer.schedule(this::runAndGoOn, delayMs, TimeUnit.MILLISECONDS);
-  }
-
-  private void runAndGoOn() {
-    runner = Thread.currentThread();
+  private void runUntilEnded(long intervalMs) {
+    var random = ThreadLocalRandom.current();
     try {
-      var stored = transactions.runBounded(this::publishAsTimed);
+      var wait = random.nextLong(intervalMs / 4 + 1);
+      while (!ended.await(wait, TimeUnit.MILLISECONDS)) {
+        runByItself();
+        wait = random.nextLong(intervalMs * 3 / 4, intervalMs + 1);
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("pgonce: a sweep for channel {} was cut off", channel.name());
+    }
+  }
+
+  private void runByItself() {
+    try {
+      var stored = transactions.runBounded(this::publishUnlessCutOff);
       LOG.debug("pgonce: a sweep published {} to channel {}", stored, channel.name());
     } catch (Throwable e) {
       // Whatever the mapper throws, Errors included, fails this run and not the next.
-      if (cutOff) {
-        LOG.info(
-            "pgonce: a sweep for channel {} was cut off at its end: it is undone", channel.name());
-      } else {
-        LOG.warn(
-            "pgonce: a sweep for channel {} failed and is tried again at the next interval: {}",
-            channel.name(),
-            Failures.inWords(e));
-      }
+      LOG.warn(
+          "pgonce: a sweep for channel {} failed, nothing of it is published; the next run comes after the interval, unless the sweep was closed: {}",
+          channel.name(),
+          Failures.inWords(e));
       LOG.debug("pgonce: the failed sweep in full", e);
+    }
+  }
+
+  private long publishUnlessCutOff(Connection transaction) throws SQLException {
+    connection = transaction;
+    try {
+      if (Thread.currentThread().isInterrupted()) {
+        throw new SQLException("the sweep was closed before it had a connection", "57014");
+      }
+      return publish(transaction);
     } finally {
-      runner = null;
-      var longest = interval.toMillis();
-      runAfter(ThreadLocalRandom.current().nextLong(longest * 3 / 4, longest + 1));
+      connection = null;
     }
   }
 
@@ -157,62 +139,38 @@ public final class Sweep<T> implements AutoCloseable {
     }
   }
 
-  private long publishAsTimed(Connection transaction) throws SQLException {
-    connection = transaction;
-    try {
-      if (cutOff) {
-        throw new SQLException("the sweep was closed before it had a connection", "57014");
-      }
-      return publish(transaction);
-    } finally {
-      connection = null;
-    }
-  }
-
   private long publish(Connection transaction) throws SQLException {
-    var found = new ArrayList<Message<T>>();
-    var keys = new ArrayList<String>();
-    look(
-        transaction,
-        (message, key) -> {
-          found.add(message);
-          keys.add(key);
-        });
-    var published = publisher.publishEach(transaction, channel, found);
-    var stored = new LinkedHashSet<String>();
-    for (var i = 0; i < keys.size(); i++) {
-      if (published.get(i).stored()) {
-        stored.add(keys.get(i));
-      }
-    }
+    var found = find(transaction);
+    var published =
+        publisher.publishEach(transaction, channel, List.copyOf(found.values())).iterator();
+    var stored = new LinkedHashSet<>(found.keySet());
+    stored.removeIf(key -> !published.next().stored());
     return stored.isEmpty() ? 0 : stored.size() - takeBackWhatIsGone(transaction, stored);
   }
 
-  private void look(Connection transaction, BiConsumer<Message<T>, String> finder)
-      throws SQLException {
+  /** The messages by their keys. */
+  private Map<String, Message<T>> find(Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(sql);
         var row = statement.executeQuery()) {
+      var found = new LinkedHashMap<String, Message<T>>();
       while (row.next()) {
         var message = mapper.map(row);
-        finder.accept(message, requireKey(message));
+        var key = message.options().deliveryKey();
+        if (key == null) {
+          throw new PgOnceException(
+              "pgonce cannot sweep for channel "
+                  + channel.name()
+                  + ": a message has no delivery key, and would be published by each run; give it one, derived from its row");
+        }
+        found.putIfAbsent(key, message);
       }
+      return found;
     }
-  }
-
-  private String requireKey(Message<T> message) {
-    var key = message.options().deliveryKey();
-    if (key == null) {
-      throw new PgOnceException(
-          "pgonce cannot sweep for channel "
-              + channel.name()
-              + ": a message has no delivery key, and would be published by each run; give it one, derived from its row");
-    }
-    return key;
   }
 
   /**
    * What was found may have been handled, and its key forgotten, before this transaction took the
-   * key. Now that it has the keys nothing can come in between: who handled a row before has
+   * key. Now that it has the keys nothing can come in between: a handler that took a row before has
    * committed that, and READ COMMITTED sees it.
    *
    * @return how many
@@ -221,11 +179,11 @@ public final class Sweep<T> implements AutoCloseable {
     var gone = new LinkedHashSet<>(stored);
     try (var statement = transaction.createStatement()) {
       statement.execute("SAVEPOINT pgonce_look");
-      // One that changes what it finds would not find it again; whoever changed or locked it is
-      // this transaction, so nobody else has handled it.
+      // A query that changes its rows would not find them again; this transaction has changed or
+      // locked them, so nobody else has handled them.
       statement.execute("SET TRANSACTION READ ONLY");
       try {
-        look(transaction, (message, key) -> gone.remove(key));
+        gone.removeAll(find(transaction).keySet());
       } catch (SQLException e) {
         if (!PoolSettings.READ_ONLY_TRANSACTION.equals(e.getSQLState())) {
           throw e;
@@ -234,24 +192,16 @@ public final class Sweep<T> implements AutoCloseable {
       }
       statement.execute("ROLLBACK TO SAVEPOINT pgonce_look");
     }
-    if (gone.isEmpty()) {
-      return 0;
-    }
-    LOG.info(
-        "pgonce: of {} rows that a sweep was to publish to channel {}, {} were not found again, and are not published",
-        stored.size(),
-        channel.name(),
-        gone.size());
-    return PublishStatements.takeBack(transaction, channel, gone);
+    return gone.isEmpty() ? 0 : PublishStatements.takeBack(transaction, channel, gone);
   }
 
   /** No run begins from now on. Returns at once. */
   void end() {
-    timer.shutdown();
+    ended.countDown();
   }
 
   boolean isEnded() {
-    return timer.isShutdown();
+    return ended.getCount() == 0;
   }
 
   /**
@@ -271,23 +221,22 @@ public final class Sweep<T> implements AutoCloseable {
   /** The same with another bound; 0 or less for none. */
   void endWithin(Duration left) throws InterruptedException {
     end();
-    if (Thread.currentThread() == runner) {
+    var running = thread;
+    if (running == null || running == Thread.currentThread()) {
       return;
     }
-    var ended = false;
     try {
-      ended = timer.awaitTermination(TimeUnit.NANOSECONDS.convert(left), TimeUnit.NANOSECONDS);
+      TimeUnit.NANOSECONDS.timedJoin(running, left.toNanos());
     } finally {
-      if (!ended) {
-        cutOff();
+      if (running.isAlive()) {
+        cutOff(running);
       }
     }
   }
 
   /** An interrupt alone would not end a wait for the server's answer. */
-  private void cutOff() {
-    cutOff = true;
-    timer.shutdownNow();
+  private void cutOff(Thread running) {
+    running.interrupt();
     var used = connection;
     if (used != null) {
       LostConnection.abandon(used);

@@ -7,12 +7,11 @@ import java.util.Objects;
 import org.pgonce.internal.store.ContextJson;
 
 /**
- * What a writer says of itself: a tenant, a user, a request. It is stored with each notification
- * that the writer's transaction publishes, by {@link Publisher}, by SQL or by a trigger; it is
- * given to the handler ({@link Notification#context()}), inherited by what the handler publishes in
- * its transaction (a list handler's by what all have in common, see {@link BatchHandler}), and
- * chooses the subscriptions that have a filter ({@link ChannelOptions#subscriptions()}). A
- * broadcast carries none.
+ * What a writer says of itself: a tenant, a user, a request. Each notification that the writer's
+ * transaction publishes, by {@link Publisher}, SQL or a trigger, is stored with it. The handler
+ * gets it ({@link Notification#context()}), what the handler publishes in its transaction inherits
+ * it (see also {@link BatchHandler}), and subscriptions may have a filter for it ({@link
+ * ChannelOptions#subscriptions()}). A broadcast carries none.
  *
  * <p>It is kept in the setting {@code pgonce.context} as a JSON object of texts, which any role may
  * set. Numbers and booleans that are put there by hand are taken as their text; anything else

@@ -65,7 +65,7 @@ class AtMostOnceTest {
     assertThat(calls).hasValue(1);
 
     // Who has looked, and knows better, may have it run once more.
-    assertThat(pgonce.deadLetters().redrive(MAILS)).isEqualTo(1);
+    assertThat(stage.onCall().redrive(MAILS)).isEqualTo(1);
     stage.awaitNothingWaits();
     assertThat(calls).hasValue(2);
     assertThat(stage.deadLetters()).isZero();

@@ -157,7 +157,7 @@ class BatchFaultTest {
     var next = Channel.of("next", Stage.Order.class);
     PgOnce.using(stage.dataSource).install(next);
     stage.publish(3);
-    var last = stage.pgonce().operations().peek(ORDERS, 3).get(2).id();
+    var last = stage.onCall().peek(ORDERS, 3).get(2).id();
     stage.database.execute(
         "update pgonce.notification set stamp = 5, context = '{\"tenant\": \"a\"}' where subscription_id > 0 and id = "
             + last);
@@ -380,7 +380,7 @@ class BatchFaultTest {
             told.add("skipped " + id);
           }
         };
-    var ids = stage.pgonce().operations().peek(ORDERS, 4);
+    var ids = stage.onCall().peek(ORDERS, 4);
     stage
         .pgonce(PgOnce.builder(stage.dataSource).observer(observer))
         .listen(

@@ -58,7 +58,7 @@ class BatchPauseTest {
   }
 
   /** As if none of them had ever been tried; and then all are handled, each for the first time. */
-  private void assertAllWentBackAndGoOn(PgOnce mailer) throws SQLException {
+  private void assertAllWentBackAndGoOn() throws SQLException {
     assertThat(stage.database.queryString(PAUSED)).isEqualTo("mailer-7: mail server says 421");
     assertThat(stage.effects()).isZero();
     assertThat(stage.waiting()).isEqualTo(5);
@@ -67,7 +67,7 @@ class BatchPauseTest {
     assertThat(stage.deadLetters()).isZero();
 
     outage.set(false);
-    mailer.operations().resume(ORDERS, "mail server is up again");
+    stage.onCall().resume(ORDERS, "mail server is up again");
     stage.awaitSoon(() -> stage.eachOnce(5));
     stage.awaitNothingWaits();
     assertThat(stage.database.queryString("select distinct note from effect"))
@@ -81,56 +81,53 @@ class BatchPauseTest {
 
   @Test
   void s15_oneOfTheSingleHandlersInABatchPausesAndAllGoBack() throws Exception {
-    var mailer =
-        mailer(
-            (order, tx) -> {
-              begun.incrementAndGet();
-              Stage.effect(order, tx);
-              if (order.payload().id() == 3 && outage.get()) {
-                throw new PauseException("mail server says 421");
-              }
-            });
+    mailer(
+        (order, tx) -> {
+          begun.incrementAndGet();
+          Stage.effect(order, tx);
+          if (order.payload().id() == 3 && outage.get()) {
+            throw new PauseException("mail server says 421");
+          }
+        });
     assertThat(begun).hasValue(3);
-    assertAllWentBackAndGoOn(mailer);
+    assertAllWentBackAndGoOn();
   }
 
   @Test
   void s15_aBatchHandlerPausesAndPutsItsLotBack() throws Exception {
-    var mailer =
-        mailer(
-            Handler.batch(
-                (orders, tx) -> {
-                  begun.incrementAndGet();
-                  for (var order : orders) {
-                    Stage.effect(order, tx);
-                  }
-                  if (outage.get()) {
-                    throw new PauseException("mail server says 421");
-                  }
-                }));
+    mailer(
+        Handler.batch(
+            (orders, tx) -> {
+              begun.incrementAndGet();
+              for (var order : orders) {
+                Stage.effect(order, tx);
+              }
+              if (outage.get()) {
+                throw new PauseException("mail server says 421");
+              }
+            }));
     assertThat(begun).hasValue(1);
-    assertAllWentBackAndGoOn(mailer);
+    assertAllWentBackAndGoOn();
   }
 
   @Test
   void s15_aBatchIsPausedThoughItsTransactionIsLost() throws Exception {
-    var mailer =
-        mailer(
-            Handler.batch(
-                (orders, tx) -> {
-                  begun.incrementAndGet();
-                  for (var order : orders) {
-                    Stage.effect(order, tx);
-                  }
-                  if (outage.get()) {
-                    try {
-                      tx.query("select pg_terminate_backend(pg_backend_pid())", row -> 1);
-                    } catch (SQLException ended) {
-                      throw new PauseException("mail server says 421", ended);
-                    }
-                  }
-                }));
+    mailer(
+        Handler.batch(
+            (orders, tx) -> {
+              begun.incrementAndGet();
+              for (var order : orders) {
+                Stage.effect(order, tx);
+              }
+              if (outage.get()) {
+                try {
+                  tx.query("select pg_terminate_backend(pg_backend_pid())", row -> 1);
+                } catch (SQLException ended) {
+                  throw new PauseException("mail server says 421", ended);
+                }
+              }
+            }));
     assertThat(begun).hasValue(1);
-    assertAllWentBackAndGoOn(mailer);
+    assertAllWentBackAndGoOn();
   }
 }

@@ -245,9 +245,9 @@ class BlockedKeysTest {
     assertThat(ended).isEmpty();
     var begun = System.nanoTime();
     switch (how) {
-      case "discard" -> process.deadLetters().discard(steps, List.of(7_000L));
-      case "redrive" -> process.deadLetters().redrive(steps, List.of(7_000L));
-      case "cancel" -> process.operations().cancel(steps, List.of(7_000L), "not wanted");
+      case "discard" -> stage.onCall().discard(steps, List.of(7_000L));
+      case "redrive" -> stage.onCall().redrive(steps, List.of(7_000L));
+      case "cancel" -> stage.onCall().cancel(steps, List.of(7_000L), "not wanted");
       default ->
           stage.database.execute(
               """

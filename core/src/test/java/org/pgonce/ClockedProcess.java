@@ -121,16 +121,18 @@ final class ClockedProcess {
     var now = Instant.ofEpochMilli(nowMs);
     var plain = PublishOptions.DEFAULT;
     try (var connection = pool.getConnection()) {
-      pgonce.publishEach(
-          connection,
-          ORDERS,
-          List.of(
-              new Message<>(new Order(1, "at once")),
-              new Message<>(new Order(2, "past"), plain.withDueAt(now.minusSeconds(3_600))),
-              new Message<>(new Order(3, "delay"), plain.withDelay(Duration.ofSeconds(2))),
-              new Message<>(new Order(4, "due at"), plain.withDueAt(now.plusSeconds(3))),
-              new Message<>(new Order(5, "delay"), plain.withDelay(Duration.ofHours(6))),
-              new Message<>(new Order(6, "due at"), plain.withDueAt(now.plusSeconds(3_600)))));
+      pgonce
+          .publisher()
+          .publishEach(
+              connection,
+              ORDERS,
+              List.of(
+                  new Message<>(new Order(1, "at once")),
+                  new Message<>(new Order(2, "past"), plain.withDueAt(now.minusSeconds(3_600))),
+                  new Message<>(new Order(3, "delay"), plain.withDelay(Duration.ofSeconds(2))),
+                  new Message<>(new Order(4, "due at"), plain.withDueAt(now.plusSeconds(3))),
+                  new Message<>(new Order(5, "delay"), plain.withDelay(Duration.ofHours(6))),
+                  new Message<>(new Order(6, "due at"), plain.withDueAt(now.plusSeconds(3_600)))));
     }
     System.out.println("published at " + nowMs);
   }
@@ -182,7 +184,7 @@ final class ClockedProcess {
   private boolean publishMindful() throws SQLException {
     try (var connection = pool.getConnection()) {
       var options = PublishOptions.DEFAULT.withDeliveryKey("a");
-      return pgonce.publish(connection, MINDFUL, new Order(1, "x"), options).stored();
+      return pgonce.publisher().publish(connection, MINDFUL, new Order(1, "x"), options).stored();
     }
   }
 }

@@ -170,7 +170,7 @@ class ConditionTest {
                     (number, tx) -> seen.add(number.payload())))
             .start();
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publishAll(connection, news, List.of(1, 2));
+      pgonce.publisher().publishAll(connection, news, List.of(1, 2));
     }
     stage.awaitSoon(() -> skipped.size() == 1 && seen.size() == 1);
     assertThat(seen).containsExactly(2);

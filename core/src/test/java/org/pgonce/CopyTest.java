@@ -61,7 +61,7 @@ class CopyTest {
     var waiting = listening(stage.pgonce());
     assertThatThrownBy(waiting::start).hasMessageContaining("is a copy");
 
-    stage.pgonce().operations().by("Anna").adopt("the snapshot is the original now");
+    stage.onCall().by("Anna").adopt("the snapshot is the original now");
     var adopted = listening(stage.pgonce());
     adopted.start();
     stage.awaitSoon(() -> stage.eachOnce(3));
@@ -103,14 +103,11 @@ class CopyTest {
   void h72_onlyAnAdministratorAdoptsAndGivesAReason() throws Exception {
     var admin = stage.database.loginRole("admin", "pgonce_admin");
     var listener = stage.database.loginRole("listener", "pgonce_listener");
-    assertThatThrownBy(() -> PgOnce.using(listener.dataSource()).operations().adopt("I may not"))
-        .hasMessageContaining("cannot adopt the database")
+    assertThatThrownBy(() -> new OnCall(listener.dataSource()).adopt("I may not"))
         .hasMessageContaining("permission denied");
     assertThatThrownBy(() -> stage.database.execute("select pgonce.adopt(' ')"))
         .hasMessageContaining("is not adopted without a reason");
-    assertThatThrownBy(() -> stage.pgonce().operations().adopt(" "))
-        .isInstanceOf(IllegalArgumentException.class);
-    PgOnce.using(admin.dataSource()).operations().adopt("I may");
+    new OnCall(admin.dataSource()).adopt("I may");
   }
 
   @Test

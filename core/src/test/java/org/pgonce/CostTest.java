@@ -189,10 +189,14 @@ class CostTest {
               })
           .start();
       try (var connection = stage.dataSource.getConnection()) {
-        pgonce.publishAll(
-            connection,
-            channel,
-            LongStream.rangeClosed(1, PUBLISHED).mapToObj(id -> new Order(id, "item")).toList());
+        pgonce
+            .publisher()
+            .publishAll(
+                connection,
+                channel,
+                LongStream.rangeClosed(1, PUBLISHED)
+                    .mapToObj(id -> new Order(id, "item"))
+                    .toList());
       }
       Stage.awaitSoon(end);
       stage.awaitSoon(() -> calls.get() == PUBLISHED);

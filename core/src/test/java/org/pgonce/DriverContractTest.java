@@ -86,9 +86,9 @@ class DriverContractTest {
         orders.add(new Order(id, "ä馬🐎 'quoted' \\ ? $1"));
       }
       connection.setAutoCommit(false);
-      pgonce.publishAll(connection, ORDERS, orders);
+      pgonce.publisher().publishAll(connection, ORDERS, orders);
       connection.rollback();
-      pgonce.publishAll(connection, ORDERS, orders);
+      pgonce.publisher().publishAll(connection, ORDERS, orders);
       connection.commit();
     }
     stage.awaitNothingWaits();
@@ -113,22 +113,21 @@ class DriverContractTest {
   @Test
   void h46_theLastFailureMakesADeadLetterThatCanBeRedriven() throws Exception {
     var mended = new CountDownLatch(1);
-    var pgonce =
-        listening(
-            ONE_ATTEMPT,
-            (order, tx) -> {
-              if (mended.getCount() > 0) {
-                throw new IllegalStateException("broken");
-              }
-              Stage.effect(order, tx);
-            });
+    listening(
+        ONE_ATTEMPT,
+        (order, tx) -> {
+          if (mended.getCount() > 0) {
+            throw new IllegalStateException("broken");
+          }
+          Stage.effect(order, tx);
+        });
     publish(ORDERS, PublishOptions.DEFAULT, 1, 2);
     stage.awaitSoon(() -> stage.deadLetters() == 2);
     mended.countDown();
-    var letters = pgonce.deadLetters().of(ORDERS, 10);
+    var letters = stage.onCall().deadLetters(ORDERS, 10);
     assertThat(letters).hasSize(2);
-    assertThat(pgonce.deadLetters().discard(ORDERS, List.of(letters.get(0).id()))).isEqualTo(1);
-    assertThat(pgonce.deadLetters().redrive(ORDERS)).isEqualTo(1);
+    assertThat(stage.onCall().discard(ORDERS, List.of(letters.get(0).id()))).isEqualTo(1);
+    assertThat(stage.onCall().redrive(ORDERS)).isEqualTo(1);
     stage.awaitNothingWaits();
     assertThat(stage.eachOnce(1)).isTrue();
   }
@@ -280,18 +279,17 @@ class DriverContractTest {
             ChannelOptions.DEFAULT.withMaxPerKey(1).withSubscriptions("one"));
     var pgonce = stage.pgonce(pool);
     pgonce.install(keyed, limited);
-    pgonce.operations().pause(keyed, "not yet");
+    stage.onCall().pause(keyed, "not yet");
     var key = PublishOptions.DEFAULT.withOrderKey("a");
     publish(keyed, key.withDeliveryKey("first"), 1);
     publish(keyed, key.withDeliveryKey("second").withDelay(Duration.ofHours(1)), 2);
     publish(keyed, key, 3);
-    assertThat(pgonce.operations().peekWithPayloads(keyed, 10)).hasSize(3);
-    assertThat(pgonce.operations().cancelByKey(keyed, List.of("second"), "changed").cancelled())
-        .isEqualTo(1);
+    assertThat(stage.onCall().peek(keyed, 10)).hasSize(3);
+    assertThat(stage.onCall().cancelByKey(keyed, List.of("second"), "changed")).isEqualTo(1);
     pgonce.listen(keyed, QUICK, Stage::effect);
     pgonce.listen(limited, "one", QUICK, Stage::effect);
     pgonce.start();
-    pgonce.operations().resume(keyed, "now");
+    stage.onCall().resume(keyed, "now");
     publish(limited, PublishOptions.DEFAULT.withOrderKey("b"), 4, 5);
     stage.awaitNothingWaits();
     try (var sweep =

@@ -55,11 +55,12 @@ class DropTest {
   @Test
   void h84_aHandlerThatIsAtWorkIsWaitedForWhileOthersPublish(TestDatabase database)
       throws Exception {
-    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
     database.execute("select pgonce.publish('doomed', '\"one\"')");
     try (var handler = begin(database, HANDLING)) {
       var drop =
-          CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "no longer used"));
+          CompletableFuture.supplyAsync(
+              () -> new OnCall(database.dataSource()).drop(DOOMED, "no longer used"));
       awaitWaiting(database, 1);
 
       assertThat(longestOfPublishing(database)).isLessThan(SLACK);
@@ -76,11 +77,12 @@ class DropTest {
 
   @Test
   void h84_aSubscriptionIsDroppedInTheSameWay(TestDatabase database) throws Exception {
-    var pgonce = PgOnce.using(database.dataSource()).install(TWO, OTHER);
+    PgOnce.using(database.dataSource()).install(TWO, OTHER);
     database.execute("select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
     try (var handler = begin(database, HANDLING)) {
       var drop =
-          CompletableFuture.supplyAsync(() -> pgonce.operations().drop(TWO, "mail", "not used"));
+          CompletableFuture.supplyAsync(
+              () -> new OnCall(database.dataSource()).drop(TWO, "mail", "not used"));
       awaitWaiting(database, 1);
 
       assertThat(longestOfPublishing(database)).isLessThan(SLACK);
@@ -94,9 +96,11 @@ class DropTest {
   @Test
   void h84_aTransactionThatHasPublishedIsWaitedForInShortTriesAndThenNamed(TestDatabase database)
       throws Exception {
-    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
     try (var publisher = begin(database, "select pgonce.publish('other', '\"one\"')")) {
-      var drop = CompletableFuture.supplyAsync(() -> pgonce.operations().drop(DOOMED, "not used"));
+      var drop =
+          CompletableFuture.supplyAsync(
+              () -> new OnCall(database.dataSource()).drop(DOOMED, "not used"));
       var longest = Duration.ZERO;
       while (!drop.isDone()) {
         var one = longestOfPublishing(database);
@@ -109,7 +113,7 @@ class DropTest {
           .hasMessageContaining("transactions that have published or settled something were open");
       publisher.commit();
     }
-    assertThat(pgonce.operations().drop(DOOMED, "not used")).isTrue();
+    assertThat(new OnCall(database.dataSource()).drop(DOOMED, "not used")).isTrue();
   }
 
   @Test
@@ -138,9 +142,9 @@ class DropTest {
   @ValueSource(strings = {"repeatable read", "serializable"})
   void h84_whatOneWithAnOlderSnapshotStoresForADroppedSubscriptionIsClearedAway(
       String level, TestDatabase database) throws Exception {
-    var pgonce = PgOnce.using(database.dataSource()).install(TWO, OTHER);
+    PgOnce.using(database.dataSource()).install(TWO, OTHER);
     try (var publisher = begin(database, SNAPSHOT.formatted(level))) {
-      pgonce.operations().drop(TWO, "mail", "not used");
+      new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
       execute(publisher, "select pgonce.publish('doomed', '1', delivery_key => 'now')");
       execute(
           publisher, "select pgonce.publish('doomed', '2', now() + '1 h', delivery_key => 'on')");
@@ -178,7 +182,7 @@ class DropTest {
             () ->
                 database.queryLong("select pg_sequence_last_value(pgonce.gate_of('doomed'))") == 0);
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
-      PgOnce.using(database.dataSource()).operations().drop(TWO, "mail", "not used");
+      new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
       execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
       publisher.commit();
     }
@@ -193,7 +197,8 @@ class DropTest {
   @Test
   void h84_whatBelongsToASubscriptionThatIsNotThereYetStays(TestDatabase database)
       throws Exception {
-    PgOnce.using(database.dataSource()).install(DOOMED, OTHER).operations().drop(OTHER, "not used");
+    PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    new OnCall(database.dataSource()).drop(OTHER, "not used");
     database.execute("select pgonce.publish('doomed', '1', delivery_key => 'k')");
     database.execute("delete from pgonce.subscription");
     assertThat(database.queryLong(CLEAR)).isZero();
@@ -203,8 +208,8 @@ class DropTest {
 
   @Test
   void h84_whatWasDroppedIsKnownForThirtyDays(TestDatabase database) throws Exception {
-    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED);
-    pgonce.operations().drop(DOOMED, "not used");
+    PgOnce.using(database.dataSource()).install(DOOMED);
+    new OnCall(database.dataSource()).drop(DOOMED, "not used");
     database.execute("update pgonce.dropped set at = now() - interval '29 days 23 hours'");
     database.execute(CLEAR);
     assertThat(database.queryLong("select count(*) from pgonce.dropped")).isEqualTo(2);
@@ -216,7 +221,8 @@ class DropTest {
   /** Each look walks over what the drop has deleted, while a snapshot has that. */
   @Test
   void h84_theLongerAgoADropIsTheSeldomerItIsLookedFor(TestDatabase database) throws Exception {
-    PgOnce.using(database.dataSource()).install(DOOMED).operations().drop(DOOMED, "not used");
+    PgOnce.using(database.dataSource()).install(DOOMED);
+    new OnCall(database.dataSource()).drop(DOOMED, "not used");
     database.execute("update pgonce.dropped set at = now() - interval '10 hours'");
     database.execute(CLEAR);
     assertThat(
@@ -230,7 +236,7 @@ class DropTest {
       throws Exception {
     var pgonce = PgOnce.using(database.pooled(4)).install(DOOMED, OTHER);
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
-      pgonce.operations().drop(DOOMED, "not used");
+      new OnCall(database.dataSource()).drop(DOOMED, "not used");
       execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
       publisher.commit();
     }
@@ -261,13 +267,13 @@ class DropTest {
   @Test
   void h83_whoInstallsAChannelThatIsBeingDroppedInstallsItAnew(TestDatabase database)
       throws Exception {
-    var pgonce = PgOnce.using(database.dataSource()).install(DOOMED);
+    PgOnce.using(database.dataSource()).install(DOOMED);
     database.execute("select pgonce.publish('doomed', '\"one\"')");
     var before = database.queryLong("select id from pgonce.channel");
     try (var handler = begin(database, HANDLING)) {
       var drop =
           CompletableFuture.supplyAsync(
-              () -> pgonce.operations().drop(DOOMED, "renewed"), A_THREAD_EACH);
+              () -> new OnCall(database.dataSource()).drop(DOOMED, "renewed"), A_THREAD_EACH);
       var install = installBeside(database);
       handler.rollback();
       assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();

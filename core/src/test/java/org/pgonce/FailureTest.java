@@ -315,13 +315,12 @@ class FailureTest {
         .start();
     stage.publish(2);
     await().atMost(SOON).until(() -> stage.deadLetters() == 2);
-    var letters = pgonce.deadLetters().of(ORDERS, 10);
+    var letters = stage.onCall().deadLetters(ORDERS, 10);
     assertThat(letters).extracting("reason").containsExactly("REJECTED", "REJECTED");
 
     mended.set(1);
-    assertThat(pgonce.deadLetters().redrive(ORDERS, java.util.List.of(letters.get(0).id())))
-        .isEqualTo(1);
-    assertThat(pgonce.deadLetters().redrive(ORDERS)).isEqualTo(1);
+    assertThat(stage.onCall().redrive(ORDERS, java.util.List.of(letters.get(0).id()))).isEqualTo(1);
+    assertThat(stage.onCall().redrive(ORDERS)).isEqualTo(1);
     await().atMost(SOON).until(() -> stage.eachOnce(2));
     assertThat(stage.deadLetters()).isZero();
   }

@@ -181,8 +181,8 @@ class FrozenTransactionTest {
       Publisher.standard().publish(connection, held, new Order(3, "item"));
     }
     stage.awaitNothingWaits();
-    pgonce.operations().pause(held, "a look at it");
-    pgonce.operations().resume(held, "seen");
+    stage.onCall().pause(held, "a look at it");
+    stage.onCall().resume(held, "seen");
     try (var sweep =
         pgonce.sweep(
             CALLS,
@@ -243,9 +243,9 @@ class FrozenTransactionTest {
           return sql;
         };
     var tapped = TappedSource.over(stage.database.dataSource(), tap);
-    PgOnce.using(tapped).operations().pause(CALLS, "a look at it");
+    new OnCall(tapped).pause(CALLS, "a look at it");
     assertThat(atCommit).containsExactly("9s");
-    PgOnce.using(tapped).operations().resume(CALLS, "seen");
+    new OnCall(tapped).resume(CALLS, "seen");
     // And where a failure is recorded, and the end of a lease.
     publish();
     var failed = new AtomicInteger();

@@ -79,7 +79,7 @@ class HandlerPauseTest {
         .isEqualTo(5);
 
     outage.set(false);
-    pgonce.operations().by("Anna").resume(ORDERS, "mail server is up again");
+    stage.onCall().by("Anna").resume(ORDERS, "mail server is up again");
     stage.awaitSoon(() -> stage.eachOnce(5));
     assertThat(stage.database.queryString("select distinct note from effect"))
         .isEqualTo("attempt 1");
@@ -102,7 +102,7 @@ class HandlerPauseTest {
     assertThat(stage.database.queryLong("select count(*) from pgonce.scheduled where attempts > 0"))
         .isZero();
     outage.set(false);
-    pgonce.operations().resume(ORDERS, "up again");
+    stage.onCall().resume(ORDERS, "up again");
     stage.awaitSoon(() -> stage.eachOnce(500));
   }
 
@@ -128,7 +128,7 @@ class HandlerPauseTest {
                 "select attempts || ' ' || last_error || ' ' || (due_at <= now()) from pgonce.scheduled where subscription_id > 0"))
         .isEqualTo("1 java.lang.IllegalStateException: first true");
     outage.set(false);
-    pgonce.operations().resume(ORDERS, "up again");
+    stage.onCall().resume(ORDERS, "up again");
     stage.awaitSoon(() -> stage.eachOnce(1));
     assertThat(stage.database.queryString("select note from effect")).isEqualTo("attempt 2");
   }
@@ -214,7 +214,7 @@ class HandlerPauseTest {
         .isEqualTo("0 true true");
     assertThat(stage.waiting()).isEqualTo(3);
     outage.set(false);
-    pgonce.operations().resume(mails, "up again");
+    stage.onCall().resume(mails, "up again");
     stage.awaitSoon(() -> stage.eachOnce(3));
     assertThat(stage.database.queryString("select distinct note from effect"))
         .isEqualTo("attempt 1");
@@ -231,7 +231,7 @@ class HandlerPauseTest {
     assertThat(stage.deadLetters()).isEqualTo(1);
     assertThat(stage.waiting()).isEqualTo(2);
     outage.set(false);
-    pgonce.operations().resume(mails, "up again");
+    stage.onCall().resume(mails, "up again");
     stage.awaitSoon(() -> stage.effects() == 2);
   }
 
@@ -239,7 +239,7 @@ class HandlerPauseTest {
     var orders =
         LongStream.rangeClosed(1, count).mapToObj(id -> new Stage.Order(id, "item")).toList();
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publishAll(connection, channel, orders);
+      pgonce.publisher().publishAll(connection, channel, orders);
     }
   }
 }

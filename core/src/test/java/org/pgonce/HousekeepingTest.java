@@ -82,20 +82,22 @@ class HousekeepingTest {
       try (var connection = stage.dataSource.getConnection()) {
         pgonce.publish(connection, channel, new Order(1, "new"));
         pgonce.publish(connection, channel, new Order(2, "fails first"));
-        pgonce.publish(
-            connection,
-            channel,
-            new Order(3, "due later"),
-            PublishOptions.DEFAULT.withDelay(Duration.ofMillis(700)));
+        pgonce
+            .publisher()
+            .publish(
+                connection,
+                channel,
+                new Order(3, "due later"),
+                PublishOptions.DEFAULT.withDelay(Duration.ofMillis(700)));
       }
     }
     stage.awaitSoon(() -> stage.effects() == 6);
     for (var channel : List.of(ONE, OTHER)) {
-      pgonce.operations().pause(channel, "a look");
+      stage.onCall().pause(channel, "a look");
       try (var connection = stage.dataSource.getConnection()) {
         pgonce.publish(connection, channel, new Order(4, "paused"));
       }
-      pgonce.operations().resume(channel, "seen");
+      stage.onCall().resume(channel, "seen");
     }
     stage.awaitSoon(() -> stage.effects() == 8);
     stage.awaitNothingWaits();

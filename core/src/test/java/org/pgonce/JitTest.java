@@ -112,8 +112,8 @@ class JitTest {
       }
       publish(stage);
       stage.awaitSoon(() -> stage.waiting() == 0 && stage.deadLetters() > 0);
-      operate(stage, pgonce, failing);
-      drop(stage, pgonce);
+      operate(stage, failing);
+      drop(stage);
       // What a listener does now and then that has nothing to do.
       var polls = polls(stage.database);
       stage.awaitSoon(() -> polls(stage.database) > polls + 25);
@@ -166,10 +166,9 @@ class JitTest {
     }
   }
 
-  private static void operate(Stage stage, PgOnce pgonce, AtomicBoolean failing)
-      throws SQLException {
-    var operations = pgonce.operations().by("Anna");
-    var deadLetters = pgonce.deadLetters().by("Anna").because("a test");
+  private static void operate(Stage stage, AtomicBoolean failing) throws SQLException {
+    var operations = stage.onCall().by("Anna");
+    var deadLetters = stage.onCall().by("Anna").because("a test");
     for (var channel : CHANNELS) {
       if (channel.mode() != Mode.BROADCAST) {
         operations.pause(channel, "a look");
@@ -184,12 +183,12 @@ class JitTest {
           }
         }
         var waiting = operations.peek(channel, 1);
-        operations.cancel(channel, waiting.stream().map(Operations.Waiting::id).toList(), "never");
+        operations.cancel(channel, waiting.stream().map(OnCall.Waiting::id).toList(), "never");
         operations.cancelByKey(channel, List.of("paused 1"), "never");
         operations.resume(channel, "seen");
         failing.set(false);
-        var dead = deadLetters.of(channel, 1);
-        deadLetters.discard(channel, dead.stream().map(DeadLetters.DeadLetter::id).toList());
+        var dead = deadLetters.deadLetters(channel, 1);
+        deadLetters.discard(channel, dead.stream().map(OnCall.DeadLetter::id).toList());
         deadLetters.redrive(channel);
       }
     }
@@ -200,14 +199,14 @@ class JitTest {
     }
   }
 
-  private static void drop(Stage stage, PgOnce pgonce) throws SQLException {
+  private static void drop(Stage stage) throws SQLException {
     // Stored by a writer whose snapshot is from before the drop.
     try (var writer = stage.dataSource.getConnection();
         var statement = writer.createStatement()) {
       writer.setAutoCommit(false);
       statement.execute("set transaction isolation level repeatable read");
       statement.executeQuery("select count(*) from pgonce.channel").close();
-      assertThat(pgonce.operations().drop(CHANNELS.get(9), "other", "not needed")).isTrue();
+      assertThat(stage.onCall().drop(CHANNELS.get(9), "other", "not needed")).isTrue();
       Publisher.standard()
           .publish(
               writer,
@@ -216,7 +215,7 @@ class JitTest {
               PublishOptions.DEFAULT.withDeliveryKey("late"));
       writer.commit();
     }
-    assertThat(pgonce.operations().drop(CHANNELS.get(8), "not needed")).isTrue();
+    assertThat(stage.onCall().drop(CHANNELS.get(8), "not needed")).isTrue();
     stage.awaitSoon(() -> stage.waiting() == 0);
   }
 

@@ -75,9 +75,9 @@ class LoopGuardTest {
         .start();
     begin();
     awaitTheEnd(handled);
-    assertThat(pgonce.deadLetters().of(ECHO, 10))
+    assertThat(stage.onCall().deadLetters(ECHO, 10))
         .singleElement()
-        .extracting(DeadLetters.DeadLetter::reason)
+        .extracting(OnCall.DeadLetter::reason)
         .isEqualTo("TOO_DEEP");
   }
 

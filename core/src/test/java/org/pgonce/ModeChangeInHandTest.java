@@ -145,7 +145,7 @@ class ModeChangeInHandTest {
         });
     goOn.countDown();
     stage.awaitSoon(() -> stage.deadLetters() == 1);
-    PgOnce.using(stage.dataSource).operations().resume(calls(Mode.AT_MOST_ONCE), "it is up");
+    stage.onCall().resume(calls(Mode.AT_MOST_ONCE), "it is up");
     assertDead(
         "ATTEMPTS_USED_UP 1 its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already");
   }

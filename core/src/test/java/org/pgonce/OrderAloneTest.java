@@ -116,7 +116,7 @@ class OrderAloneTest {
       stage.awaitSoon(() -> stage.deadLetters() == 1 && running.contains("a2"));
       mended.set(true);
       var before = emptyClaims(pgonce);
-      pgonce.deadLetters().redrive(steps);
+      stage.onCall().redrive(steps);
       assertThatItWaitsAndThenComes(pgonce, before);
     }
   }

@@ -108,11 +108,11 @@ class OrderRandomTest {
   }
 
   /** Redrives what is dead, and now and then ends a session of a listener. */
-  private Void disturb(PgOnce pgonce, long seed, Mode mode) throws Exception {
+  private Void disturb(long seed, Mode mode) throws Exception {
     var random = new Random(seed);
     while (!calm.get()) {
       RandomWriter.pause(50 + random.nextInt(200));
-      redrive(pgonce);
+      redrive();
       if (mode == Mode.EXACTLY_ONCE && random.nextInt(4) == 0) {
         stage.database.execute(
             """
@@ -125,14 +125,14 @@ class OrderRandomTest {
   }
 
   /** But for what blocks keys all the while. */
-  private void redrive(PgOnce pgonce) {
+  private void redrive() {
     try {
       var dead =
           stage.database.queryString(
               "select string_agg(id::text, ',') from pgonce.dead_letter where id > 0");
       if (dead != null) {
         var ids = Arrays.stream(dead.split(",")).map(Long::valueOf).toList();
-        pgonce.deadLetters().redrive(steps, ids);
+        stage.onCall().redrive(steps, ids);
       }
     } catch (SQLException e) {
       throw new IllegalStateException(e);
@@ -165,11 +165,8 @@ class OrderRandomTest {
     PgOnce.using(stage.dataSource).install(steps);
     block();
     var options = QUICK.withConcurrency(3).withMaxAttempts(4).withLease(Duration.ofSeconds(5));
-    var processes = new ArrayList<PgOnce>();
     for (var n = 0; n < 3; n++) {
-      var process = stage.pgonce();
-      process.listen(steps, options, (step, tx) -> handle(step.payload())).start();
-      processes.add(process);
+      stage.pgonce().listen(steps, options, (step, tx) -> handle(step.payload())).start();
     }
     var threads = Executors.newCachedThreadPool();
     try {
@@ -178,7 +175,7 @@ class OrderRandomTest {
         var writer = n;
         writers.add(threads.submit((Callable<Void>) () -> write(writer, seed)));
       }
-      var disturber = threads.submit((Callable<Void>) () -> disturb(processes.get(0), seed, mode));
+      var disturber = threads.submit((Callable<Void>) () -> disturb(seed, mode));
       for (var writer : writers) {
         writer.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
       }
@@ -190,7 +187,7 @@ class OrderRandomTest {
     }
     stage.awaitSoon(
         () -> {
-          redrive(processes.get(0));
+          redrive();
           return stage.waiting() == 500 && stage.deadLetters() == 500;
         });
     assertThat(broken).isEmpty();

@@ -192,7 +192,7 @@ class OrderTest {
     stage.awaitSoon(() -> stage.deadLetters() == 1 && ended.size() == 3);
     assertThat(byKey()).containsOnlyKeys("b");
     mended.countDown();
-    pgonce.deadLetters().redrive(steps);
+    stage.onCall().redrive(steps);
     stage.awaitNothingWaits();
     assertThat(byKey().get("a")).containsExactly(1L, 2L, 3L);
   }
@@ -214,7 +214,7 @@ class OrderTest {
         .start();
     publish("a", 3, true);
     stage.awaitSoon(() -> stage.deadLetters() == 1);
-    pgonce.deadLetters().discard(steps);
+    stage.onCall().discard(steps);
     stage.awaitNothingWaits();
     assertThat(byKey().get("a")).containsExactly(2L, 3L);
   }
@@ -241,8 +241,8 @@ class OrderTest {
           "select count(*) from pgonce.scheduled where subscription_id > 0 and attempts = 1";
       stage.awaitSoon(() -> stage.database.queryLong(failed) == 1);
       assertThat(ended).isEmpty();
-      var head = pgonce.operations().peek(steps, 1).get(0).id();
-      pgonce.operations().cancel(steps, List.of(head), "nobody wants it any more");
+      var head = stage.onCall().peek(steps, 1).get(0).id();
+      stage.onCall().cancel(steps, List.of(head), "nobody wants it any more");
       stage.awaitNothingWaits();
     }
     assertThat(byKey().get("a")).containsExactly(2L, 3L);

@@ -56,7 +56,8 @@ class PauseProcessTest {
   @Test
   void h86_pausedKilledAndRestartedItIsStillPaused(TestDatabase database) throws Exception {
     try (var stage = new Stage(database)) {
-      var operations = PgOnce.using(stage.dataSource).install(WITNESS).operations();
+      PgOnce.using(stage.dataSource).install(WITNESS);
+      var operations = stage.onCall();
       try (var first = listener(database)) {
         first.awaitLine("started", BOUND);
         stage.publish(3);
@@ -80,7 +81,8 @@ class PauseProcessTest {
   @Test
   void s15_aHandlersPauseOutlivesItsProcess(TestDatabase database) throws Exception {
     try (var stage = new Stage(database)) {
-      var operations = PgOnce.using(stage.dataSource).install(WITNESS).operations();
+      PgOnce.using(stage.dataSource).install(WITNESS);
+      var operations = stage.onCall();
       stage.publish(5);
       try (var first =
           JvmProcess.start(ListenerProcess.class, database.jdbcUrl(), database.user(), "outage")) {

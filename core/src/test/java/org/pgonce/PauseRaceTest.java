@@ -92,7 +92,7 @@ class PauseRaceTest {
         }
       }
       held.awaitSprung(SOON);
-      listener.operations().pause(channel, "in the middle of a claim");
+      stage.onCall().pause(channel, "in the middle of a claim");
       stage.awaitSoon(() -> isPaused(listener));
       held.release();
       stage.awaitSoon(() -> isIdle(listener));
@@ -102,7 +102,7 @@ class PauseRaceTest {
               stage.database.queryLong(
                   "select count(*) from pgonce.scheduled where subscription_id > 0 and (token is not null or attempts > 0)"))
           .isZero();
-      listener.operations().resume(channel, "go on");
+      stage.onCall().resume(channel, "go on");
       stage.awaitSoon(() -> stage.eachOnce(3));
     }
   }

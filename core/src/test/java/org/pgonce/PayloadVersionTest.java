@@ -132,7 +132,7 @@ class PayloadVersionTest {
                             + " and last_error like 'notification % of channel parcels was made by version 2 of its definition and this listener knows version 1%'")
                     == 1);
     assertThat(handled).containsExactly("1 Parcel1[id=2, item=book]");
-    assertThat(old.operations().peek(first(mode), 10))
+    assertThat(stage.onCall().peek(first(mode), 10))
         .singleElement()
         .satisfies(waiting -> assertThat(waiting.version()).isEqualTo(2))
         .satisfies(waiting -> assertThat(waiting.attempts()).isZero());
@@ -228,8 +228,8 @@ class PayloadVersionTest {
     var pgonce = stage.pgonce().install(channel);
     var id = publish(channel, new Parcel2(1, List.of("pen")));
     publish(first(mode), new Parcel1(2, "book"));
-    assertThat(pgonce.operations().peek(channel, 10))
-        .extracting(Operations.Waiting::version)
+    assertThat(stage.onCall().peek(channel, 10))
+        .extracting(OnCall.Waiting::version)
         .containsExactly(2, 1);
     var fails = new AtomicBoolean(true);
     pgonce
@@ -244,16 +244,16 @@ class PayloadVersionTest {
             })
         .start();
     stage.awaitSoon(() -> stage.deadLetters() == 2);
-    assertThat(pgonce.deadLetters().of(channel, 10))
+    assertThat(stage.onCall().deadLetters(channel, 10))
         .extracting(letter -> letter.version() + " " + letter.attempts())
         .containsExactly("2 3", "1 3");
-    pgonce.operations().pause(channel, "a look");
+    stage.onCall().pause(channel, "a look");
     fails.set(false);
-    pgonce.deadLetters().redrive(channel);
-    assertThat(pgonce.operations().peek(channel, 10))
+    stage.onCall().redrive(channel);
+    assertThat(stage.onCall().peek(channel, 10))
         .extracting(waiting -> waiting.id() == id ? waiting.version() : -waiting.version())
         .containsExactly(2, -1);
-    pgonce.operations().resume(channel, "seen");
+    stage.onCall().resume(channel, "seen");
     stage.awaitSoon(() -> handled.size() == 2);
     assertThat(handled)
         .containsExactlyInAnyOrder("Parcel2[id=1, items=[pen]]", "Parcel2[id=2, items=[book]]");
@@ -262,7 +262,7 @@ class PayloadVersionTest {
   @Test
   void h24_eachWayOfPublishingTellsTheVersion() throws Exception {
     var channel = second(Mode.EXACTLY_ONCE);
-    var pgonce = stage.pgonce().install(channel);
+    stage.pgonce().install(channel);
     var parcel = new Parcel2(1, List.of("pen"));
     var later = PublishOptions.DEFAULT.withDelay(Duration.ofHours(1));
     try (var connection = stage.dataSource.getConnection()) {
@@ -273,7 +273,7 @@ class PayloadVersionTest {
       publisher.publish(connection, channel, parcel, PublishOptions.DEFAULT.withDeliveryKey("k"));
       publisher.publishEach(connection, channel, List.of(new Message<>(parcel, later)));
     }
-    assertThat(pgonce.operations().peek(channel, 10))
+    assertThat(stage.onCall().peek(channel, 10))
         .hasSize(6)
         .allMatch(waiting -> waiting.version() == 2);
   }
@@ -290,8 +290,8 @@ class PayloadVersionTest {
         "select pgonce.publish_all('parcels', '[{\"id\": 3, \"items\": [\"c\"]}]', 2)");
     stage.database.execute(
         "select pgonce.publish('parcels', '{\"id\": 4, \"items\": [\"d\"]}', delay => '1 hour', version => 32767)");
-    assertThat(pgonce.operations().peek(channel, 10))
-        .extracting(Operations.Waiting::version)
+    assertThat(stage.onCall().peek(channel, 10))
+        .extracting(OnCall.Waiting::version)
         .containsExactly(1, 2, 2, 32_767);
     for (var none : List.of("0", "-1", "32768", "2147483647", "null")) {
       for (var more : List.of("", ", delay => '1 hour'")) {
@@ -331,7 +331,7 @@ class PayloadVersionTest {
     pgonce.start();
     stage.awaitSoon(() -> stage.deadLetters() == 1 && stage.waiting() == 0);
     assertThat(handled).containsExactly("1 Parcel2[id=2, items=[pen]]");
-    var letter = pgonce.deadLetters().of(third, 10).get(0);
+    var letter = stage.onCall().deadLetters(third, 10).get(0);
     assertThat(letter.reason()).isEqualTo("UNREADABLE");
     assertThat(letter.error())
         .isEqualTo(
@@ -340,7 +340,7 @@ class PayloadVersionTest {
     // The upcaster is mended.
     pgonce.close();
     stage.pgonce().listen(second(Mode.EXACTLY_ONCE), QUICK, noting()).start();
-    pgonce.deadLetters().redrive(third);
+    stage.onCall().redrive(third);
     stage.awaitSoon(() -> handled.size() == 2);
     assertThat(handled).endsWith("1 Parcel2[id=1, items=[secret]]");
   }
@@ -354,7 +354,7 @@ class PayloadVersionTest {
     var pgonce = stage.pgonce().listen(channel, QUICK, noting());
     pgonce.start();
     stage.awaitSoon(() -> stage.deadLetters() == 1);
-    assertThat(pgonce.deadLetters().of(channel, 1).get(0).error())
+    assertThat(stage.onCall().deadLetters(channel, 1).get(0).error())
         .startsWith(
             "notification %d of channel parcels was made by version 1 of its definition, and versions 2 to 3 are read"
                 .formatted(id));

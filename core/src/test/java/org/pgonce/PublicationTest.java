@@ -103,9 +103,9 @@ class PublicationTest {
       }
       awaitHandled(handled, "new", "retried", "due");
 
-      pgonce.operations().pause(WORK, "a look at it");
+      new OnCall(pool).pause(WORK, "a look at it");
       publish(database, "work", "paused", "delivery_key => 'k2'");
-      pgonce.operations().resume(WORK, "looked at");
+      new OnCall(pool).resume(WORK, "looked at");
       for (var subscription : List.of("default", "audit")) {
         var what = "work " + subscription + " paused";
         await(what).atMost(BOUND).until(() -> handled.contains(what));
@@ -119,7 +119,7 @@ class PublicationTest {
     try (var publisher = database.dataSource().getConnection();
         var statement = publisher.createStatement()) {
       statement.execute("begin isolation level repeatable read; select count(*) from pg_class");
-      PgOnce.using(database.dataSource()).operations().drop(DOOMED, "not used");
+      new OnCall(database.dataSource()).drop(DOOMED, "not used");
       statement.execute("select pgonce.publish('doomed', '1', delivery_key => 'late')");
       statement.execute("select pgonce.publish('doomed', '2', delay => '1 h')");
       statement.execute("commit");

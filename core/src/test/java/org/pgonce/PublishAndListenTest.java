@@ -38,8 +38,10 @@ class PublishAndListenTest {
 
       try (var connection = dataSource.getConnection()) {
         pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
-        pgonce.publishAll(
-            connection, GREETINGS, List.of(new Greeting(2, "again"), new Greeting(3, "again")));
+        pgonce
+            .publisher()
+            .publishAll(
+                connection, GREETINGS, List.of(new Greeting(2, "again"), new Greeting(3, "again")));
       }
 
       await()
@@ -86,7 +88,7 @@ class PublishAndListenTest {
           await()
               .atMost(Stage.SOON)
               .until(() -> database.queryLong("select count(*) from pgonce.dead_letter") == 1);
-          pgonce.deadLetters().redrive(GREETINGS);
+          new OnCall(dataSource).redrive(GREETINGS);
         }
         await()
             .atMost(Stage.SOON)

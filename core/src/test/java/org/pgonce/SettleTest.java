@@ -1,7 +1,6 @@
 package org.pgonce;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.pgonce.Stage.ORDERS;
 import static org.pgonce.Stage.QUICK;
@@ -266,11 +265,11 @@ class SettleTest {
         .start();
     stage.publish(3);
     await().atMost(SOON).until(() -> stage.deadLetters() == 3);
-    var letters = pgonce.deadLetters();
-    assertThat(letters.discard(ORDERS, List.of(letters.of(ORDERS, 1).get(0).id(), 999L)))
+    var letters = stage.onCall();
+    assertThat(letters.discard(ORDERS, List.of(letters.deadLetters(ORDERS, 1).get(0).id(), 999L)))
         .isEqualTo(1);
     assertThat(letters.discard(ORDERS)).isEqualTo(2);
-    assertThat(letters.of(ORDERS, 10)).isEmpty();
+    assertThat(letters.deadLetters(ORDERS, 10)).isEmpty();
     assertThat(letters.redrive(ORDERS)).isZero();
     assertThat(handled.get()).isEqualTo(3);
   }
@@ -293,60 +292,9 @@ class SettleTest {
       stage.publish(3);
       await().atMost(SOON).until(() -> stage.deadLetters() == 3);
       mended.set(true);
-      assertThat(pgonce.deadLetters().redrive(ORDERS)).isEqualTo(3);
+      assertThat(stage.onCall().redrive(ORDERS)).isEqualTo(3);
       stage.awaitNothingWaits();
     }
     assertThat(stage.eachOnce(3)).isTrue();
-  }
-
-  @Test
-  void h87_redriveAndDiscardOfAnUnknownChannelAreErrors() {
-    var letters = stage.pgonce().deadLetters();
-    var unknown = Channel.of("unheard.of", String.class);
-    assertThatThrownBy(() -> letters.redrive(unknown))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("cannot redrive")
-        .hasMessageContaining("channel \"unheard.of\" is not installed");
-    assertThatThrownBy(() -> letters.discard(unknown, List.of(1L)))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("cannot discard")
-        .hasMessageContaining("channel \"unheard.of\" is not installed");
-  }
-
-  @Test
-  void h87_redriveAndDiscardForAnUnknownSubscriptionAreErrors() throws Exception {
-    stage.database.execute(
-        """
-        insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
-        values (1, 1000, 1, now(), 'REJECTED', 'x', '{}')
-        """);
-    var letters = stage.pgonce().deadLetters();
-    assertThatThrownBy(() -> letters.redrive(ORDERS, "audit"))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("cannot redrive")
-        .hasMessageContaining("with a subscription \"audit\"");
-    assertThatThrownBy(() -> letters.discard(ORDERS, "audit", List.of(1000L)))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("cannot discard")
-        .hasMessageContaining("with a subscription \"audit\"");
-    assertThatThrownBy(() -> letters.discard(ORDERS, "Not A Name"))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("subscription name \"Not A Name\"");
-    assertThat(stage.deadLetters()).isEqualTo(1);
-  }
-
-  @Test
-  void h34_theAdminRoleDiscardsAndTheListenerRoleDoesNot() throws Exception {
-    stage.database.execute(
-        """
-        insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
-        values (1, 1000, 1, now(), 'REJECTED', 'x', '{}')
-        """);
-    var listener = stage.database.loginRole("worker", "pgonce_listener").unpooled();
-    assertThatThrownBy(() -> PgOnce.using(listener).deadLetters().discard(ORDERS))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("permission denied");
-    var admin = stage.database.loginRole("oncall", "pgonce_admin").unpooled();
-    assertThat(PgOnce.using(admin).deadLetters().discard(ORDERS)).isEqualTo(1);
   }
 }

@@ -127,6 +127,10 @@ final class Stage implements AutoCloseable {
     return pgonce;
   }
 
+  OnCall onCall() {
+    return new OnCall(dataSource);
+  }
+
   /** Publishes orders with ids 1 to {@code count}, in one transaction. */
   void publish(int count) throws SQLException {
     var orders = new ArrayList<Order>();

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.DeadLetters.DeadLetter;
+import org.pgonce.OnCall.DeadLetter;
 import org.pgonce.Stage.Order;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.Login;
@@ -181,7 +181,7 @@ class SubscriptionTest {
 
     calls.clear();
     broken.countDown();
-    assertThat(pgonce.deadLetters().redrive(placed)).isEqualTo(1);
+    assertThat(stage.onCall().redrive(placed)).isEqualTo(1);
     stage.awaitSoon(() -> effects("billing").equals("1 2 3 4 5"));
     stage.awaitNothingWaits();
     assertThat(calls).containsExactly("billing 3 1");
@@ -192,10 +192,9 @@ class SubscriptionTest {
   @Test
   void example_aSubscriptionsDeadLettersAreRedrivenWithoutThoseOfTheOther() throws Exception {
     var placed = installed(Mode.EXACTLY_ONCE);
-    var pgonce = PgOnce.using(stage.dataSource);
     publish(placed, 1);
     giveUpForEach();
-    var letters = pgonce.deadLetters().by("Anna");
+    var letters = stage.onCall().by("Anna");
 
     // The account is there by now, the article never will be.
     letters.because("account opened").redrive(placed, "billing");
@@ -203,7 +202,7 @@ class SubscriptionTest {
 
     assertThat(waitingFor("billing")).isEqualTo(1);
     assertThat(waitingFor("stock")).isZero();
-    assertThat(letters.of(placed, 10)).isEmpty();
+    assertThat(letters.deadLetters(placed, 10)).isEmpty();
     assertThat(database.queryString(LOG))
         .isEqualTo(
             """
@@ -238,8 +237,8 @@ class SubscriptionTest {
     stage.awaitSoon(() -> stage.deadLetters() == 2);
     stage.awaitNothingWaits();
 
-    var letters = pgonce.deadLetters();
-    var both = letters.of(placed, 10);
+    var letters = stage.onCall();
+    var both = letters.deadLetters(placed, 10);
     assertThat(both).extracting(DeadLetter::subscription).containsExactly("billing", "stock");
     assertThat(both)
         .extracting(DeadLetter::error)
@@ -257,13 +256,13 @@ class SubscriptionTest {
     stage.awaitSoon(() -> effects("billing").equals("1 2 3"));
     stage.awaitNothingWaits();
     assertThat(calls).containsExactly("billing 2 1");
-    assertThat(letters.of(placed, 10)).containsExactly(both.get(1));
+    assertThat(letters.deadLetters(placed, 10)).containsExactly(both.get(1));
 
     var id = List.of(both.get(1).id());
     assertThat(letters.redrive(placed, "billing")).isZero();
     assertThat(letters.discard(placed, "billing")).isZero();
     assertThat(letters.discard(placed, "billing", id)).isZero();
-    assertThat(letters.of(placed, 10)).containsExactly(both.get(1));
+    assertThat(letters.deadLetters(placed, 10)).containsExactly(both.get(1));
     assertThat(letters.discard(placed, "stock", id)).isEqualTo(1);
     assertThat(stage.deadLetters()).isZero();
     assertThat(stage.waiting()).isZero();
@@ -276,14 +275,14 @@ class SubscriptionTest {
     var placed = installed(Mode.EXACTLY_ONCE);
     publish(placed, 3);
     giveUpForEach();
-    var letters = PgOnce.using(stage.dataSource).deadLetters();
-    var ids = letters.of(placed, 10).stream().map(DeadLetter::id).distinct().toList();
+    var letters = stage.onCall();
+    var ids = letters.deadLetters(placed, 10).stream().map(DeadLetter::id).distinct().toList();
     assertThat(ids).hasSize(3);
 
     assertThat(letters.redrive(placed, "stock", List.of(ids.get(0), 999_999L))).isEqualTo(1);
     assertThat(letters.discard(placed, "stock", List.of(ids.get(1)))).isEqualTo(1);
     assertThat(letters.redrive(placed, "billing", List.of())).isZero();
-    assertThat(letters.of(placed, 10))
+    assertThat(letters.deadLetters(placed, 10))
         .extracting(letter -> letter.subscription() + " " + letter.id())
         .containsExactly(
             "billing " + ids.get(0),
@@ -315,7 +314,7 @@ class SubscriptionTest {
       Publisher.standard().publish(connection, placed, new Order(1, "item"), options);
     }
     giveUpForEach();
-    var letters = PgOnce.using(stage.dataSource).deadLetters();
+    var letters = stage.onCall();
     assertThat(letters.discard(placed, "stock")).isEqualTo(1);
     assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isEqualTo(1);
     assertThat(letters.discard(placed, "billing")).isEqualTo(1);

@@ -307,7 +307,7 @@ class UniqueKeyTest {
     stage.awaitSoon(() -> stage.deadLetters() == 1);
     assertThat(publish(FORGETFUL, "handled later").stored()).isFalse();
     broken.countDown();
-    assertThat(pgonce.deadLetters().redrive(FORGETFUL)).isEqualTo(1);
+    assertThat(stage.onCall().redrive(FORGETFUL)).isEqualTo(1);
     stage.awaitSoon(() -> keys() == 0);
   }
 
@@ -325,21 +325,19 @@ class UniqueKeyTest {
         .start();
     stage.awaitSoon(() -> stage.deadLetters() == 1);
     assertThat(waitingOf("a")).isEqualTo("1");
-    assertThat(pgonce.deadLetters().discard(MINDFUL)).isEqualTo(1);
+    assertThat(stage.onCall().discard(MINDFUL)).isEqualTo(1);
     assertThat(waitingOf("a")).isEqualTo("0 done");
   }
 
   @Test
   void s12_cancellingIsDoneWithTheKey() throws Exception {
-    var operations = PgOnce.using(stage.dataSource).operations();
+    var operations = stage.onCall();
     var first = publish(FORGETFUL, "a");
-    assertThat(operations.cancelByKey(FORGETFUL, List.of("a"), "opted out").cancelled())
-        .isEqualTo(1);
+    assertThat(operations.cancelByKey(FORGETFUL, List.of("a"), "opted out")).isEqualTo(1);
     var second = publish(FORGETFUL, "a");
     assertThat(second.stored()).isTrue();
     assertThat(second.id()).isGreaterThan(first.id());
-    assertThat(operations.cancel(FORGETFUL, List.of(second.id()), "opted out").cancelled())
-        .isEqualTo(1);
+    assertThat(operations.cancel(FORGETFUL, List.of(second.id()), "opted out")).isEqualTo(1);
     assertThat(waitingOf("a")).isEqualTo("0 done");
 
     // Remembered as if it had been handled: who builds the campaign again adds nothing.

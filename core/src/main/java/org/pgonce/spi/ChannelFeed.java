@@ -7,31 +7,14 @@ import org.pgonce.Channel;
 
 /**
  * What feeds a channel: its publishers' code, or a trigger on a table. Installed in the transaction
- * that installs the channel, checked when a listener starts.
+ * that installs the channel, checked when a listener starts. By default there is nothing to install
+ * and nothing that could drift.
  */
+@FunctionalInterface
 public interface ChannelFeed {
 
-  /** Fed by whoever calls publish: nothing to install, nothing that could drift. */
-  ChannelFeed PUBLISHED =
-      new ChannelFeed() {
-        @Override
-        public String description() {
-          return "published";
-        }
-
-        @Override
-        public void install(Connection transaction, Channel<?> channel) {}
-
-        @Override
-        public List<String> problems(Connection connection, Channel<?> channel) {
-          return List.of();
-        }
-
-        @Override
-        public String migration(Channel<?> channel) {
-          return "";
-        }
-      };
+  /** Fed by code that calls publish. */
+  ChannelFeed PUBLISHED = () -> "published";
 
   /**
    * What the channel is fed by, as one line that is stored with the installed channel: two
@@ -46,14 +29,16 @@ public interface ChannelFeed {
    *
    * @throws SQLException when the database refuses; the caller rolls everything back
    */
-  void install(Connection transaction, Channel<?> channel) throws SQLException;
+  default void install(Connection transaction, Channel<?> channel) throws SQLException {}
 
   /**
    * Compares the definition with the database, read-only.
    *
    * @return one line per difference, each with what is wrong and what to do; empty if none
    */
-  List<String> problems(Connection connection, Channel<?> channel) throws SQLException;
+  default List<String> problems(Connection connection, Channel<?> channel) throws SQLException {
+    return List.of();
+  }
 
   /**
    * What works otherwise than one may expect, without keeping a listener from starting; read-only.
@@ -70,5 +55,7 @@ public interface ChannelFeed {
    * The SQL that {@link #install} amounts to, for a reviewer and a migration tool; empty if there
    * is none.
    */
-  String migration(Channel<?> channel);
+  default String migration(Channel<?> channel) {
+    return "";
+  }
 }

@@ -30,12 +30,10 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 
 /**
- * The standard codec: Jackson, strict. Numbers are exact, nothing is rounded, coerced or cut in
- * silence; what does not fit is an error. Unknown fields are let pass (a column may be added before
- * the record knows it), a missing field is null, and a missing or null field of a primitive is an
- * error; a channel may have other rules, see {@link PayloadRules}. Properties are written in
- * snake_case, as the columns of a table are. Default typing is never on: a payload cannot name
- * classes.
+ * The standard codec: Jackson, strict. Numbers are exact; what does not fit is an error, never
+ * rounded, coerced or cut. Unknown fields are ignored, a missing field is null, and a missing or
+ * null field of a primitive is an error, unless the channel has other {@link PayloadRules}.
+ * Properties are in snake_case, as columns are. A payload cannot name classes.
  */
 public final class JacksonCodec implements PayloadCodec {
 
@@ -127,12 +125,8 @@ public final class JacksonCodec implements PayloadCodec {
       return mapper.writerFor(type).writeValueAsString(payload);
     } catch (JacksonException e) {
       throw new IllegalArgumentException(
-          "the payload of type "
-              + type.getName()
-              + " cannot be written as JSON"
-              + where(e)
-              + ": "
-              + e.getClass().getSimpleName(),
+          "the payload of type %s cannot be written as JSON%s: %s"
+              .formatted(type.getName(), where(e), e.getClass().getSimpleName()),
           e);
     }
   }

@@ -5,10 +5,9 @@ import java.time.Duration;
 /**
  * Hears what happens, for metrics and alarms. Every method does nothing by default.
  *
- * <p>Methods are called on pgonce's threads, several at once, between a notification and the next:
- * they must be quick and must not throw (what they throw is logged and goes no further). They get
- * no payload. A channel is told by its name; another subscription than {@code default} by the name,
- * {@code /} and its own.
+ * <p>Called on pgonce's threads, several at once, between a notification and the next: methods must
+ * be quick and must not throw (what they throw is logged). They get no payload. A channel is named;
+ * a subscription other than {@code default} follows its name and {@code /}.
  */
 public interface Observer {
 
@@ -31,10 +30,7 @@ public interface Observer {
    */
   default void retried(String channel, long id, int attempt, Duration delay, String reason) {}
 
-  /**
-   * A notification was not handled because its handler's condition does not hold any more, and is
-   * done; that is committed.
-   */
+  /** A notification is done unhandled, as its handler's condition does not hold; committed. */
   default void skipped(String channel, long id, int attempt) {}
 
   /** A notification became a dead letter. */
@@ -47,7 +43,7 @@ public interface Observer {
   default void broadcastDropped(String channel, String reason) {}
 
   /**
-   * This process has learnt that a subscription is paused, by a person or by a handler.
+   * This process has learnt that a subscription is paused.
    *
    * @param by the person, instance or role that paused it
    */
@@ -68,9 +64,9 @@ public interface Observer {
   default void upToDate(String channel, String subscription) {}
 
   /**
-   * What feeds a channel works otherwise than one may expect, or than at the start: for example its
-   * table was attached to another, or its trigger is disabled. Found at the start, and then once in
-   * 600 poll intervals, which is 10 minutes by default. Each line is told once, until it is mended.
+   * What feeds a channel works otherwise than expected: for example its trigger is disabled.
+   * Checked at the start, and then once in 600 poll intervals, which is 10 minutes by default. Each
+   * problem is reported once, until it is mended.
    *
    * @param problem what is wrong, and what to do
    */
@@ -83,9 +79,8 @@ public interface Observer {
   default void disconnected(String reason) {}
 
   /**
-   * A claim or poll failed for a reason that is not a notification's, for example because the
-   * database is down; it is tried again. Or housekeeping failed, or the server's NOTIFY queue
-   * fills, see the log.
+   * A claim, poll or housekeeping failed, for example because the database is down, and is tried
+   * again; or the server's NOTIFY queue fills, see the log.
    */
   default void databaseTrouble(String channel, String reason) {}
 }

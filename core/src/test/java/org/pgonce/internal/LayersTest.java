@@ -20,7 +20,6 @@ class LayersTest {
           "concurrent",
           "jdbc",
           "store",
-          "operate",
           "context",
           "listen",
           "gate",

@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
-import org.pgonce.internal.store.Migration;
+import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
@@ -163,12 +163,12 @@ public final class TriggerChannel<T> implements Channel<T> {
    * and may create triggers on the table.
    */
   public String print() {
-    return Migration.of(this);
+    return ChannelSql.installWithFeed(this);
   }
 
   /** The way back, with the loss of all that waits in the channel. */
   public String printDrop() {
-    return feed.downMigration() + Migration.dropOf(this);
+    return feed.downMigration() + ChannelSql.drop(this);
   }
 
   /** For example {@code channel author_inserted (trigger after insert on author)}. */

@@ -12,18 +12,18 @@ import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.operate.OwnTransactions;
-import org.pgonce.internal.store.DifferentNames;
+import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.store.Ownership;
 import org.pgonce.internal.store.PinnedPath;
+import org.pgonce.internal.store.Rights;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
 import org.pgonce.triggers.internal.install.ChannelMigration;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Orphans;
+import org.pgonce.triggers.internal.install.OwnTransactions;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 import org.pgonce.triggers.internal.source.RecordSource;
@@ -53,11 +53,11 @@ public final class Triggers {
    */
   public static Plan plan(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
-    DifferentNames.require(channels);
+    ChannelNames.requireDifferent(channels);
     return PinnedPath.during(
         connection,
         () -> {
-          var damage = Ownership.damage(connection);
+          var damage = Rights.damage(connection);
           return damage == null ? planOf(connection, channels) : Planner.mending(damage);
         });
   }
@@ -117,7 +117,7 @@ public final class Triggers {
     return PinnedPath.during(
         connection,
         () -> {
-          var damage = Ownership.damage(connection);
+          var damage = Rights.damage(connection);
           if (damage != null) {
             return List.of(damage);
           }
@@ -301,7 +301,7 @@ public final class Triggers {
 
   /** Two that work on the same channels must not wait for each other. */
   private static List<TriggerChannel<?>> inOneOrder(TriggerChannel<?>... channels) {
-    DifferentNames.require(channels);
+    ChannelNames.requireDifferent(channels);
     return Stream.of(channels).sorted(Comparator.comparing(TriggerChannel::name)).toList();
   }
 

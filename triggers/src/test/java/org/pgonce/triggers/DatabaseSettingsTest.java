@@ -17,6 +17,7 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -217,9 +218,9 @@ class DatabaseSettingsTest {
       database.execute("select pgonce.publish('published', '\"at once\"')");
       database.execute(
           "select pgonce.publish('published', '\"later\"', delay => '100 ms', delivery_key => 'k')");
-      pgonce.operations().pause(PUBLISHED, "a look at it");
+      Operations.over(database.dataSource()).pause(PUBLISHED, "a look at it");
       database.execute("select pgonce.publish('published', '\"paused\"')");
-      pgonce.operations().resume(PUBLISHED, "looked at");
+      Operations.over(database.dataSource()).resume(PUBLISHED, "looked at");
       for (var channel : all()) {
         if (!channel.equals(PUBLISHED)) {
           await(channel.name()).atMost(BOUND).until(() -> handled.contains(channel.name()));

@@ -18,6 +18,7 @@ import org.pgonce.PayloadRules.MissingFields;
 import org.pgonce.PayloadRules.UnknownFields;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -274,8 +275,13 @@ class PayloadVersionTest {
       // Where both are there, the old one is a column that the record does not know.
       database.execute("alter table customer add mail text");
       database.execute("insert into customer values (3, 'c@example.com', 'x')");
-      await().atMost(SOON).until(() -> pgonce.deadLetters().of(channel, 1).size() == 1);
-      assertThat(pgonce.deadLetters().of(channel, 1).get(0).error()).contains(".mail");
+      await()
+          .atMost(SOON)
+          .until(
+              () ->
+                  Operations.over(database.dataSource()).deadLetters().of(channel, 1).size() == 1);
+      assertThat(Operations.over(database.dataSource()).deadLetters().of(channel, 1).get(0).error())
+          .contains(".mail");
     }
     assertThat(handled)
         .containsExactlyInAnyOrder(

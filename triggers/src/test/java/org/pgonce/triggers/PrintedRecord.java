@@ -12,8 +12,9 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.DeadLetters.DeadLetter;
 import org.pgonce.PgOnce;
+import org.pgonce.operations.DeadLetters.DeadLetter;
+import org.pgonce.operations.Operations;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -91,7 +92,8 @@ record PrintedRecord(TestDatabase database, String table, String source, Class<?
           .untilAsserted(
               () -> {
                 dead.clear();
-                dead.addAll(pgonce.deadLetters().of(channel, rows + 1));
+                dead.addAll(
+                    Operations.over(database.dataSource()).deadLetters().of(channel, rows + 1));
                 assertThat(handled.size() + dead.size())
                     .as("dead letters: %s", Arrays.toString(dead.toArray()))
                     .isEqualTo(rows);

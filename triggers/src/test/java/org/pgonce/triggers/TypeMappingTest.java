@@ -20,6 +20,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
+import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -158,7 +159,8 @@ class TypeMappingTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () -> {
-                assertThat(pgonce.deadLetters().of(channel, 10)).isEmpty();
+                assertThat(Operations.over(database.dataSource()).deadLetters().of(channel, 10))
+                    .isEmpty();
                 assertThat(handled).hasSize(1);
               });
     }

@@ -9,8 +9,9 @@ import java.time.Instant;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.pgonce.DeadLetters.DeadLetter;
 import org.pgonce.PgOnce;
+import org.pgonce.operations.DeadLetters.DeadLetter;
+import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -43,10 +44,15 @@ class UnreadableRowTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
-                  assertThat(handled.size() + pgonce.deadLetters().of(ADDED, 10).size())
+                  assertThat(
+                          handled.size()
+                              + Operations.over(database.dataSource())
+                                  .deadLetters()
+                                  .of(ADDED, 10)
+                                  .size())
                       .isEqualTo(6));
       assertThat(handled).containsExactly(6);
-      assertThat(pgonce.deadLetters().of(ADDED, 10))
+      assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
           .allMatch(letter -> letter.reason().equals("UNREADABLE"))
           .extracting(DeadLetter::error)
           .filteredOn(
@@ -54,7 +60,7 @@ class UnreadableRowTest {
                   error.contains("at .at (character")
                       && error.endsWith("expected java.time.Instant"))
           .hasSize(4);
-      assertThat(pgonce.deadLetters().of(ADDED, 10))
+      assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
           .extracting(DeadLetter::error)
           .anyMatch(
               error ->
@@ -75,7 +81,7 @@ class UnreadableRowTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
-                  assertThat(pgonce.deadLetters().of(ADDED, 10))
+                  assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
                       .singleElement()
                       .satisfies(letter -> assertThat(letter.error()).contains("id")));
     }

@@ -3,7 +3,6 @@ package org.pgonce.internal.consume;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.internal.store.Definition;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
@@ -42,7 +41,7 @@ public final class DefinitionWatch {
    * @param found null if the subscription does not exist any more
    * @return whether that changes what is handled here, or why it is not
    */
-  public boolean told(@Nullable Definition found) {
+  public boolean told(@Nullable Installed found) {
     var now = differenceTo(found);
     if (Objects.equals(difference, now)) {
       return false;
@@ -63,14 +62,12 @@ public final class DefinitionWatch {
     return true;
   }
 
-  private @Nullable String differenceTo(@Nullable Definition found) {
+  private @Nullable String differenceTo(@Nullable Installed found) {
     // Another installation gives the same ids to other subscriptions.
     if (found == null || !found.epoch().equals(subscribed.installed().epoch())) {
       return "it was dropped, or dropped and installed anew; nothing of it reaches this process until that is started again";
     }
-    var problems =
-        Installed.as(found, subscribed.channel(), subscribed.subscription())
-            .problems(subscribed.channel(), subscribed.subscription());
+    var problems = found.problems(subscribed.channel(), subscribed.subscription());
     return problems.isEmpty()
         ? null
         : "deploy its new definition here, what is stored waits for a listener that has it\n- "

@@ -15,7 +15,6 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.NamedStatements.ModeNotKnownException;
-import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.internal.store.Rights;
@@ -105,7 +104,7 @@ final class StartCheck {
     var problems = new ArrayList<>(Rights.problems(connection));
     var subscriptions = new HashMap<String, Installed>();
     if (problems.isEmpty()) {
-      problems.addAll(Installation.problems(connection));
+      problems.addAll(Rights.copyProblems(connection));
       for (var one : subscribed) {
         var installed = Installed.lookUp(connection, one.channel(), one.subscription());
         subscriptions.put(one.label(), installed);

@@ -2,7 +2,7 @@ package org.pgonce.internal.poll;
 
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
-import org.pgonce.internal.store.Definition;
+import org.pgonce.internal.store.Installed;
 
 /**
  * What a poll says of one subscription.
@@ -25,7 +25,7 @@ public record PollAnswer(
     boolean due,
     @Nullable Long dueInMs,
     @Nullable Paused paused,
-    @Nullable Definition definition,
+    @Nullable Installed definition,
     double queueUsage,
     boolean gateUnfit,
     boolean gateOpen,

@@ -13,7 +13,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
-import org.pgonce.internal.store.Definition;
+import org.pgonce.internal.store.Installed;
 
 /** The statements of the poll, of the listener's entry in the registry, and of housekeeping. */
 final class PollStatements {
@@ -30,7 +30,7 @@ final class PollStatements {
       SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
         FROM pgonce.poll(?::text::uuid, ?::text::bigint[]) AS i
       """
-          .formatted(Definition.COLUMNS);
+          .formatted(Installed.COLUMNS);
 
   private static final String SEEN = "SELECT pgonce.listener_seen(?::text::uuid, ?, ?)";
   // One that takes longer is given up by the server, and says so.
@@ -138,7 +138,7 @@ final class PollStatements {
         row.getBoolean("due"),
         isScheduled ? dueInMs : null,
         paused(row),
-        row.getString(DEFINITION + 1) == null ? null : Definition.read(row, DEFINITION),
+        row.getString(DEFINITION + 1) == null ? null : Installed.read(row, DEFINITION),
         row.getDouble("queue_usage"),
         row.getBoolean("gate_unfit"),
         row.getBoolean("gate_open"),

@@ -1,9 +1,12 @@
 package org.pgonce.internal.store;
 
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Objects;
 import java.util.regex.Pattern;
+import org.pgonce.Channel;
 
-/** Which channel names there are, and what PostgreSQL calls them. */
+/** Which names channels may have, and what PostgreSQL calls them. */
 public final class ChannelNames {
 
   // 48 + the prefix stays under the 63 bytes at which LISTEN cuts a name with only a NOTICE
@@ -13,24 +16,36 @@ public final class ChannelNames {
 
   private ChannelNames() {}
 
-  /** Returns the name, or throws an IllegalArgumentException that says what is wrong with it. */
-  public static String requireValid(String name) {
-    return requireValid("channel", name);
-  }
-
-  /** The same for another thing that is named alike. */
+  /**
+   * Returns the name.
+   *
+   * @param what it is a name of
+   * @throws IllegalArgumentException that says what is wrong with it
+   */
   public static String requireValid(String what, String name) {
     if (!VALID.matcher(name).matches()) {
       throw new IllegalArgumentException(
-          what
-              + " name \""
-              + name
-              + "\" ("
-              + name.getBytes(StandardCharsets.UTF_8).length
-              + " bytes) is not valid: 1 to 48 characters, first a to z, then a to z, 0 to 9, '_', '.' or '-'."
-              + " PostgreSQL would fold or cut other names, and two could become one");
+          "%s name \"%s\" (%d bytes) is not valid: 1 to 48 characters, first a to z, then a to z, 0 to 9, '_', '.' or '-'. PostgreSQL would fold or cut other names, and two could become one"
+              .formatted(what, name, name.getBytes(StandardCharsets.UTF_8).length));
     }
     return name;
+  }
+
+  /**
+   * Two channels of the same name would take the place of each other.
+   *
+   * @throws IllegalArgumentException if two have the same name
+   * @throws NullPointerException if one is null
+   */
+  public static void requireDifferent(Channel<?>... channels) {
+    var names = new HashSet<String>();
+    for (var channel : channels) {
+      if (!names.add(Objects.requireNonNull(channel, "a channel").name())) {
+        throw new IllegalArgumentException(
+            "two channels have the name %s, and one would take the place of the other: give one of them another name"
+                .formatted(channel.name()));
+      }
+    }
   }
 
   /** The PostgreSQL channel that carries the wake-ups of a channel. */

@@ -37,7 +37,7 @@ public final class ContextJson {
     if (entries.containsKey("")) {
       throw new IllegalArgumentException("an entry of the context has an empty key");
     }
-    var json = StorableText.requireStorable(MAPPER.writeValueAsString(entries));
+    var json = StorableText.requireJson(MAPPER.writeValueAsString(entries));
     if (json.length() > LONGEST) {
       throw new IllegalArgumentException(
           "the context has %d characters as JSON, and 10,000 is the most: it goes with each notification; put less into it"

@@ -2,17 +2,26 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
-import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Transactions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Installs schema and channels within the caller's transaction: all of it or nothing. */
+/**
+ * Installs channel by channel, each in a transaction of its own, and the schema with the first. In
+ * one transaction the tables of the first would stay locked, and their writers would wait, until
+ * the last had its lock.
+ */
 public final class Installation {
 
-  // Installing must never make writers queue behind it: it gives up instead, and says so. A process
-  // that freezes with a table's lock in its hands loses it after 5 s.
+  // An installation gives up rather than make writers queue behind it. A process that freezes while
+  // it holds a table's lock loses it after 5 s.
   private static final String BOUND_THE_WAIT =
       """
       SELECT pg_catalog.set_config('lock_timeout', '10s', true),
@@ -20,46 +29,89 @@ public final class Installation {
                        NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '5 seconds'
                   THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true) END
       """;
-  private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
-  private static final String RESTORE_ROLE = "SELECT pg_catalog.set_config('role', ?, false)";
-  private static final String INSTALL_CHANNEL =
-      "SELECT pgonce.install_channel(?, ?, ?, ?::jsonb, ? * interval '1 millisecond', ?, ?, nullif(?, 0), nullif(?, 0), ?)";
 
-  private static final String COPY = "SELECT pgonce.copy_of_another()";
+  private static final Logger LOG = LoggerFactory.getLogger(Installation.class);
 
-  private Installation() {}
+  private static final int FEW = 10;
+
+  private final Transactions transactions;
+  private final String instance;
+  private final List<String> installed = new ArrayList<>();
 
   /**
-   * Brings the schema, if it is not there, and makes the channels as defined. Each statement waits
-   * 10 s at most for a lock.
-   *
-   * @return false if it has only brought the schema up to date, or given it its owners and rights
-   *     back, whose tables others use: to be committed before a channel waits for its table
+   * @param instance what the operation log says did it
    */
-  public static boolean run(Connection transaction, List<Channel<?>> channels) throws SQLException {
-    PinnedPath.change(transaction, () -> bound(transaction));
-    var role = role(transaction);
-    var damage =
-        PinnedPath.during(transaction, () -> Optional.ofNullable(Ownership.damage(transaction)));
-    if (damage.isPresent()) {
-      Schema.mend(transaction, damage.get());
-      restoreRole(transaction, role);
-      return channels.isEmpty();
+  public Installation(Transactions transactions, String instance) {
+    this.transactions = transactions;
+    this.instance = instance;
+  }
+
+  /**
+   * Brings the schema, if it is not there or has lost rights, and makes the channels as defined.
+   * Each statement waits 10 s at most for a lock.
+   *
+   * @throws PgOnceException that says what was installed before the failure
+   */
+  public void install(List<Channel<?>> channels) {
+    // In one order everywhere, so that two installations of the same channels do not deadlock.
+    var ordered = channels.stream().sorted(Comparator.comparing(Channel::name)).toList();
+    if (ordered.isEmpty()) {
+      var unused = run(List.of(), Schema::bring);
     }
-    var before = Schema.install(transaction);
-    restoreRole(transaction, role);
-    if (before > 0 && before < Schema.latest() && !channels.isEmpty()) {
+    for (var channel : ordered) {
+      var names = List.of(channel.name());
+      while (!run(names, transaction -> install(transaction, channel))) {
+        LOG.info("pgonce: schema pgonce was brought up to date");
+      }
+      installed.add(channel.name());
+    }
+  }
+
+  /**
+   * False if a schema that others use was changed: to be committed before a table is waited for.
+   */
+  private static boolean install(Connection transaction, Channel<?> channel) throws SQLException {
+    if (Schema.bring(transaction)) {
       return false;
     }
     PinnedPath.change(
         transaction,
         () -> {
-          for (var channel : channels) {
-            install(transaction, channel);
-            restoreRole(transaction, role);
-          }
+          define(transaction, channel);
+          channel.feed().install(transaction, channel);
         });
     return true;
+  }
+
+  private boolean run(List<String> names, Transactions.Work<Boolean> work) {
+    try {
+      return transactions.run(
+          transaction -> {
+            OperatorName.set(transaction, instance);
+            PinnedPath.change(transaction, () -> bound(transaction));
+            return work.on(transaction);
+          });
+    } catch (SQLException e) {
+      // If it ended in the COMMIT, only the answer may have been lost.
+      var outcome =
+          LostConnection.isLikely(e)
+              ? ", the connection ended and what became of it is not known (install again, it does no harm): "
+              : ", nothing was changed: ";
+      throw new PgOnceException(
+          "pgonce cannot install " + names + outcome + Failures.withHint(e) + before(), e);
+    } catch (PgOnceException e) {
+      throw installed.isEmpty() ? e : new PgOnceException(e.getMessage() + before(), e);
+    }
+  }
+
+  private String before() {
+    return installed.isEmpty()
+        ? ""
+        : ". Installed before that, each in a transaction of its own: "
+            + (installed.size() <= FEW
+                ? String.join(", ", installed)
+                : installed.size() + " channels, up to " + installed.get(installed.size() - 1))
+            + ". Install again to go on";
   }
 
   /** For a transaction of pgonce's own that installs or drops. */
@@ -69,62 +121,20 @@ public final class Installation {
     }
   }
 
-  /** Makes one channel, and what feeds it, as defined; the schema must be there. */
-  public static void install(Connection transaction, Channel<?> channel) throws SQLException {
-    define(transaction, channel);
-    channel.feed().install(transaction, channel);
-  }
-
-  /** The channel without what feeds it; the schema must be there. */
+  /** Makes one channel as defined, without what feeds it; the schema must be there. */
   public static void define(Connection transaction, Channel<?> channel) throws SQLException {
     if (!Schema.exists(transaction)) {
       throw new PgOnceException(
           "pgonce cannot install channel %s: schema pgonce is missing; call PgOnce.install, or run the files of sql/"
               .formatted(channel.name()));
     }
-    var damage = Ownership.damage(transaction);
+    var damage = Rights.damage(transaction);
     if (damage != null) {
       throw new PgOnceException(
           "pgonce cannot install channel %s: %s".formatted(channel.name(), damage));
     }
-    try (var statement = transaction.prepareStatement(INSTALL_CHANNEL)) {
-      statement.setString(1, channel.name());
-      statement.setString(2, channel.mode().name());
-      statement.setString(3, channel.feed().description());
-      var options = channel.options();
-      statement.setString(4, SubscriptionFilters.toJson(options));
-      statement.setLong(5, options.keyMemory().toMillis());
-      statement.setString(6, options.order().name());
-      statement.setInt(7, options.maxDepth());
-      statement.setInt(8, options.maxRate());
-      statement.setInt(9, options.maxPerKey());
-      statement.setString(10, options.wakeUps().name());
-      statement.execute();
-    }
-  }
-
-  /** Whether nothing may be delivered in this database, being a copy: one line, or none. */
-  public static List<String> problems(Connection connection) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(COPY)) {
-      row.next();
-      return Stream.ofNullable(row.getString(1)).toList();
-    }
-  }
-
-  private static String role(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement();
-        var row = statement.executeQuery(ROLE)) {
-      row.next();
-      return row.getString(1);
-    }
-  }
-
-  /** The scripts end with RESET ROLE, which is not what a pool that sets a role hands out. */
-  private static void restoreRole(Connection transaction, String role) throws SQLException {
-    try (var statement = transaction.prepareStatement(RESTORE_ROLE)) {
-      statement.setString(1, role);
-      statement.execute();
+    try (var statement = transaction.createStatement()) {
+      statement.execute(ChannelSql.install(channel));
     }
   }
 }

@@ -1,49 +1,62 @@
 package org.pgonce.internal.store;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
+import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What the database says of a channel itself; what feeds it is checked by its feed.
+ * A channel and one of its subscriptions as the database has them. What feeds the channel is
+ * checked by its feed.
  *
  * @param schema whether there is a schema pgonce at all
  * @param channel whether there is a channel of that name
  * @param subscription the id of its subscription, 0 if there is none
- * @param differences from the definition in code, one line each, that installing again would not
- *     mend
- * @param outdated differences that installing again does mend
- * @param epoch what tells this installation from an earlier one of the same database
+ * @param settings by their names in messages
+ * @param epoch differs between two installations of the same database
  * @param encoding the database's, by PostgreSQL's name
  */
 public record Installed(
     boolean schema,
     boolean channel,
     int subscription,
-    List<Difference> differences,
-    List<Difference> outdated,
+    Map<String, String> settings,
     String epoch,
     String encoding) {
 
+  public static final Installed NOWHERE = new Installed(false, false, 0, Map.of(), "", "");
+  private static final Installed NOT_THERE = new Installed(true, false, 0, Map.of(), "", "");
+
+  /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.poll} as i. */
+  public static final String COLUMNS =
+      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding";
+
+  private static final String INSTALLED = "SELECT " + COLUMNS + " FROM pgonce.installed(?, ?) AS i";
+
+  private static final JsonMapper MAPPER = JsonMapper.builder().build();
+  private static final TypeReference<Map<String, String>> ENTRIES = new TypeReference<>() {};
+
   /**
-   * One difference.
+   * A setting that is installed otherwise than it is defined.
    *
    * @param what for example {@code key memory}
    * @param sentence with what to do
    */
-  public record Difference(String what, String installed, String defined, String sentence) {}
+  public record Difference(String what, String installed, String defined, String sentence) {
 
-  public static final Installed NOWHERE =
-      new Installed(false, false, 0, List.of(), List.of(), "", "");
-  private static final Installed NOT_THERE =
-      new Installed(true, false, 0, List.of(), List.of(), "", "");
-
-  private static final String INSTALLED =
-      "SELECT " + Definition.COLUMNS + " FROM pgonce.installed(?, ?) AS i";
+    /** Whether installing again mends it. */
+    public boolean isMendedByInstall() {
+      return !what.equals("mode") && !what.equals("feed");
+    }
+  }
 
   public static Installed lookUp(Connection connection, Channel<?> channel, String subscription)
       throws SQLException {
@@ -54,28 +67,54 @@ public record Installed(
       statement.setString(1, channel.name());
       statement.setString(2, subscription);
       try (var row = statement.executeQuery()) {
-        return row.next() ? as(Definition.read(row, 1), channel, subscription) : NOT_THERE;
+        return row.next() ? read(row, 1) : NOT_THERE;
       }
     }
   }
 
-  /** What is installed, compared with the definition in code. */
-  public static Installed as(Definition found, Channel<?> channel, String subscription) {
-    var differences = new ArrayList<Difference>();
-    var outdated = new ArrayList<Difference>();
-    addDifference(differences, channel, "mode", found.mode(), channel.mode().name());
-    addDifference(differences, channel, "feed", found.feed(), channel.feed().description());
-    if (found.subscription() != 0) {
-      addDifferences(outdated, channel, subscription, found);
-    }
+  /**
+   * Reads it from a row.
+   *
+   * @param first where {@link #COLUMNS} begin, from 1
+   */
+  public static Installed read(ResultSet row, int first) throws SQLException {
+    var settings = new LinkedHashMap<String, String>();
+    settings.put("mode", row.getString(first + 1));
+    settings.put("feed", row.getString(first + 2));
+    settings.put("filter", filter(row.getString(first + 3)));
+    settings.put("key memory", Duration.ofMillis(row.getLong(first + 4)).toString());
+    settings.put("order", row.getString(first + 5));
+    settings.put("maximum depth", Integer.toString(row.getInt(first + 6)));
+    // NULL is none, which is 0 in a definition.
+    settings.put("maximum rate", Integer.toString(row.getInt(first + 7)));
+    settings.put("maximum per key", Integer.toString(row.getInt(first + 8)));
+    settings.put("wake-ups", row.getString(first + 9));
     return new Installed(
         true,
         true,
-        found.subscription(),
-        List.copyOf(differences),
-        List.copyOf(outdated),
-        found.epoch(),
-        found.encoding());
+        row.getInt(first),
+        settings,
+        row.getString(first + 10),
+        row.getString(first + 11));
+  }
+
+  private static String filter(@Nullable String json) {
+    return json == null ? "{}" : new TreeMap<>(MAPPER.readValue(json, ENTRIES)).toString();
+  }
+
+  private static Map<String, String> defined(Channel<?> channel, String subscription) {
+    var options = channel.options();
+    var filter = options.subscriptions().getOrDefault(subscription, Map.of());
+    return Map.of(
+        "mode", channel.mode().name(),
+        "feed", channel.feed().description(),
+        "filter", new TreeMap<>(filter).toString(),
+        "key memory", options.keyMemory().toString(),
+        "order", options.order().name(),
+        "maximum depth", Integer.toString(options.maxDepth()),
+        "maximum rate", Integer.toString(options.maxRate()),
+        "maximum per key", Integer.toString(options.maxPerKey()),
+        "wake-ups", options.wakeUps().name());
   }
 
   /** Whether the database can store any text. */
@@ -83,39 +122,31 @@ public record Installed(
     return encoding.equals("UTF8");
   }
 
-  private static void addDifferences(
-      List<Difference> differences, Channel<?> channel, String subscription, Definition found) {
-    var options = channel.options();
-    addDifference(
-        differences,
-        channel,
-        "filter of subscription " + subscription,
-        found.filter(),
-        options.subscriptions().getOrDefault(subscription, Map.of()));
-    addDifference(differences, channel, "key memory", found.keyMemory(), options.keyMemory());
-    addDifference(differences, channel, "order", found.order(), options.order().name());
-    addDifference(differences, channel, "maximum depth", found.maxDepth(), options.maxDepth());
-    addDifference(differences, channel, "maximum rate", found.maxRate(), options.maxRate());
-    addDifference(differences, channel, "maximum per key", found.maxPerKey(), options.maxPerKey());
-    addDifference(differences, channel, "wake-ups", found.wakeUps(), options.wakeUps().name());
+  /** In what it differs from the definition in code; nothing if the channel is not there. */
+  public List<Difference> differences(Channel<?> channel, String named) {
+    var defined = defined(channel, named);
+    return settings.entrySet().stream()
+        .filter(setting -> !setting.getValue().equals(defined.get(setting.getKey())))
+        .map(setting -> difference(channel, named, setting, defined.get(setting.getKey())))
+        // Without the subscription there is nothing but mode and feed to compare.
+        .filter(difference -> subscription != 0 || !difference.isMendedByInstall())
+        .toList();
   }
 
-  private static void addDifference(
-      List<Difference> differences,
+  private static Difference difference(
       Channel<?> channel,
-      String what,
-      Object installed,
-      Object defined) {
-    if (!defined.equals(installed)) {
-      differences.add(
-          new Difference(
-              what,
-              installed.toString(),
-              defined.toString(),
-              "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
-                  .formatted(
-                      channel.name(), what, installed, defined, Migration.from(channel, what))));
-    }
+      String named,
+      Map.Entry<String, String> setting,
+      @Nullable String defined) {
+    var what = setting.getKey();
+    var installed = setting.getValue();
+    var whole = what.equals("filter") ? "filter of subscription " + named : what;
+    return new Difference(
+        whole,
+        installed,
+        String.valueOf(defined),
+        "channel %s is installed with %s \"%s\", but defined with \"%s\": change the definition, or migrate with:%n%s"
+            .formatted(channel.name(), whole, installed, defined, ChannelSql.mend(channel, what)));
   }
 
   /** What keeps a listener from handling it, with what to do; empty if nothing does. */
@@ -129,13 +160,12 @@ public record Installed(
               + defined.name()
               + " is not installed: call PgOnce.install, or run its printed migration");
     }
+    var differences = differences(defined, named);
     if (differences.isEmpty() && subscription == 0) {
       return List.of(
           "channel %s has no subscription \"%s\": install it again"
               .formatted(defined.name(), named));
     }
-    return Stream.concat(differences.stream(), outdated.stream())
-        .map(Difference::sentence)
-        .toList();
+    return differences.stream().map(Difference::sentence).toList();
   }
 }

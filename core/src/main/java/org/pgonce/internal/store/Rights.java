@@ -4,15 +4,17 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the connection's role may do what a listener does, and whether the server lets anyone.
+ * Whether the connection's role may do what a listener does, and whether schema pgonce has the
+ * owners and rights that its scripts gave it. The statements read the catalogs only, so they work
+ * without any right on the schema.
  */
 public final class Rights {
 
-  // Reads the catalogs only, so it works without any right on the schema. A row-level policy
-  // applies to the owner of the functions where it is forced, and to the role's own statements
-  // where it is on.
+  // A row-level policy applies to the owner of the functions where it is forced, and to the role's
+  // own statements where it is on.
   private static final String PROBLEMS =
       """
       SELECT 'the schema pgonce does not exist in database ' || current_database() || ': call PgOnce.install, or run the files of sql/'
@@ -42,21 +44,74 @@ public final class Rights {
          AND (c.relforcerowsecurity OR (c.relrowsecurity AND row_security_active(c.oid)))
       """;
 
+  // A restore without owners or privileges, or into a server without the roles, loses the owner of
+  // the schema along with that of everything in it, and the roles' right to use it along with all
+  // others. Functions then run with the rights of the role that restored them, or fail in each
+  // write of a watched table. Roles are compared by name, as they may not be there.
+  private static final String DAMAGE =
+      """
+      WITH lost (what) AS (
+        SELECT pg_catalog.format('it belongs to %I and not to pgonce_owner', pg_catalog.pg_get_userbyid(n.nspowner))
+          FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce' AND pg_catalog.pg_get_userbyid(n.nspowner) <> 'pgonce_owner'
+        UNION ALL
+        SELECT 'schema pgonce_private is missing'
+          FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce' AND NOT EXISTS (SELECT FROM pg_catalog.pg_namespace p WHERE p.nspname = 'pgonce_private')
+        UNION ALL
+        SELECT pg_catalog.format('role %s may not use it', r.name)
+          FROM pg_catalog.unnest(ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin']) AS r (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
+         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles e WHERE e.rolname = r.name AND pg_catalog.has_schema_privilege(e.oid, n.oid, 'USAGE'))
+      )
+      SELECT 'schema pgonce of database ' || pg_catalog.current_database() || ' has lost owners or rights, as in a restore with --no-owner or --no-privileges, or into a server without pgonce''s roles: '
+             || pg_catalog.string_agg(l.what, '; ' ORDER BY l.what)
+             || '. Call PgOnce.install as a superuser, or run the files of sql/ again (PgOnce.migration() prints them): they give owners and rights back, and change nothing else'
+        FROM lost l HAVING count(*) > 0
+      """;
+
+  // Who may give things away: a superuser, or a member of their owner.
+  private static final String MAY_MEND =
+      """
+      SELECT pg_catalog.bool_and(pg_catalog.pg_has_role(n.nspowner, 'USAGE'))::text
+        FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce'
+      """;
+
+  private static final String COPY = "SELECT pgonce.copy_of_another()";
+
   private Rights() {}
 
-  /** One line per problem, with what to do; empty if there are none. */
+  /** What keeps the role from listening: one line per problem, with what to do. */
   public static List<String> problems(Connection connection) throws SQLException {
-    var damage = Ownership.damage(connection);
-    if (damage != null) {
-      return List.of(damage);
-    }
+    var damage = damage(connection);
+    return damage == null ? texts(connection, PROBLEMS) : List.of(damage);
+  }
+
+  /** Why nothing may be delivered in this database if it is a copy: one line, or none. */
+  public static List<String> copyProblems(Connection connection) throws SQLException {
+    return texts(connection, COPY);
+  }
+
+  /** What a restore has lost, and what to do; null if nothing is, or there is no schema. */
+  public static @Nullable String damage(Connection connection) throws SQLException {
+    var damage = texts(connection, DAMAGE);
+    return damage.isEmpty() ? null : damage.get(0);
+  }
+
+  /** Whether the connection's role can mend the damage by running the scripts. */
+  static boolean mayMend(Connection connection) throws SQLException {
+    return texts(connection, MAY_MEND).contains("true");
+  }
+
+  /** Those that are not null. */
+  private static List<String> texts(Connection connection, String sql) throws SQLException {
     try (var statement = connection.createStatement();
-        var row = statement.executeQuery(PROBLEMS)) {
-      var problems = new ArrayList<String>();
+        var row = statement.executeQuery(sql)) {
+      var texts = new ArrayList<String>();
       while (row.next()) {
-        problems.add(row.getString(1));
+        var text = row.getString(1);
+        if (text != null) {
+          texts.add(text);
+        }
       }
-      return problems;
+      return texts;
     }
   }
 }

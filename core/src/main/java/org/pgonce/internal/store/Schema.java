@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.pgonce.PgOnceException;
 
 /** The schema {@code pgonce}, as the files of the folder {@code sql} make it. */
@@ -17,32 +18,13 @@ public final class Schema {
    */
   private static final int VERSION = 1;
 
-  /** In the order in which they run; changelog.xml has the same list for Liquibase. */
+  /** In the order in which they run: as changelog.xml lists them for Liquibase. */
   public static final List<String> FILES =
-      List.of(
-          "roles.sql",
-          "tables.sql",
-          "context.sql",
-          "gate.sql",
-          "delivery_keys.sql",
-          "publish.sql",
-          "claim.sql",
-          "claim_by_key.sql",
-          "key_permits.sql",
-          "settle.sql",
-          "poll.sql",
-          "rate.sql",
-          "maintenance.sql",
-          "install.sql",
-          "operate.sql",
-          "drop.sql",
-          "copies.sql",
-          "sandbox.sql",
-          "capture.sql",
-          "watched_tables.sql",
-          "views.sql",
-          "grants.sql",
-          "finish.sql");
+      Pattern.compile("path=\"([a-z_]+\\.sql)\"")
+          .matcher(text("changelog.xml").split("<rollback>", 2)[0])
+          .results()
+          .map(file -> file.group(1))
+          .toList();
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447781)";
@@ -55,6 +37,8 @@ public final class Schema {
       """;
   private static final String INSTALLED =
       "SELECT coalesce(max(version), 0) FROM pgonce.schema_version";
+  private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
+  private static final String SET_ROLE = "SELECT pg_catalog.set_config('role', ?, false)";
 
   private Schema() {}
 
@@ -64,19 +48,31 @@ public final class Schema {
   }
 
   /**
-   * Brings the schema to {@link #latest()} within the caller's transaction; does nothing if it is
-   * there already. A newer one is left alone. Others that install at the same time wait at the
-   * lock, and find it done.
+   * Brings the schema to {@link #latest()} within the caller's transaction, and gives it back the
+   * owners and rights that it has lost. Does nothing if it is there already; a newer one is left
+   * alone. Others that install at the same time wait at the lock, and find it done.
    *
-   * @return the version that was there before; 0 if there was none
+   * @return whether it has changed a schema that was there
+   * @throws PgOnceException if owners or rights are lost, and the role may not give them back
    */
-  static int install(Connection transaction) throws SQLException {
-    var before = PinnedPath.during(transaction, () -> version(transaction));
-    if (before < latest()
-        && PinnedPath.during(transaction, () -> lockedVersion(transaction)) < latest()) {
-      run(transaction);
+  static boolean bring(Connection transaction) throws SQLException {
+    var before = PinnedPath.during(transaction, () -> exists(transaction));
+    if (!PinnedPath.during(transaction, () -> mustRun(transaction))) {
+      return false;
     }
+    run(transaction);
     return before;
+  }
+
+  private static boolean mustRun(Connection transaction) throws SQLException {
+    var damage = Rights.damage(transaction);
+    if (damage != null) {
+      if (!Rights.mayMend(transaction) || lockedVersion(transaction) > latest()) {
+        throw new PgOnceException("pgonce cannot install: " + damage);
+      }
+      return true;
+    }
+    return version(transaction) < latest() && lockedVersion(transaction) < latest();
   }
 
   private static int lockedVersion(Connection transaction) throws SQLException {
@@ -87,41 +83,32 @@ public final class Schema {
   }
 
   /**
-   * Gives owners and rights back within the caller's transaction, by running the scripts again.
-   *
-   * @throws PgOnceException if the schema is a newer one, or the role may not do it
-   */
-  static void mend(Connection transaction, String damage) throws SQLException {
-    var mayBeMended =
-        PinnedPath.during(
-            transaction,
-            () -> Ownership.mayMend(transaction) && lockedVersion(transaction) <= latest());
-    if (!mayBeMended) {
-      throw new PgOnceException("pgonce cannot install: " + damage);
-    }
-    run(transaction);
-  }
-
-  /**
    * Each file pins the path by itself: for the session, which a pin of this transaction would
-   * outlive.
+   * outlive. The last one ends with RESET ROLE, which is not the role that a pool may have set.
    */
   private static void run(Connection transaction) throws SQLException {
-    for (var file : FILES) {
-      try (var statement = transaction.createStatement()) {
+    try (var statement = transaction.createStatement();
+        var setRole = transaction.prepareStatement(SET_ROLE)) {
+      try (var row = statement.executeQuery(ROLE)) {
+        row.next();
+        setRole.setString(1, row.getString(1));
+      }
+      for (var file : FILES) {
         statement.execute(text(file));
       }
+      setRole.execute();
     }
   }
 
   /** The installed version; 0 if there is none. */
-  public static int version(Connection connection) throws SQLException {
+  private static int version(Connection connection) throws SQLException {
     if (!exists(connection)) {
       return 0;
     }
     try (var statement = connection.createStatement();
         var row = statement.executeQuery(INSTALLED)) {
-      return row.next() ? row.getInt(1) : 0;
+      row.next();
+      return row.getInt(1);
     }
   }
 
@@ -129,7 +116,8 @@ public final class Schema {
   public static boolean exists(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
         var row = statement.executeQuery(EXISTS)) {
-      return row.next() && row.getBoolean(1);
+      row.next();
+      return row.getBoolean(1);
     }
   }
 

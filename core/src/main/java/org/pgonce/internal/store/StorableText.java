@@ -1,72 +1,77 @@
 package org.pgonce.internal.store;
 
-/** What JSON text PostgreSQL can store and hand out again. */
+/**
+ * Refuses text that PostgreSQL cannot store, before any SQL: a lone surrogate is no character in
+ * UTF-8, and text cannot hold NUL. The messages tell the place, never the text.
+ */
 public final class StorableText {
+
+  private static final int LONGEST_KEY = 500;
+
+  // Of a Unicode escape, in characters.
+  private static final int ESCAPE = 6;
 
   private StorableText() {}
 
   /**
-   * Returns the JSON text, or refuses it: a lone surrogate is no character in UTF-8, and a NUL
-   * (which PostgreSQL accepts as an escape in json but never in text) would fail whoever reads the
-   * field in SQL.
+   * Returns a delivery key or an order key.
    *
-   * @throws IllegalArgumentException with the place, never the text
+   * @throws IllegalArgumentException that says what is wrong with it
    */
-  public static String requireStorable(String json) {
-    for (var i = 0; i < json.length(); i++) {
-      var c = json.charAt(i);
-      if (c == '\\' && i + 1 < json.length()) {
-        i += json.charAt(i + 1) == 'u' ? requireStorableEscape(json, i) : 1;
-      } else if (Character.isHighSurrogate(c)
-          && i + 1 < json.length()
-          && Character.isLowSurrogate(json.charAt(i + 1))) {
-        i++;
-      } else if (Character.isSurrogate(c)) {
-        throw refused("a lone surrogate", i);
-      } else if (c == 0) {
-        throw refused("a NUL character", i);
+  public static String requireKey(String what, String key) {
+    // As PostgreSQL counts them: a character beyond the first 65,536 is two in Java.
+    var length = key.codePointCount(0, key.length());
+    if (length < 1 || length > LONGEST_KEY) {
+      throw new IllegalArgumentException(
+          what + " has " + length + " characters, not between 1 and " + LONGEST_KEY);
+    }
+    for (var i = 0; i < key.length(); i += Character.charCount(key.codePointAt(i))) {
+      requireStorable(what, key.codePointAt(i), i);
+    }
+    return key;
+  }
+
+  /**
+   * Returns JSON. An escaped NUL is refused too: PostgreSQL accepts it in json, but a query that
+   * reads the field as text would fail.
+   *
+   * @throws IllegalArgumentException that says what is wrong with it
+   */
+  public static String requireJson(String json) {
+    var what = "the JSON of the payload";
+    for (var i = 0; i < json.length(); ) {
+      var unit = escapedUnit(json, i);
+      if (unit < 0) {
+        requireStorable(what, json.codePointAt(i), i);
+        // What stands behind a backslash begins no escape of its own.
+        i += json.charAt(i) == '\\' ? 2 : Character.charCount(json.codePointAt(i));
+      } else if (Character.isSurrogatePair((char) unit, (char) escapedUnit(json, i + ESCAPE))) {
+        i += 2 * ESCAPE;
+      } else {
+        requireStorable(what, unit, i);
+        i += ESCAPE;
       }
     }
     return json;
   }
 
-  /**
-   * Checks the Unicode escape that begins at the index; returns how many characters after the
-   * backslash it takes.
-   */
-  private static int requireStorableEscape(String json, int index) {
-    var unit = codeUnit(json, index);
-    if (unit == 0) {
-      throw refused("a NUL character", index);
-    }
-    if (Character.isHighSurrogate((char) unit)
-        && Character.isLowSurrogate((char) codeUnit(json, index + 6))) {
-      return 11;
-    }
-    if (unit > 0 && Character.isSurrogate((char) unit)) {
-      throw refused("a lone surrogate", index);
-    }
-    return 5;
-  }
-
   /** The code unit that the escape at the index stands for; -1 if there is none. */
-  private static int codeUnit(String json, int index) {
-    if (index + 6 > json.length() || json.charAt(index) != '\\' || json.charAt(index + 1) != 'u') {
+  private static int escapedUnit(String json, int index) {
+    if (!json.startsWith("\\u", index) || index + ESCAPE > json.length()) {
       return -1;
     }
     try {
-      return Integer.parseInt(json, index + 2, index + 6, 16);
+      return Integer.parseInt(json, index + 2, index + ESCAPE, 16);
     } catch (NumberFormatException e) {
       return -1; // Not JSON; PostgreSQL says so.
     }
   }
 
-  private static IllegalArgumentException refused(String what, int index) {
-    return new IllegalArgumentException(
-        "the payload holds "
-            + what
-            + " at character "
-            + index
-            + " of its JSON, which PostgreSQL cannot store as text; remove or replace it");
+  private static void requireStorable(String what, int codePoint, int index) {
+    if (codePoint == 0 || Character.getType(codePoint) == Character.SURROGATE) {
+      throw new IllegalArgumentException(
+          "%s holds %s at character %d, which PostgreSQL cannot store as text; remove or replace it"
+              .formatted(what, codePoint == 0 ? "a NUL" : "a lone surrogate", index));
+    }
   }
 }

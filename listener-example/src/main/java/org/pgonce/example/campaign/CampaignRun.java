@@ -16,6 +16,7 @@ import org.pgonce.example.run.ConsoleOptions;
 import org.pgonce.example.run.ListenerOptions;
 import org.pgonce.example.run.ServerOptions;
 import org.pgonce.example.run.Stage;
+import org.pgonce.operations.Operations;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -88,7 +89,8 @@ public final class CampaignRun implements Callable<Integer> {
       HikariDataSource pool = stage.add(stage.address().pool("campaign", 3));
       var pgonce = stage.add(PgOnce.builder(pool).instance("campaign").build());
       pgonce.install(MailCampaign.LOTS);
-      var outcome = new ServiceOutage(mails, pgonce.operations(), console, outage, recipients / 2);
+      var operations = Operations.over(pool).by("campaign");
+      var outcome = new ServiceOutage(mails, operations, console, outage, recipients / 2);
       try (var connection = pool.getConnection()) {
         createTables(connection);
         CampaignResult.createSubscribers(connection, recipients);

@@ -4,8 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.Operations;
 import org.pgonce.example.run.Console;
+import org.pgonce.operations.Operations;
 
 /**
  * The mail service is down for a while in the middle of the run, and somebody resumes the campaign

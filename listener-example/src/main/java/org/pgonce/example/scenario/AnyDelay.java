@@ -6,11 +6,12 @@ import java.util.List;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
-import org.pgonce.Operations.Waiting;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.example.run.Scenario;
 import org.pgonce.example.run.Scene;
+import org.pgonce.operations.Operations;
+import org.pgonce.operations.Operations.Waiting;
 import picocli.CommandLine.Command;
 
 /** S5: delays of any length. The due time stands in the database; no timer in memory is needed. */
@@ -33,8 +34,10 @@ public final class AnyDelay extends Scenario {
         insert.setString(1, text);
         insert.executeUpdate();
       }
-      pgonce.publish(
-          connection, REMINDER, new Reminder(text), PublishOptions.DEFAULT.withDelay(delay));
+      pgonce
+          .publisher()
+          .publish(
+              connection, REMINDER, new Reminder(text), PublishOptions.DEFAULT.withDelay(delay));
       connection.commit();
     }
   }
@@ -76,7 +79,7 @@ public final class AnyDelay extends Scenario {
       scene.tell("worker", "another one started, hears by " + worker.status().listensBy());
       scene.await("the second", () -> handled(scene) == 2);
     }
-    var waiting = pgonce.operations().peek(REMINDER, 10);
+    var waiting = Operations.over(dataSource).peek(REMINDER, 10);
     for (var one : waiting) {
       scene.tell("waits", "until %s, stored %s".formatted(one.dueAt(), one.createdAt()));
     }

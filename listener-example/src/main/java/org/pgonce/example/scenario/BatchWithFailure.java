@@ -71,10 +71,12 @@ public final class BatchWithFailure extends Scenario {
     try (var pgonce = PgOnce.using(dataSource).install(INVOICES)) {
       try (var connection = dataSource.getConnection()) {
         var ids =
-            pgonce.publishAll(
-                connection,
-                INVOICES,
-                LongStream.rangeClosed(1, 20).mapToObj(Invoice::new).toList());
+            pgonce
+                .publisher()
+                .publishAll(
+                    connection,
+                    INVOICES,
+                    LongStream.rangeClosed(1, 20).mapToObj(Invoice::new).toList());
         failing = ids.get(12);
       }
       System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8)); // where warnings go

@@ -56,7 +56,7 @@ public final class CampaignBuiltTwice extends Scenario {
       var mail = new Mail(campaign, subscriber);
       mails.add(new Message<>(mail, PublishOptions.DEFAULT.withDeliveryKey(keyOf(mail))));
     }
-    return pgonce.publishEach(transaction, MAILS, mails);
+    return pgonce.publisher().publishEach(transaction, MAILS, mails);
   }
 
   @Override
@@ -130,7 +130,9 @@ public final class CampaignBuiltTwice extends Scenario {
       throws SQLException {
     try (var connection = dataSource.getConnection()) {
       var mail = new Mail(key, 1);
-      return pgonce.publish(connection, MAILS, mail, PublishOptions.DEFAULT.withDeliveryKey(key));
+      return pgonce
+          .publisher()
+          .publish(connection, MAILS, mail, PublishOptions.DEFAULT.withDeliveryKey(key));
     }
   }
 

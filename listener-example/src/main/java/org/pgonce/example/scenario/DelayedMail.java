@@ -10,6 +10,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.example.run.Scenario;
 import org.pgonce.example.run.Scene;
+import org.pgonce.operations.Operations;
 import picocli.CommandLine.Command;
 
 /** S4: a welcome mail some time after the sign-up, which may be missed and never comes twice. */
@@ -36,7 +37,7 @@ public final class DelayedMail extends Scenario {
       insert.setString(1, user);
       insert.executeUpdate();
     }
-    pgonce.publish(transaction, WELCOME_MAIL, new SignedUp(user), LATER);
+    pgonce.publisher().publish(transaction, WELCOME_MAIL, new SignedUp(user), LATER);
   }
 
   private static PgOnce worker(DataSource dataSource, String mailService) {
@@ -59,6 +60,7 @@ public final class DelayedMail extends Scenario {
         """);
     scene.tell("delay", "1 s instead of six hours, the same code");
     var dataSource = scene.dataSource();
+    var operations = Operations.over(dataSource);
     try (var mail = new Outside();
         var pgonce = PgOnce.using(dataSource).install(WELCOME_MAIL)) {
       try (var worker = worker(scene.dataSource(), mail.url())) {
@@ -66,7 +68,7 @@ public final class DelayedMail extends Scenario {
         signUp(dataSource, pgonce, "up-", 20);
         mail.dropAnswerOf("/mail/up-7");
         scene.await("20 mails", () -> mail.calls() == 20);
-        scene.await("a dead letter", () -> !pgonce.deadLetters().of(WELCOME_MAIL, 2).isEmpty());
+        scene.await("a dead letter", () -> !operations.deadLetters().of(WELCOME_MAIL, 2).isEmpty());
       }
       scene.tell("worker down", "20 sign-ups, and their time comes");
       signUp(dataSource, pgonce, "down-", 20);
@@ -81,9 +83,9 @@ public final class DelayedMail extends Scenario {
           var two = worker(scene.dataSource(), mail.url())) {
         scene.tell("workers", "two at once: " + one.status().state() + ", " + two.status().state());
         scene.await("40 mails", () -> mail.calls() >= 40);
-        scene.await("the end", () -> pgonce.operations().peek(WELCOME_MAIL, 1).isEmpty());
+        scene.await("the end", () -> operations.peek(WELCOME_MAIL, 1).isEmpty());
       }
-      count(scene, pgonce, mail);
+      count(scene, operations, mail);
       return "one mail per sign-up, none before its time, none twice";
     }
   }
@@ -101,7 +103,7 @@ public final class DelayedMail extends Scenario {
     }
   }
 
-  private static void count(Scene scene, PgOnce pgonce, Outside mail) throws SQLException {
+  private static void count(Scene scene, Operations operations, Outside mail) throws SQLException {
     scene.check("sign-ups", scene.number("select count(*) from sign_up"), 40, "committed");
     scene.check("mails", mail.calls(), 40, "calls at the mail service");
     scene.check("twice", mail.calls() - mail.paths(), 0, "users with more than one");
@@ -111,7 +113,7 @@ public final class DelayedMail extends Scenario {
             "select count(*) from sent join sign_up using (name) where sent.at < sign_up.at + interval '1 s'"),
         0,
         "mails before their time, by the clock of the database");
-    var dead = pgonce.deadLetters().of(WELCOME_MAIL, 10);
+    var dead = operations.deadLetters().of(WELCOME_MAIL, 10);
     scene.check("dead letters", dead.size(), 1, "the mail whose answer was lost: not sent again");
   }
 }

@@ -11,6 +11,7 @@ import org.pgonce.PauseException;
 import org.pgonce.PgOnce;
 import org.pgonce.example.run.Scenario;
 import org.pgonce.example.run.Scene;
+import org.pgonce.operations.Operations;
 import picocli.CommandLine.Command;
 
 /** S15: the mail service fails outright. */
@@ -74,8 +75,10 @@ public final class MailServiceDown extends Scenario {
     try (var office = PgOnce.using(dataSource).install(LOT, PING)) {
       try (var connection = dataSource.getConnection()) {
         var unused =
-            office.publishAll(
-                connection, LOT, IntStream.rangeClosed(1, LOTS).mapToObj(Lot::new).toList());
+            office
+                .publisher()
+                .publishAll(
+                    connection, LOT, IntStream.rangeClosed(1, LOTS).mapToObj(Lot::new).toList());
       }
       try (var first = mailer(dataSource, "mailer-1", failing)) {
         scene.tell("mailer-1", "started, hears by " + first.status().listensBy());
@@ -83,7 +86,7 @@ public final class MailServiceDown extends Scenario {
       }
       var sent = sent(scene);
       scene.check("sent", sent, 2, "lots, before the service went down");
-      var back = office.operations().peek(LOT, LOTS);
+      var back = Operations.over(dataSource).peek(LOT, LOTS);
       scene.check("waiting", back.size(), LOTS - sent, "lots, with the one that failed");
       scene.check(
           "attempts", back.stream().mapToInt(lot -> lot.attempts()).sum(), 0, "counted of them");
@@ -105,7 +108,8 @@ public final class MailServiceDown extends Scenario {
         scene.check("restarted", sent(scene), 2, "lots sent: it stays paused");
 
         repaired.set(true);
-        var resumed = office.operations().by("Anna").resume(LOT, "the mail service is back");
+        var resumed =
+            Operations.over(dataSource).by("Anna").resume(LOT, "the mail service is back");
         scene.check("resumed", resumed, 1, "by Anna");
         scene.await("the rest", () -> sent(scene) == LOTS);
       }

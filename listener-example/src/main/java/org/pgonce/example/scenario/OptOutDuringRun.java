@@ -76,10 +76,12 @@ public final class OptOutDuringRun extends Scenario {
       pgonce.install(NEWSLETTER);
       try (var connection = dataSource.getConnection()) {
         var unused =
-            pgonce.publishAll(
-                connection,
-                NEWSLETTER,
-                LongStream.rangeClosed(1, 10).mapToObj(Newsletter::new).toList());
+            pgonce
+                .publisher()
+                .publishAll(
+                    connection,
+                    NEWSLETTER,
+                    LongStream.rangeClosed(1, 10).mapToObj(Newsletter::new).toList());
       }
       optOut(scene, 3);
       scene.tell("queued", "subscriber 3 opts out before anything is claimed");

@@ -19,6 +19,7 @@ import org.pgonce.PublishOptions;
 import org.pgonce.Sweep;
 import org.pgonce.example.run.Scenario;
 import org.pgonce.example.run.Scene;
+import org.pgonce.operations.Operations;
 import picocli.CommandLine.Command;
 
 /** S9: one notification per overdue to-do, though every instance of the service sweeps for them. */
@@ -76,6 +77,7 @@ public final class OverdueSweep extends Scenario {
             + " insert into todo select n, now() + interval '1 day' from generate_series(1001, 1010) n");
     scene.tell("interval", "200 ms instead of minutes, the same code");
     var instances = new ArrayList<PgOnce>();
+    var operations = Operations.over(scene.dataSource());
     try (var service = new Outside()) {
       DROPPED.forEach(id -> service.dropAnswerOf("/notifications/delayed-" + id));
       for (var n = 0; n < INSTANCES; n++) {
@@ -85,11 +87,11 @@ public final class OverdueSweep extends Scenario {
       var published = sweepTogether(instances);
       scene.check(
           "waiting",
-          instances.get(0).operations().peek(OVERDUE, 1_000).size(),
+          operations.peek(OVERDUE, 1_000).size(),
           OVERDUE_TODOS,
           "of which %d published by 100 runs at once, the rest by the timers".formatted(published));
       instances.forEach(PgOnce::start);
-      scene.await("the end", () -> instances.get(0).operations().peek(OVERDUE, 1).isEmpty());
+      scene.await("the end", () -> operations.peek(OVERDUE, 1).isEmpty());
       scene.check("again", sweepTogether(instances), 0, "published by 100 runs more");
       scene.check("effects", service.effects(), OVERDUE_TODOS, "at the notify service");
       scene.check("calls", service.calls(), OVERDUE_TODOS + DROPPED.size(), "from all instances");

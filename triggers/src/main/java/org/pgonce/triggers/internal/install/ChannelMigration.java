@@ -10,8 +10,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.store.DifferentNames;
-import org.pgonce.internal.store.Ownership;
+import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.internal.store.ChannelSql;
+import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.Migration;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
@@ -36,7 +37,7 @@ public final class ChannelMigration {
 
   /** By name, so that two that work on the same channels do not wait for each other in a circle. */
   public static List<Channel<?>> inOneOrder(Channel<?>... channels) {
-    DifferentNames.require(channels);
+    ChannelNames.requireDifferent(channels);
     return Stream.of(channels)
         .sorted(Comparator.<Channel<?>, String>comparing(Channel::name))
         .toList();
@@ -48,8 +49,7 @@ public final class ChannelMigration {
         channel.feed() instanceof TriggerFeed feed
             ? feed.capture().triggers(false).stream().map(CaptureTrigger::bareFunctionName).toList()
             : List.<String>of();
-    return new Migration(
-        org.pgonce.internal.store.Migration.of(channel), dropAll(channel, functions));
+    return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel, functions));
   }
 
   private static String dropAll(Channel<?> channel, List<String> functions) {
@@ -88,7 +88,7 @@ public final class ChannelMigration {
           "pgonce cannot compare channel %s with what is installed: schema pgonce is missing; run Migration.ofSchema() first, or print Migration.of(channel)"
               .formatted(channel.name()));
     }
-    var damage = Ownership.damage(connection);
+    var damage = Rights.damage(connection);
     if (damage != null) {
       throw new PgOnceException(
           "pgonce cannot print a migration of channel %s: %s".formatted(channel.name(), damage));

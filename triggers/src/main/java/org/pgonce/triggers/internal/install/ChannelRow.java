@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.store.Migration;
 import org.pgonce.triggers.internal.definition.Quoted;
 
 /**
@@ -45,7 +45,7 @@ record ChannelRow(
     var missing = new ArrayList<String>();
     for (var name : channel.options().names()) {
       var installed = Installed.lookUp(connection, channel, name);
-      outdated |= !installed.differences().isEmpty() || !installed.outdated().isEmpty();
+      outdated |= !installed.differences(channel, name).isEmpty();
       if (installed.subscription() == 0) {
         missing.add(name);
       }
@@ -84,8 +84,7 @@ record ChannelRow(
   }
 
   String up() {
-    return (changesMode() ? changeMode(channel.mode().name()) : "")
-        + Migration.channelOnly(channel);
+    return (changesMode() ? changeMode(channel.mode().name()) : "") + ChannelSql.install(channel);
   }
 
   /** Of a channel that was there before. */

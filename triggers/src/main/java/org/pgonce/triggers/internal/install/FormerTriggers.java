@@ -3,7 +3,6 @@ package org.pgonce.triggers.internal.install;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
@@ -68,9 +67,7 @@ final class FormerTriggers {
         triggers.append(definition(trigger, wanted.bareFunctionName()));
       }
     }
-    return (functions.isEmpty()
-            ? ""
-            : PinnedPath.script("SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n"))
+    return OwnerRole.script(functions)
         + (triggers.isEmpty()
             ? ""
             : "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n"

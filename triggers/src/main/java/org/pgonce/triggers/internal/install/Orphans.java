@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
-import org.pgonce.internal.operate.OwnTransactions;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.Orphan;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;

@@ -9,7 +9,23 @@ final class OwnerRole {
   private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
   private static final String SET_ROLE = "SELECT pg_catalog.set_config('role', ?, true)";
 
+  // The path is pinned as at the begin and end of each file of sql/: for the session, since psql
+  // may run it without a transaction.
+  private static final String SCRIPT =
+      """
+      SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+      SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+      SET ROLE pgonce_owner;
+      %sRESET ROLE;
+      SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);
+      """;
+
   private OwnerRole() {}
+
+  /** Statements to print that run as pgonce_owner; empty if there are none. */
+  static String script(CharSequence statements) {
+    return statements.isEmpty() ? "" : SCRIPT.formatted(statements);
+  }
 
   /** Statements of the transaction. */
   @FunctionalInterface

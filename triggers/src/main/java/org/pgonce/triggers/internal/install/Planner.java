@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
+import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.store.Migration;
 import org.pgonce.triggers.Plan;
 import org.pgonce.triggers.Plan.Change;
 import org.pgonce.triggers.TableName;
@@ -46,7 +46,12 @@ public final class Planner {
     var installed = subscriptions.get(0);
     var state = State.of(connection, capture);
     var obstacles = new ArrayList<String>();
-    installed.differences().forEach(difference -> obstacles.add(difference.sentence()));
+    for (var difference :
+        installed.differences(channel, channel.options().names().iterator().next())) {
+      if (!difference.isMendedByInstall()) {
+        obstacles.add(difference.sentence());
+      }
+    }
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
     var table = state.table();
     planChannel(subscriptions);
@@ -87,24 +92,26 @@ public final class Planner {
     if (!installed.schema()) {
       add("create schema pgonce", List.of());
     }
-    var wanted = Migration.channelOnly(channel).lines().toList();
+    var wanted = ChannelSql.install(channel).lines().toList();
     if (!installed.channel()) {
       add("create channel", LineDiff.between(List.of(), wanted));
     } else {
       var diff = new ArrayList<String>();
-      for (var one : subscriptions) {
-        for (var difference : one.outdated()) {
-          diff.add("- " + difference.what() + ": " + difference.installed());
-          diff.add("+ " + difference.what() + ": " + difference.defined());
-        }
-      }
       var names = channel.options().names().iterator();
+      var added = new ArrayList<String>();
       for (var one : subscriptions) {
         var name = names.next();
+        for (var difference : one.differences(channel, name)) {
+          if (difference.isMendedByInstall()) {
+            diff.add("- " + difference.what() + ": " + difference.installed());
+            diff.add("+ " + difference.what() + ": " + difference.defined());
+          }
+        }
         if (one.subscription() == 0) {
-          diff.add("+ subscription " + name);
+          added.add("+ subscription " + name);
         }
       }
+      diff.addAll(added);
       if (!diff.isEmpty()) {
         wanted.forEach(line -> diff.add("+ " + line));
         add("change channel", diff.stream().distinct().toList());

@@ -5,7 +5,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.catalog.InstalledFunction;
 import org.pgonce.triggers.internal.catalog.InstalledTrigger;
@@ -83,12 +82,7 @@ final class TriggerSteps {
    */
   String sql() {
     var functions = functions().stream().map(CaptureFunction::create).collect(Collectors.joining());
-    return rights()
-        + (functions.isEmpty()
-            ? ""
-            : PinnedPath.script("SET ROLE pgonce_owner;\n" + functions + "RESET ROLE;\n"))
-        + sql(tableChanges())
-        + partitions();
+    return rights() + OwnerRole.script(functions) + sql(tableChanges()) + partitions();
   }
 
   /** What must be given where nothing is known of the database: by whom, only its owner knows. */

@@ -57,7 +57,7 @@ public final class RecordSource {
     var schema = table.schema() == null ? "" : table.schema() + ".";
     var byDefault = schema + table.table() + "_inserted";
     try {
-      ChannelNames.requireValid(byDefault);
+      ChannelNames.requireValid("channel", byDefault);
       return "";
     } catch (IllegalArgumentException e) {
       var plain =

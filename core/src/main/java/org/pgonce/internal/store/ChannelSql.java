@@ -1,28 +1,43 @@
 package org.pgonce.internal.store;
 
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
+import tools.jackson.databind.json.JsonMapper;
 
-/** Migrations as SQL to read, and to paste into a migration tool. */
-public final class Migration {
+/** The SQL that installs and drops a channel: run, or pasted into a migration tool. */
+public final class ChannelSql {
 
-  private Migration() {}
+  private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
-  /** What installs a channel on a database that has the schema. */
-  public static String of(Channel<?> channel) {
-    return channelOnly(channel) + channel.feed().migration(channel);
+  private ChannelSql() {}
+
+  /** Installs a channel and what feeds it, in a database that has the schema. */
+  public static String installWithFeed(Channel<?> channel) {
+    return install(channel) + channel.feed().migration(channel);
   }
 
-  /** The same without what feeds it. */
-  public static String channelOnly(Channel<?> channel) {
+  /** Installs a channel without what feeds it. */
+  public static String install(Channel<?> channel) {
     var options = channel.options();
     return "SELECT pgonce.install_channel('%s', '%s', '%s', '%s'%s);\n"
         .formatted(
             channel.name(),
             channel.mode(),
             quoted(channel.feed().description()),
-            quoted(SubscriptionFilters.toJson(options)),
+            quoted(subscriptions(options)),
             settings(options));
+  }
+
+  /** JSON: name to filter, or to null where there is none. */
+  private static String subscriptions(ChannelOptions options) {
+    var all = new TreeMap<String, @Nullable Map<String, String>>();
+    options
+        .subscriptions()
+        .forEach((name, filter) -> all.put(name, filter.isEmpty() ? null : new TreeMap<>(filter)));
+    return MAPPER.writeValueAsString(all);
   }
 
   /** What is not as the function has it by default. */
@@ -54,22 +69,20 @@ public final class Migration {
     return text.replace("'", "''");
   }
 
-  /** What removes a channel that nothing feeds any more, with everything that waits in it. */
-  public static String dropOf(Channel<?> channel) {
+  /** Drops a channel that nothing feeds any more, with everything that waits in it. */
+  public static String drop(Channel<?> channel) {
     return "SELECT pgonce.drop_channel('" + channel.name() + "');\n";
   }
 
-  /**
-   * What brings an installed channel, whose mode, feed or options are others, to the definition.
-   */
-  static String from(Channel<?> channel, String difference) {
+  /** Brings an installed channel to its definition, from which this setting differs. */
+  static String mend(Channel<?> channel, String setting) {
     var first =
-        switch (difference) {
+        switch (setting) {
           case "mode" ->
               "SELECT pgonce.change_mode('%s', '%s');\n".formatted(channel.name(), channel.mode());
-          case "feed" -> "-- with everything that waits in it:\n" + dropOf(channel);
+          case "feed" -> "-- with everything that waits in it:\n" + drop(channel);
           default -> "";
         };
-    return first + of(channel);
+    return first + installWithFeed(channel);
   }
 }

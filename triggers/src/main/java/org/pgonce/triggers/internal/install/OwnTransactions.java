@@ -1,4 +1,4 @@
-package org.pgonce.internal.operate;
+package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -8,7 +8,7 @@ import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.PinnedPath;
 
-/** Short transactions that install or drop, on connections of the data source's. */
+/** Short transactions that drop, each on its own connection of the data source. */
 public final class OwnTransactions {
 
   private static final Duration LONGEST_CALL = Duration.ofHours(1);

@@ -1,9 +1,9 @@
-package org.pgonce;
+package org.pgonce.operations;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.pgonce.Stage.ORDERS;
-import static org.pgonce.Stage.QUICK;
+import static org.pgonce.operations.Stage.ORDERS;
+import static org.pgonce.operations.Stage.QUICK;
 
 import java.sql.SQLException;
 import java.util.List;
@@ -12,8 +12,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.pgonce.Operations.Cancelled;
-import org.pgonce.Operations.Waiting;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.operations.Operations.Cancelled;
+import org.pgonce.operations.Operations.Waiting;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -35,8 +41,7 @@ class OperationsTest {
   @BeforeEach
   void open(TestDatabase database) throws SQLException {
     stage = new Stage(database);
-    operations =
-        PgOnce.builder(stage.dataSource).instance("console").build().operations().by("Anna");
+    operations = Operations.over(stage.dataSource).by("Anna");
   }
 
   @AfterEach
@@ -196,7 +201,7 @@ class OperationsTest {
             ChannelOptions.DEFAULT.withSubscriptions("billing", "audit"));
     var pgonce = stage.pgonce().install(channel);
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publishAll(connection, channel, List.of(1, 2, 3));
+      pgonce.publisher().publishAll(connection, channel, List.of(1, 2, 3));
     }
     assertThat(operations.drop(channel, "audit", "nobody reads it")).isTrue();
     assertThat(operations.drop(channel, "audit", "nobody reads it")).isFalse();
@@ -234,31 +239,14 @@ class OperationsTest {
 
     @Override
     public ChannelFeed feed() {
-      return new ChannelFeed() {
-        @Override
-        public String description() {
-          return "a trigger";
-        }
-
-        @Override
-        public void install(java.sql.Connection transaction, Channel<?> channel) {}
-
-        @Override
-        public List<String> problems(java.sql.Connection connection, Channel<?> channel) {
-          return List.of();
-        }
-
-        @Override
-        public String migration(Channel<?> channel) {
-          return "";
-        }
-      };
+      return () -> "a trigger";
     }
   }
 
   @Test
   void ops_whatChangesAChannelIsRememberedWithWhoAndWhy() throws Exception {
-    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).instance("console"));
+    var pgonce = PgOnce.builder(stage.dataSource).instance("console").build();
+    var console = Operations.over(stage.dataSource).by("console");
     var ordered =
         Channel.of(
             "orders",
@@ -269,9 +257,9 @@ class OperationsTest {
     pgonce.install(ordered); // changes nothing
     stage.database.execute(
         "insert into pgonce.dead_letter select s.id, n, now(), 1, now(), 'REJECTED', 'x', '{}' from pgonce.subscription s, generate_series(1, 3) n");
-    pgonce.deadLetters().by("Ben").because("item added").redrive(ORDERS, List.of(1L, 2L));
-    pgonce.deadLetters().discard(ORDERS);
-    pgonce.deadLetters().discard(ORDERS); // changes nothing
+    operations.by("Ben").deadLetters().because("item added").redrive(ORDERS, List.of(1L, 2L));
+    console.deadLetters().discard(ORDERS);
+    console.deadLetters().discard(ORDERS); // changes nothing
     operations.cancel(ORDERS, List.of(1L, 2L), "for a test");
     stage.database.execute(
         "set pgonce.operator = 'Carl'; select pgonce.change_mode('orders', 'BROADCAST', 'live only');"
@@ -308,7 +296,7 @@ class OperationsTest {
   void ops_onlyAnAdminOperates() throws Exception {
     stage.publish(1);
     try (var pool = stage.database.loginRole("listener", "pgonce_listener").pooled(2)) {
-      var listener = PgOnce.using(pool).operations();
+      var listener = Operations.over(pool);
       listener.pause(ORDERS, "its handler may, so it may");
       assertThatThrownBy(() -> listener.resume(ORDERS, "for a test"))
           .isInstanceOf(PgOnceException.class)
@@ -320,7 +308,7 @@ class OperationsTest {
       assertThatThrownBy(() -> listener.drop(ORDERS, "for a test")).hasMessageContaining("42501");
     }
     try (var pool = stage.database.loginRole("admin", "pgonce_admin").pooled(2)) {
-      var admin = PgOnce.using(pool).operations();
+      var admin = Operations.over(pool);
       assertThat(admin.resume(ORDERS, "for a test")).isEqualTo(1);
       assertThat(admin.peekWithPayloads(ORDERS, 1).get(0).payload()).contains("item");
       assertThat(
@@ -329,6 +317,43 @@ class OperationsTest {
           .isEqualTo(1);
       assertThat(admin.drop(ORDERS, "for a test")).isTrue();
     }
+  }
+
+  @Test
+  void h72_whoAdoptsIsNamedAndGivesAReason() throws Exception {
+    operations.adopt("the snapshot is the original now");
+    assertThat(stage.database.queryString(LOG))
+        .startsWith("ADOPT * Anna the snapshot is the original now");
+    assertThatThrownBy(() -> operations.adopt(" ")).isInstanceOf(IllegalArgumentException.class);
+    var listener = stage.database.loginRole("listener", "pgonce_listener").dataSource();
+    assertThatThrownBy(() -> Operations.over(listener).adopt("I may not"))
+        .hasMessageContaining("cannot adopt the database")
+        .hasMessageContaining("permission denied");
+  }
+
+  @Test
+  void ops_whoeverIsNotNamedIsTheProcess() throws Exception {
+    Operations.over(stage.dataSource).pause(ORDERS, "for a test");
+    assertThat(stage.database.queryString(LOG))
+        .isEqualTo("PAUSE orders pid " + ProcessHandle.current().pid() + " for a test 1");
+  }
+
+  @Test
+  void example_pauseAndResumeOneSubscription() throws Exception {
+    assertThat(operations.pause(ORDERS, "default", "the warehouse moves house")).isEqualTo(1);
+    assertThat(operations.pause(ORDERS, "again")).isZero();
+    assertThat(operations.resume(ORDERS, "default", "it has moved")).isEqualTo(1);
+    assertThat(operations.resume(ORDERS, "again")).isZero();
+    assertThatThrownBy(() -> operations.resume(ORDERS, "other", "for a test"))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot resume channel orders")
+        .hasMessageContaining("with a subscription \"other\"");
+    var broadcast = Channel.of("news", String.class, Mode.BROADCAST);
+    PgOnce.using(stage.dataSource).install(broadcast);
+    assertThatThrownBy(() -> operations.pause(broadcast, "for a test"))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot pause channel news")
+        .hasMessageContaining("stop its listeners instead");
   }
 
   @Test

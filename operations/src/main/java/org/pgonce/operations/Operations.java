@@ -1,0 +1,285 @@
+package org.pgonce.operations;
+
+import static org.pgonce.operations.Operator.requireReason;
+import static org.pgonce.operations.Operator.requireSubscription;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Channel;
+import org.pgonce.PayloadRules;
+import org.pgonce.PgOnceBuilder;
+import org.pgonce.PgOnceException;
+import org.pgonce.spi.ChannelFeed;
+
+/**
+ * What the person on call does to channels. Needs no listener.
+ *
+ * <pre>{@code
+ * var operations = Operations.over(dataSource).by("Ada");
+ * operations.pause(MAILS, "mail server is down");
+ * operations.deadLetters().redrive(MAILS);
+ * }</pre>
+ *
+ * <p>The same functions are there in SQL: {@code pgonce.pause}, {@code resume}, {@code cancel},
+ * {@code peek}, {@code drop_channel}, {@code drop_subscription}, {@code adopt}, {@code redrive},
+ * {@code discard}.
+ *
+ * <p>Each method takes a connection from the data source, runs one transaction, and has committed
+ * it when it returns. The view {@code pgonce.operation_log} keeps each change for a year: when,
+ * what, by which role and person, why, and how many notifications. Each method throws a {@link
+ * PgOnceException} if the channel is not installed, the database refuses (the role is not a member
+ * of {@code pgonce_admin}), or it cannot be reached; then nothing was changed, unless the
+ * connection ended in the commit. A reason is 1 to 2,000 characters, not blank, else an {@link
+ * IllegalArgumentException} is thrown before any SQL runs.
+ *
+ * <p>Immutable and safe for use by several threads.
+ */
+public final class Operations {
+
+  private static final String PAUSE = "SELECT pgonce.pause(?, ?, ?)";
+  private static final String RESUME = "SELECT pgonce.resume(?, ?, ?)";
+  private static final String CANCEL =
+      """
+      SELECT c.cancelled, c.being_handled
+        FROM pgonce.cancel(?, ?::text::bigint[], ?::text::text[], ?) AS c
+      """;
+  private static final String PEEK =
+      """
+      SELECT p.subscription, p.id, p.attempts,
+             (1000000 * extract(epoch FROM p.due_at))::bigint, (1000000 * extract(epoch FROM p.created_at))::bigint,
+             p.last_error, p.delivery_key, p.order_key, p.context::text, p.version, p.payload::text
+        FROM pgonce.peek(?, ?, NULL, ?) AS p
+      """;
+  private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?, ?)";
+  private static final String DROP_SUBSCRIPTION = "SELECT pgonce.drop_subscription(?, ?, ?)";
+  private static final String ADOPT = "SELECT pgonce.adopt(?)";
+
+  private final Operator operator;
+
+  private Operations(Operator operator) {
+    this.operator = operator;
+  }
+
+  /** Operations by this process, named by its id. Opens no connection. */
+  public static Operations over(DataSource dataSource) {
+    return new Operations(Operator.over(dataSource));
+  }
+
+  /**
+   * The same, done by this person.
+   *
+   * @param person 1 to 200 characters, not blank
+   * @throws IllegalArgumentException if the name is another one
+   */
+  public Operations by(String person) {
+    return new Operations(operator.by(person));
+  }
+
+  /** What could not be handled, and the way back; done by the same person. */
+  public DeadLetters deadLetters() {
+    return new DeadLetters(operator);
+  }
+
+  /**
+   * Pauses all subscriptions of a channel, in every process and until somebody resumes it, restarts
+   * included. Running listeners hear of it and claim nothing more; handlers that run go on to their
+   * end; what is stored waits. A listener that is disconnected claims on until its next poll:
+   * {@link PgOnceBuilder#pollInterval}, 1 s by default.
+   *
+   * @return how many subscriptions it has paused: those that were paused already stay as they are,
+   *     with their time and reason
+   * @throws PgOnceException also if the channel is a BROADCAST, which stores nothing that could
+   *     wait
+   */
+  public long pause(Channel<?> channel, String reason) {
+    return pauseOrResume("pause", PAUSE, channel, null, reason);
+  }
+
+  /** As {@link #pause(Channel, String)}, for one subscription. */
+  public long pause(Channel<?> channel, String subscription, String reason) {
+    return pauseOrResume("pause", PAUSE, channel, requireSubscription(subscription), reason);
+  }
+
+  /**
+   * Ends the pause of all subscriptions of a channel: what has waited is handled from now on.
+   *
+   * @return how many were paused
+   */
+  public long resume(Channel<?> channel, String reason) {
+    return pauseOrResume("resume", RESUME, channel, null, reason);
+  }
+
+  /** As {@link #resume(Channel, String)}, for one subscription. */
+  public long resume(Channel<?> channel, String subscription, String reason) {
+    return pauseOrResume("resume", RESUME, channel, requireSubscription(subscription), reason);
+  }
+
+  private long pauseOrResume(
+      String what, String sql, Channel<?> channel, @Nullable String subscription, String reason) {
+    Objects.requireNonNull(channel, "channel");
+    return operator.one(
+        what, sql, row -> row.getLong(1), channel, requireReason(reason), subscription);
+  }
+
+  /**
+   * The result of {@link #cancel}. Each subscription counts for itself.
+   *
+   * @param cancelled removed for good
+   * @param beingHandled left alone, since a handler had them at that moment: they may end well, or
+   *     fail and wait again
+   */
+  public record Cancelled(long cancelled, long beingHandled) {}
+
+  /**
+   * Removes the notifications with these ids, due or not, from all subscriptions for good; ids that
+   * do not wait are passed over. Dead letters are for {@link DeadLetters#discard}.
+   */
+  public Cancelled cancel(Channel<?> channel, List<Long> ids, String reason) {
+    Objects.requireNonNull(ids, "ids");
+    return cancel(channel, Operator.array("an id", ids), null, reason);
+  }
+
+  /** As {@link #cancel}, by the delivery keys that their publishers gave. */
+  public Cancelled cancelByKey(Channel<?> channel, List<String> deliveryKeys, String reason) {
+    Objects.requireNonNull(deliveryKeys, "deliveryKeys");
+    return cancel(channel, null, Operator.array("a delivery key", deliveryKeys), reason);
+  }
+
+  private Cancelled cancel(
+      Channel<?> channel, @Nullable String ids, @Nullable String keys, String reason) {
+    Objects.requireNonNull(channel, "channel");
+    return operator.one(
+        "cancel notifications of",
+        CANCEL,
+        row -> new Cancelled(row.getLong(1), row.getLong(2)),
+        channel,
+        ids,
+        keys,
+        requireReason(reason));
+  }
+
+  /**
+   * A notification that waits for a subscription.
+   *
+   * @param attempts that have begun and been counted
+   * @param dueAt from when on it may be handled, by the database's clock
+   * @param createdAt when it was stored
+   * @param lastError why the last attempt failed, or why it was put back (see {@link
+   *     PayloadRules}); null if neither has happened
+   * @param deliveryKey the one that its publisher gave; null if none
+   * @param orderKey null if it has none
+   * @param context what its writer said of itself, as JSON; null if nothing
+   * @param version of the channel's definition that made it, see {@link PayloadRules}
+   * @param payload as JSON; null where it was not asked for
+   */
+  public record Waiting(
+      String subscription,
+      long id,
+      int attempts,
+      Instant dueAt,
+      Instant createdAt,
+      @Nullable String lastError,
+      @Nullable String deliveryKey,
+      @Nullable String orderKey,
+      @Nullable String context,
+      int version,
+      @Nullable String payload) {
+
+    private static Waiting read(ResultSet row) throws SQLException {
+      return new Waiting(
+          row.getString(1),
+          row.getLong(2),
+          row.getInt(3),
+          Operator.instant(row, 4),
+          Operator.instant(row, 5),
+          row.getString(6),
+          row.getString(7),
+          row.getString(8),
+          row.getString(9),
+          row.getInt(10),
+          row.getString(11));
+    }
+
+    /** Subscription, id, attempts and due time; never the payload, which may be secret. */
+    @Override
+    public String toString() {
+      return "notification %d for subscription %s (%d attempts, due at %s)"
+          .formatted(id, subscription, attempts, dueAt);
+    }
+  }
+
+  /**
+   * What waits in a channel, the oldest first, due or not; without the payloads.
+   *
+   * @param limit at most so many, 1 to 100,000
+   * @throws IllegalArgumentException if the limit is another one
+   */
+  public List<Waiting> peek(Channel<?> channel, int limit) {
+    return peek(channel, limit, false);
+  }
+
+  /** As {@link #peek}, with the payloads, which may be secret. */
+  public List<Waiting> peekWithPayloads(Channel<?> channel, int limit) {
+    return peek(channel, limit, true);
+  }
+
+  private List<Waiting> peek(Channel<?> channel, int limit, boolean payloads) {
+    Objects.requireNonNull(channel, "channel");
+    return operator.all(
+        "look into", PEEK, Waiting::read, channel, Operator.requireLimit(limit), payloads);
+  }
+
+  /**
+   * Removes a channel with everything that waits in it, dead letters included, for good. Waits for
+   * handlers that are at work on some of it, while everybody else goes on; then some 16 s for
+   * transactions that have published or settled something in any channel, in tries that make others
+   * wait for 1.75 s at most, and gives up. A listener that runs gets nothing more of it and says
+   * so. What a transaction at REPEATABLE READ or above whose snapshot is older still stores for it
+   * the housekeeping of any listener in the database deletes, unless a listener that has not heard
+   * of the drop handles it before.
+   *
+   * @return false if it was not installed
+   * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is
+   *     dropped with it, by {@code Triggers.drop}
+   */
+  public boolean drop(Channel<?> channel, String reason) {
+    Objects.requireNonNull(channel, "channel");
+    if (channel.feed() != ChannelFeed.PUBLISHED) {
+      throw new IllegalArgumentException(
+          "channel %s is fed by «%s», which would feed nothing then: what made that drops both (Triggers.drop for a trigger channel)"
+              .formatted(channel.name(), channel.feed().description()));
+    }
+    return operator.one(
+        "drop", DROP_CHANNEL, row -> row.getBoolean(1), channel, requireReason(reason));
+  }
+
+  /** As {@link #drop(Channel, String)}, for one subscription, however the channel is fed. */
+  public boolean drop(Channel<?> channel, String subscription, String reason) {
+    Objects.requireNonNull(channel, "channel");
+    var name = requireSubscription(subscription);
+    return operator.one(
+        "drop a subscription of",
+        DROP_SUBSCRIPTION,
+        row -> row.getBoolean(1),
+        channel,
+        name,
+        requireReason(reason));
+  }
+
+  /**
+   * Lets listeners start in this database though it is a copy: restored from a dump, or made from
+   * another as its template. What waits in it is handled from then on, under the delivery keys that
+   * it has in the original too; what is published from then on gets ids, and so keys, that the
+   * original has not given. Also after a restore to a point in time, and after a failover that lost
+   * commits, which pgonce does not notice. Stop the listeners of this database before.
+   */
+  public void adopt(String reason) {
+    var unused =
+        operator.call("adopt the database", ADOPT, row -> true, List.of(requireReason(reason)));
+  }
+}
