@@ -21,8 +21,8 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.Suspects;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
@@ -87,7 +87,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
             new Run(
                 control,
                 new ClaimSession(connection, taken, handlerTimeout),
-                mayPrefetch && taken.commitsAmongOthers());
+                mayPrefetch && Pipeline.isPossible(connection));
         do {
           fit = false;
           fit = run.next();
@@ -115,7 +115,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     private final ClaimSession session;
     private final Connection connection;
     private final Prefetch prefetch;
-    private final Supplier<@Nullable Following> next;
+    private final Supplier<Pipeline.@Nullable Next> next;
 
     Run(Control control, ClaimSession session, boolean prefetches) {
       this.control = control;

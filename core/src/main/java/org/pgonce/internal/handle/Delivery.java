@@ -77,12 +77,12 @@ public final class Delivery<T> {
     for (var i = 0; i < claims.size(); i++) {
       var notification = notifications.get(i);
       var origin = claims.get(i).headers();
-      guarded.turnTo(origin);
+      guarded.scope.turnTo(origin);
       if (HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx))) {
         ran.add(notification.id());
       }
     }
-    guarded.turnToAll(Claim.headersOf(claims));
+    guarded.scope.turnToAll(Claim.headersOf(claims));
     return ran;
   }
 

@@ -24,8 +24,10 @@ import org.pgonce.internal.text.SqlToken;
  *     on a setting that {@link SessionState} does not set back
  * @param changesSettings whether it changes something for the rest of the transaction that other
  *     handlers in it would meet: by SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
+ * @param copies whether it is a COPY from STDIN or to STDOUT
  */
-record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
+record HandlerSql(
+    @Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings, boolean copies) {
 
   // Handlers run the same texts again and again. About 2 MB at most.
   private static final Map<String, HandlerSql> KNOWN = new ConcurrentHashMap<>();
@@ -53,11 +55,14 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
 
   private static HandlerSql scan(String sql) {
     var statements = SqlStatements.of(sql);
+    var copies = false;
     for (var statement : statements) {
       var words = SqlStatements.words(statement);
+      copies |=
+          word(words, 0).equals("copy") && (words.contains("stdin") || words.contains("stdout"));
       var refusal = words.isEmpty() ? null : refusal(words);
       if (refusal != null) {
-        return new HandlerSql(refusal, false, false);
+        return new HandlerSql(refusal, false, false, false);
       }
     }
     var calls = new ArrayList<List<String>>();
@@ -66,7 +71,8 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
         null,
         calls.stream().anyMatch(HandlerSql::isKept),
         !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
-            || statements.stream().anyMatch(HandlerSql::isSet));
+            || statements.stream().anyMatch(HandlerSql::isSet),
+        copies);
   }
 
   /** Adds the arguments of each call of set_config, within texts such as that of DO as well. */

@@ -1,6 +1,10 @@
 package org.pgonce.internal.jdbc;
 
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 
 /** Failures in words that may be stored and logged. */
@@ -9,7 +13,26 @@ public final class Failures {
   // In code points.
   private static final int MAX_LENGTH = 2_000;
 
+  // A deadlock, a serialization failure.
+  private static final Set<String> CONFLICTS = Set.of("40P01", "40001");
+
+  // A chain of causes may be a circle.
+  private static final int DEEPEST = 32;
+
   private Failures() {}
+
+  /**
+   * Whether it, or one of its causes, says that PostgreSQL has undone a transaction because it met
+   * another one. The work may run again at once. Frameworks wrap the driver's exception.
+   */
+  public static boolean isConflict(@Nullable Throwable failure) {
+    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+        .limit(DEEPEST)
+        .anyMatch(
+            cause ->
+                cause instanceof SQLException sql
+                    && CONFLICTS.contains(String.valueOf(sql.getSQLState())));
+  }
 
   /**
    * One line: the exception's class and message. Of a database error only the primary message is

@@ -133,11 +133,6 @@ public final class PoolSettings {
       return !pgjdbcNg;
     }
 
-    /** Whether a commit may stand among these. */
-    public boolean commitsAmongOthers() throws SQLException {
-      return Pipeline.endsAtAnError(connection);
-    }
-
     /** Begins a transaction: to be called before the first statement of each. */
     public void begin() throws SQLException {
       set = setEachTime;

@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.internal.handle.ClaimedRow.swallow;
 
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
-import org.pgonce.internal.jdbc.LastStatement;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -24,7 +24,7 @@ import org.postgresql.jdbc.PreferQueryMode;
 class SealWithTest {
 
   /** Deletes the claimed row; divides by zero with a divisor of 0. */
-  private record Delete(int divisor) implements LastStatement<Boolean> {
+  private record Delete(int divisor) implements Pipeline.Part<Boolean> {
 
     @Override
     public String sql() {
@@ -42,8 +42,10 @@ class SealWithTest {
     }
 
     @Override
-    public Boolean read(ResultSet row) throws SQLException {
-      return row.next() && row.getBoolean(1);
+    public Boolean read(Statement executed) throws SQLException {
+      try (var row = executed.getResultSet()) {
+        return row.next() && row.getBoolean(1);
+      }
     }
   }
 
