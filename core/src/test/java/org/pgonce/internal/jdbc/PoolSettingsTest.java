@@ -5,6 +5,7 @@ import static org.pgonce.internal.handle.ClaimedRow.swallow;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,24 +30,17 @@ class PoolSettingsTest {
 
   /** Claims as a worker would; how often it had to begin. */
   private static int claim(PoolSettings.Taken taken, Connection connection) throws SQLException {
-    for (int times = 1; ; times++) {
-      taken.begin();
-      boolean again;
-      try (var statement = connection.createStatement();
-          var row = statement.executeQuery(CLAIM)) {
-        assertThat(row.next()).isTrue();
-        again = taken.mustBeginAgain(row.getString(2));
-      } catch (SQLException e) {
-        again = taken.mustBeginAgain(e);
-        if (!again) {
-          throw e;
-        }
-      }
-      if (!again) {
-        return times;
-      }
-      connection.rollback();
-    }
+    var begun = new AtomicInteger();
+    return taken.begin(
+        () -> {
+          begun.incrementAndGet();
+          try (var statement = connection.createStatement();
+              var row = statement.executeQuery(CLAIM)) {
+            assertThat(row.next()).isTrue();
+            PoolSettings.Taken.requireFit(row.getString(2));
+          }
+          return begun.get();
+        });
   }
 
   @ParameterizedTest
