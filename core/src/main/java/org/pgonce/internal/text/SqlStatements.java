@@ -14,44 +14,23 @@ public final class SqlStatements {
 
   private SqlStatements() {}
 
-  /**
-   * The tokens of each statement but comments and white space, in order; empty ones are left out.
-   * Where the string reads differently under {@code standard_conforming_strings = off}, the
-   * statements of that reading follow: the setting can change after the check, so both readings
-   * count.
-   */
+  /** The tokens of each statement but comments and white space; empty ones are left out. */
   public static List<List<SqlToken>> of(String sql) {
     var cut = new SqlStatements();
-    var tokens = SqlToken.of(sql);
-    cut.add(tokens);
-    if (tokens.stream().anyMatch(SqlStatements::hasBackslashBeforeQuote)) {
-      cut.add(SqlToken.of(sql, true));
-    }
+    cut.add(SqlToken.of(sql));
     return cut.statements;
   }
 
   /**
-   * What tells which kind of statement it is: its words in lower case, its quoted identifiers with
-   * their quotes, so that none is taken for a keyword, and its dots, by which {@code SET LOCAL x}
-   * and {@code SET local.x} differ.
+   * The words of a statement in lower case, its quoted identifiers with their quotes, and its dots,
+   * by which {@code SET LOCAL x} and {@code SET local.x} differ.
    */
   public static List<String> words(List<SqlToken> statement) {
     return statement.stream()
         .filter(
-            token ->
-                token.kind() == SqlToken.Kind.WORD
-                    || token.kind() == SqlToken.Kind.IDENTIFIER
-                    || token.is("."))
-        .map(
-            token ->
-                token.kind() == SqlToken.Kind.WORD
-                    ? token.text().toLowerCase(Locale.ROOT)
-                    : token.text())
+            token -> token.isWord() || token.kind() == SqlToken.Kind.IDENTIFIER || token.is("."))
+        .map(token -> token.isWord() ? token.text().toLowerCase(Locale.ROOT) : token.text())
         .toList();
-  }
-
-  private static boolean hasBackslashBeforeQuote(SqlToken token) {
-    return token.kind() == SqlToken.Kind.TEXT && token.text().contains("\\'");
   }
 
   private void add(List<SqlToken> tokens) {

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.function.IntPredicate;
 
 /**
- * A part of an SQL string, as PostgreSQL's own scanner reads it. All parts together are the string.
- * What is not closed goes to the string's end.
+ * A part of an SQL string, as PostgreSQL's own scanner reads it with standard_conforming_strings =
+ * on, its default. All parts together are the string. What is not closed goes to the string's end.
  *
  * @param text as it is written, with its quotes
  */
@@ -29,18 +29,9 @@ public record SqlToken(Kind kind, String text) {
   }
 
   public static List<SqlToken> of(String sql) {
-    return of(sql, false);
-  }
-
-  /**
-   * The tokens of a string.
-   *
-   * @param backslashes whether a backslash escapes in every text: standard_conforming_strings = off
-   */
-  static List<SqlToken> of(String sql, boolean backslashes) {
     var tokens = new ArrayList<SqlToken>();
     for (var at = 0; at < sql.length(); ) {
-      var kind = kindAt(sql, at, backslashes);
+      var kind = kindAt(sql, at);
       var end = end(sql, at, kind);
       tokens.add(new SqlToken(kind, sql.substring(at, end)));
       at = end;
@@ -51,6 +42,10 @@ public record SqlToken(Kind kind, String text) {
   /** Whether it is this word or character, without quotes; words in any case. */
   public boolean is(String word) {
     return text.equalsIgnoreCase(word);
+  }
+
+  public boolean isWord() {
+    return kind == Kind.WORD;
   }
 
   /** Whether it is a text, of whichever form. */
@@ -72,13 +67,13 @@ public record SqlToken(Kind kind, String text) {
     return text.substring(start, Math.max(start, text.length() - atEnd));
   }
 
-  private static Kind kindAt(String sql, int at, boolean backslashes) {
+  private static Kind kindAt(String sql, int at) {
     var c = sql.charAt(at);
     if (isWordStart(c)) {
       return (c == 'E' || c == 'e') && sql.startsWith("'", at + 1) ? Kind.ESCAPED : Kind.WORD;
     }
     return switch (c) {
-      case '\'' -> backslashes ? Kind.ESCAPED : Kind.TEXT;
+      case '\'' -> Kind.TEXT;
       case '"' -> Kind.IDENTIFIER;
       case '$' -> dollarTag(sql, at).isEmpty() ? Kind.OTHER : Kind.DOLLAR_QUOTED;
       case '-' -> sql.startsWith("--", at) ? Kind.COMMENT : Kind.OTHER;

@@ -100,16 +100,6 @@ class SqlStatementsTest {
   }
 
   @Test
-  void bothReadingsOfABackslashBeforeAQuoteCount() {
-    // With standard_conforming_strings on: one literal 'a\', then commit, then a literal. Off: one
-    // literal.
-    assertThat(firstWords("select 'a\\';commit;select 'b'"))
-        .isEqualTo("select commit select select");
-    // On: one literal with two quotes in it. Off: 'it\'' ends, and commit follows.
-    assertThat(firstWords("select 'it\\'';commit;--'")).isEqualTo("select select commit");
-  }
-
-  @Test
   void jdbcEscapesAndParenthesesBeforeTheFirstWordAreSkipped() {
     assertThat(firstWords("{call f(?)}")).isEqualTo("call");
     assertThat(firstWords("{? = call f(?)}")).isEqualTo("call");
