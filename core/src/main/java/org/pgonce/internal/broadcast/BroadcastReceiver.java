@@ -24,18 +24,12 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Handles what is broadcast on one channel while this process is up. Nothing is stored, so nothing
- * is retried.
- */
+/** Handles what is broadcast on one channel. Nothing is stored, so nothing is retried. */
 public final class BroadcastReceiver<T> {
 
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
 
-  // The driver's own bound is later than the handler's deadline, which knows what it cuts off.
-  private static final Duration LEEWAY = Duration.ofSeconds(30);
-
-  /** Messages that may wait for a handler; what comes beyond is dropped, and told. */
+  /** Messages that may wait for a handler; what comes beyond is dropped, and said. */
   static final int MAX_WAITING = 10_000;
 
   private final Registration<T> subscribed;
@@ -53,7 +47,7 @@ public final class BroadcastReceiver<T> {
     this.slots = new WorkerSlots(subscribed, context.threads(), this::join);
   }
 
-  /** A NOTIFY came. Called on the one thread that hears; returns at once. */
+  /** A NOTIFY came. Called by the one thread that listens; returns at once. */
   public void heard(String payload) {
     try {
       var message = assembly.add(payload);
@@ -74,9 +68,9 @@ public final class BroadcastReceiver<T> {
   }
 
   /**
-   * What it does.
+   * Its state for the status.
    *
-   * @param outdated why it is not heard any more; null if it is
+   * @param outdated why it is not handled any more; null if it is
    */
   public ChannelActivity activity(@Nullable String outdated) {
     return slots.activity(received.get(), 0, null, outdated);
@@ -108,13 +102,11 @@ public final class BroadcastReceiver<T> {
   /** Handles one message; false if this worker's slot is lost. */
   private boolean handle(Message message, WorkerSlots.Slot slot) {
     var begun = System.nanoTime();
-    var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
     var origin = NotificationHeaders.ofBroadcast(message.depth(), message.version());
     var token = UUID.randomUUID().toString();
     try (var transaction =
         new OwnTransaction(
             context,
-            longestCall,
             "broadcast " + message.id() + " of channel " + subscribed.label(),
             origin,
             subscribed.options().handlerTimeout(),
@@ -124,49 +116,41 @@ public final class BroadcastReceiver<T> {
         return false;
       }
       received.incrementAndGet();
-      var outcome = outcome(message, origin, transaction);
+      var report = deliver(message, origin, transaction, begun);
       if (!slot.end()) {
-        transaction.cutOff(); // whoever does that may not have got to it yet
+        transaction.cutOff(); // the thread that settles the cut-off may not have got to it yet
         return false;
       }
-      if (outcome.failure() != null) {
-        dropped(outcome.failure());
-      } else if (outcome.handled()) {
-        context
-            .observer()
-            .handled(
-                subscribed.name(),
-                message.id(),
-                1,
-                Duration.ZERO,
-                Duration.ofNanos(System.nanoTime() - begun));
-      } else {
-        context.observer().skipped(subscribed.name(), message.id(), 1);
-      }
+      report.run();
     } catch (SQLException e) {
       LOG.debug("pgonce: after a broadcast its connection could not be given back as it came", e);
     }
     return true;
   }
 
-  /** What a handler's failure is in words, or whether it was run. */
-  private record Outcome(@Nullable String failure, boolean handled) {}
-
-  /** Runs the handler and commits. */
-  private Outcome outcome(Message message, NotificationHeaders origin, OwnTransaction transaction) {
+  /** Runs the handler and commits; returns what reports that. */
+  private Runnable deliver(
+      Message message, NotificationHeaders origin, OwnTransaction transaction, long begun) {
     try {
       var payload = reader.read(message.id(), origin.version(), message.payload());
       var notification = subscribed.notification(message.id(), 1, null, origin, payload);
       var tx = new HandlerTx(transaction::connection, context.publisher());
       var handled = HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx));
       transaction.commit();
-      return new Outcome(null, handled);
+      var inHandler = Duration.ofNanos(System.nanoTime() - begun);
+      return handled
+          ? () ->
+              context
+                  .observer()
+                  .handled(subscribed.name(), message.id(), 1, Duration.ZERO, inHandler)
+          : () -> context.observer().skipped(subscribed.name(), message.id(), 1);
     } catch (UnreadablePayloadException | NewerVersionException e) {
-      return new Outcome(String.valueOf(e.getMessage()), false);
+      return () -> dropped(String.valueOf(e.getMessage()));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, costs this message and not its worker.
       LOG.debug("pgonce: the failure in full", failure);
-      return new Outcome("its handler failed: " + Failures.inWords(failure), false);
+      var words = Failures.inWords(failure);
+      return () -> dropped("its handler failed: " + words);
     }
   }
 

@@ -241,7 +241,6 @@ final class LeaseClaimLoop implements ClaimLoop {
     var transaction =
         new OwnTransaction(
             context,
-            longestCall(),
             claim + " of channel " + subscribed.label(),
             claim.headers(),
             subscribed.options().handlerTimeout(),

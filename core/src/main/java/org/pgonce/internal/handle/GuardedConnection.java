@@ -155,16 +155,12 @@ public final class GuardedConnection {
     return settled.result();
   }
 
-  /** As below, where nothing is to follow the commit. */
-  public <R> R commitWith(Pipeline.Part<R> last) throws SQLException {
-    return commitWith(last, null);
-  }
-
   /**
    * The same, and the commit, and what begins the next transaction. The latter is sent only where
    * the driver can send all in one message, and undone if {@link #restoreSession} has something to
    * do.
    *
+   * @param next null if nothing is to follow the commit
    * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; or what
    *     begins the next transaction has failed
    */

@@ -11,7 +11,6 @@ import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
 import org.postgresql.copy.CopyOut;
 import org.postgresql.core.BaseConnection;
-import org.postgresql.util.ByteStreamWriter;
 
 /**
  * pgjdbc's COPY for a handler: whole, in one call. While a COPY is open pgjdbc has every other call
@@ -61,11 +60,6 @@ final class GuardedCopyManager extends CopyManager {
   }
 
   @Override
-  public long copyIn(String sql, ByteStreamWriter from) throws SQLException, IOException {
-    return whole(sql, () -> super.copyIn(sql, from));
-  }
-
-  @Override
   public long copyOut(String sql, Writer to) throws SQLException, IOException {
     return whole(sql, () -> super.copyOut(sql, to));
   }
@@ -91,25 +85,20 @@ final class GuardedCopyManager extends CopyManager {
 
   @Override
   public CopyDual copyDual(String sql) throws SQLException {
-    throw refused("copyDual()");
+    requireWhole("copyDual()");
+    return super.copyDual(sql);
   }
 
   private void requireWhole(String method) throws SQLException {
     if (!begins) {
-      throw refused(method);
+      throw scope.refused(
+          new Refusal(
+              method,
+              "a COPY that is open blocks each other call on the connection",
+              "use the methods of CopyManager that take a stream, a reader or a writer, and copy all"
+                  + " at once",
+              false));
     }
     begins = false;
-  }
-
-  private SQLException refused(String method) {
-    return scope.hasEnded()
-        ? scope.usedAfterEnd()
-        : scope.refused(
-            new Refusal(
-                method,
-                "a COPY that is open blocks each other call on the connection",
-                "use the methods of CopyManager that take a stream, a reader or a writer, and copy"
-                    + " all at once",
-                false));
   }
 }

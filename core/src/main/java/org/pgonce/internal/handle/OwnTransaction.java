@@ -25,8 +25,10 @@ public final class OwnTransaction implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OwnTransaction.class);
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
+  // The driver gives up later than the handler's deadline, which knows what it cuts off.
+  private static final Duration LEEWAY = Duration.ofSeconds(30);
+
   private final ListenerContext context;
-  private final Duration longestCall;
   private final Duration handlerTimeout;
   private final Object notification;
   private final NotificationHeaders origin;
@@ -46,7 +48,6 @@ public final class OwnTransaction implements AutoCloseable {
       GuardedConnection guarded) {}
 
   /**
-   * @param longestCall the most that the driver waits for one answer of the server
    * @param notification its toString() says in messages which notification is handled
    * @param origin the headers of what the handler publishes
    * @param handlerTimeout when the handler is cut off
@@ -54,13 +55,11 @@ public final class OwnTransaction implements AutoCloseable {
    */
   public OwnTransaction(
       ListenerContext context,
-      Duration longestCall,
       Object notification,
       NotificationHeaders origin,
       Duration handlerTimeout,
       String token) {
     this.context = context;
-    this.longestCall = longestCall;
     this.notification = notification;
     this.origin = origin;
     this.handlerTimeout = handlerTimeout;
@@ -93,7 +92,7 @@ public final class OwnTransaction implements AutoCloseable {
       own.close();
       requireNotOver();
     }
-    var taken = context.pool().take(own, longestCall);
+    var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
     var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
     return new Begun(
         own,

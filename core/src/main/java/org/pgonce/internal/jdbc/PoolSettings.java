@@ -43,8 +43,6 @@ public final class PoolSettings {
 
   private static final String SERIALIZATION_FAILURE = "40001";
 
-  private static final Duration SHORT = Duration.ofSeconds(30);
-
   private volatile boolean setsModes;
   private final AtomicBoolean checksClients = new AtomicBoolean(true);
   private final NamedStatements namedStatements = new NamedStatements();
@@ -56,11 +54,6 @@ public final class PoolSettings {
 
   public NamedStatements namedStatements() {
     return namedStatements;
-  }
-
-  /** As {@link #take(Connection, Duration)}, for short statements: 30 s. */
-  public Taken take(Connection connection) throws SQLException {
-    return take(connection, SHORT);
   }
 
   /**

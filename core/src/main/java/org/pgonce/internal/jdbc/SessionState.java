@@ -57,8 +57,6 @@ public record SessionState(String settings) {
           .map(SessionState::column)
           .collect(Collectors.joining(",\n  ", "pg_catalog.concat_ws(E'\\x1f',\n  ", "\n)\n"));
 
-  private static final String READ = "SELECT " + COLUMN;
-
   // Each setting is read again just before it is set: SET LOCAL has ended by now, and
   // session_authorization takes role with it. What comes from the server's configuration was not
   // changed by a handler, but loaded anew meanwhile.
@@ -93,14 +91,6 @@ public record SessionState(String settings) {
   public @Nullable String value(String name) {
     var values = settings.split(SEPARATOR, -1);
     return values.length == NAMES.size() ? values[NAMES.indexOf(name)] : null;
-  }
-
-  public static SessionState of(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(READ);
-        var row = statement.executeQuery()) {
-      row.next();
-      return new SessionState(row.getString(1));
-    }
   }
 
   /**

@@ -6,7 +6,8 @@ import java.util.function.IntPredicate;
 
 /**
  * A part of an SQL string, as PostgreSQL's own scanner reads it with standard_conforming_strings =
- * on, its default. All parts together are the string. What is not closed goes to the string's end.
+ * on, its default; but a text that goes on behind a line break is two. All parts together are the
+ * string. What is not closed goes to the string's end.
  *
  * @param text as it is written, with its quotes
  */
@@ -87,7 +88,7 @@ public record SqlToken(Kind kind, String text) {
       case WORD -> endOfWord(sql, at);
       case IDENTIFIER -> endOfQuoted(sql, at, '"', false);
       case TEXT -> endOfQuoted(sql, at, '\'', false);
-      case ESCAPED -> endOfEscaped(sql, sql.indexOf('\'', at));
+      case ESCAPED -> endOfQuoted(sql, at + 1, '\'', true);
       case DOLLAR_QUOTED -> {
         var tag = dollarTag(sql, at);
         var close = sql.indexOf(tag, at + tag.length());
@@ -126,22 +127,6 @@ public record SqlToken(Kind kind, String text) {
       }
     }
     return sql.length();
-  }
-
-  /** Such a text may go on behind a line break, and backslashes escape in the rest as well. */
-  private static int endOfEscaped(String sql, int open) {
-    var next = open;
-    while (true) {
-      var end = endOfQuoted(sql, next, '\'', true);
-      next = end;
-      while (next < sql.length() && (isSpace(sql.charAt(next)) || sql.startsWith("--", next))) {
-        next = isSpace(sql.charAt(next)) ? next + 1 : endOfLine(sql, next);
-      }
-      var goesOn = sql.startsWith("'", next) && endOfLine(sql, end) < next;
-      if (!goesOn) {
-        return end;
-      }
-    }
   }
 
   private static int endOfLine(String sql, int from) {

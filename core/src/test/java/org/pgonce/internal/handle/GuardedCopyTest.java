@@ -43,7 +43,7 @@ class GuardedCopyTest {
       assertThat(out.toString()).isEqualTo("1\n2\n3\n");
       row.guard().undo();
       assertThat(row.effects()).isZero();
-      assertThatThrownBy(() -> copy.copyIn("COPY effect FROM STDIN"))
+      assertThatThrownBy(() -> copy.copyIn("COPY effect FROM STDIN", new StringReader("")))
           .hasMessageContaining("has ended");
       row.deleteAndCommit();
       assertThat(row.effects()).isZero();

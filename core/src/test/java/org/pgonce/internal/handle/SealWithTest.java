@@ -80,7 +80,7 @@ class SealWithTest {
       var before = setting(row, "search_path");
       row.handle("SELECT pg_catalog.set_config('search_path', 'elsewhere', false)");
 
-      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(setting(row, "search_path")).isEqualTo("elsewhere");
       row.guard().restoreSession(null);
       assertThat(setting(row, "search_path")).isEqualTo(before);
@@ -93,7 +93,7 @@ class SealWithTest {
     try (var row = ClaimedRow.in(database, source)) {
       row.handle("INSERT INTO effect VALUES (1)");
 
-      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(row.effects()).isEqualTo(1);
       assertThat(database.queryLong("SELECT count(*) FROM item")).isZero();
     }
@@ -109,7 +109,7 @@ class SealWithTest {
       row.handle("INSERT INTO effect VALUES (1)");
       swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
 
-      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1), null))
           .extracting("SQLState")
           .isEqualTo("25P02");
       row.guard().undo();
@@ -126,7 +126,7 @@ class SealWithTest {
     try (var row = ClaimedRow.in(database, simple)) {
       row.handle("INSERT INTO effect VALUES (1)");
 
-      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(row.effects()).isEqualTo(1);
     }
   }
@@ -140,7 +140,7 @@ class SealWithTest {
           "CREATE TABLE checked (id int PRIMARY KEY, of int REFERENCES effect DEFERRABLE INITIALLY DEFERRED)");
       row.handle("INSERT INTO checked VALUES (1, 2)");
 
-      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1), null))
           .extracting("SQLState")
           .isEqualTo("23503");
       row.real().rollback();
@@ -154,16 +154,16 @@ class SealWithTest {
   void h47_theSavepointOfAHandlerThatSentNothingIsGoneBeforeTheDeletion(
       Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
-      try (var statement = row.real().createStatement()) {
+      String before;
+      try (var statement = row.real().createStatement();
+          var session = statement.executeQuery("SELECT " + SessionState.COLUMN)) {
+        session.next();
+        before = session.getString(1);
         statement.execute(HandlerSavepoint.SET);
       }
       var guard =
           GuardedConnection.over(
-              row.real(),
-              NotificationHeaders.PLAIN,
-              SessionState.of(row.real()).settings(),
-              "a notification",
-              ClaimedRow.PATIENCE);
+              row.real(), NotificationHeaders.PLAIN, before, "a notification", ClaimedRow.PATIENCE);
       assertThat(guard.sealWith(new Delete(1))).isTrue();
       try (var statement = row.real().createStatement();
           var own = statement.executeQuery("select pg_current_xact_id()::xid::text")) {
@@ -181,7 +181,7 @@ class SealWithTest {
   }
 
   private static final List<Settling> WAYS =
-      List.of(GuardedConnection::sealWith, GuardedConnection::commitWith);
+      List.of(GuardedConnection::sealWith, (guard, delete) -> guard.commitWith(delete, null));
 
   @ParameterizedTest
   @EnumSource

@@ -5,6 +5,7 @@ import static org.pgonce.internal.handle.ClaimedRow.swallow;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,7 +51,7 @@ class PoolSettingsTest {
     table(database);
     var settings = new PoolSettings();
     try (var connection = source.of(database).getConnection()) {
-      var taken = settings.take(connection);
+      var taken = settings.take(connection, Duration.ofSeconds(30));
       assertThat(connection.getAutoCommit()).isFalse();
       assertThat(claim(taken, connection)).isEqualTo(1);
       connection.commit();
@@ -58,7 +59,7 @@ class PoolSettingsTest {
       assertThat(connection.getAutoCommit()).isTrue();
 
       connection.setAutoCommit(false);
-      taken = settings.take(connection);
+      taken = settings.take(connection, Duration.ofSeconds(30));
       taken.restore();
       assertThat(connection.getAutoCommit()).isFalse();
     }
@@ -88,7 +89,7 @@ class PoolSettingsTest {
   private static void assertLearned(Source source, TestDatabase database) throws SQLException {
     var settings = new PoolSettings();
     try (var connection = source.of(database).getConnection()) {
-      var taken = settings.take(connection);
+      var taken = settings.take(connection, Duration.ofSeconds(30));
       assertThat(claim(taken, connection)).as("begun until learned").isEqualTo(2);
       connection.commit();
       assertThat(claim(taken, connection)).as("begun once learned").isEqualTo(1);
@@ -110,7 +111,7 @@ class PoolSettingsTest {
     try (var connection = source.of(database).getConnection()) {
       connection.setReadOnly(true);
       connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
-      var taken = settings.take(connection);
+      var taken = settings.take(connection, Duration.ofSeconds(30));
       assertThat(claim(taken, connection)).isEqualTo(2);
       connection.createStatement().execute("UPDATE item SET id = 2");
       connection.commit();
@@ -125,7 +126,7 @@ class PoolSettingsTest {
   @Test
   void anotherReasonForAFailureIsLeftAlone(TestDatabase database) throws Exception {
     try (var connection = database.dataSource().getConnection()) {
-      var taken = new PoolSettings().take(connection);
+      var taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
       swallow(() -> claim(taken, connection)); // there is no such table
       connection.rollback();
       assertThat(taken.mustBeginAgain(new SQLException("on a standby", "25006"))).isTrue();
@@ -140,7 +141,7 @@ class PoolSettingsTest {
     source.setAutosave(AutoSave.ALWAYS);
     database.execute("CREATE TABLE item (id int); CREATE TABLE effect (id int PRIMARY KEY)");
     try (var connection = source.getConnection()) {
-      var taken = new PoolSettings().take(connection);
+      var taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
       var guard =
           GuardedConnection.over(
               connection,

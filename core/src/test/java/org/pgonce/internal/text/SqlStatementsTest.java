@@ -46,8 +46,6 @@ class SqlStatementsTest {
         "select 'it''s;commit'",
         "select E'it\\';commit'",
         "select e'\\\\'';commit'",
-        "select E'a'\n  '\\';commit'",
-        "select E'a' -- more\n '\\';commit'",
         "select N'a;commit', B'0', X'f', U&'\\0441;commit'",
         "select \"a;commit\"",
         "select \"a\"\";commit\"",
