@@ -34,7 +34,7 @@ final class GuardedCopyManager extends CopyManager {
   private long whole(String sql, Copy copy) throws SQLException, IOException {
     scope.requireTurn();
     try {
-      scope.arm(sql);
+      scope.arm(HandlerSql.read(sql), true);
       begins = true;
       return copy.run();
     } catch (SQLException e) {

@@ -132,15 +132,13 @@ final class GuardedObject implements InvocationHandler {
     var name = method.getName();
     return switch (rule) {
       case PASS, OUT_OF_TURN -> passed(proxy, method, args);
-      case SEND, SQL, COPY -> {
-        if (rule != CallRule.SEND && args.length > 0 && args[0] instanceof String sql) {
-          if (rule == CallRule.SQL && HandlerSql.read(sql).copies()) {
-            throw scope.refused(Refusal.OF_COPY);
-          }
-          scope.arm(sql);
-        } else {
-          scope.arm();
-        }
+      case SEND -> {
+        scope.arm();
+        yield passed(proxy, method, args);
+      }
+      case SQL, COPY -> {
+        var sql = args.length > 0 && args[0] instanceof String text ? text : "";
+        scope.arm(HandlerSql.read(sql), rule == CallRule.COPY);
         yield passed(proxy, method, args);
       }
       case SAVEPOINT -> {

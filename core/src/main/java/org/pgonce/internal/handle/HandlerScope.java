@@ -158,11 +158,17 @@ final class HandlerScope {
     used = true;
   }
 
-  /** Checks the text of a statement, and arms. */
-  void arm(String sql) throws SQLException {
-    var read = HandlerSql.read(sql);
+  /**
+   * Checks the text of a statement, and arms.
+   *
+   * @param mayCopy whether it is sent by a method for COPY
+   */
+  void arm(HandlerSql read, boolean mayCopy) throws SQLException {
     if (read.refusal() != null) {
       throw refused(read.refusal());
+    }
+    if (read.copies() && !mayCopy) {
+      throw refused(Refusal.OF_COPY);
     }
     if (sharesTransaction && read.changesSettings()) {
       throw refusedSetting("SET LOCAL, SET CONSTRAINTS or set_config()");

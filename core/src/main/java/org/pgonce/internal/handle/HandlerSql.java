@@ -60,7 +60,7 @@ record HandlerSql(
               "(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
           changesSession("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"),
           new Rule(
-              "set(?! local (?!\\.)| constraints\\b)()",
+              "set\\b(?! local (?!\\.)| constraints\\b)()",
               what ->
                   Refusal.ofSessionChange(
                       "SET without LOCAL", "use SET LOCAL, which ends with the transaction")),

@@ -104,34 +104,4 @@ class SqlStatementsTest {
     assertThat(firstWords("(select 1) union (select 2)")).isEqualTo("select");
     assertThat(firstWords("/* hint */ -- x\n update t set a = 1")).isEqualTo("update");
   }
-
-  @Test
-  void semicolonsInTheBodyOfARoutineEndNoStatement() {
-    assertThat(
-            firstWords(
-                """
-                CREATE OR REPLACE FUNCTION f(a int) RETURNS int LANGUAGE sql BEGIN ATOMIC
-                  SELECT CASE WHEN a = 1 THEN 2 ELSE 3 END AS end;
-                  SELECT t.end, t.case FROM t;
-                END;
-                COMMIT
-                """))
-        .isEqualTo("create commit");
-    assertThat(
-            firstWords("create procedure p() begin atomic insert into t values (1); end; select 1"))
-        .isEqualTo("create select");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "create function begin() returns int language sql as 'select 1';commit",
-        "create function f(begin atomic) returns int language sql as '';commit",
-        "create table function as select begin atomic from t;commit",
-        "create table f (begin int);commit",
-        "create function f() returns int begin atomic return 1; end;commit",
-      })
-  void whatOnlyLooksLikeTheBodyOfARoutineHidesNothing(String sql) {
-    assertThat(firstWords(sql)).isEqualTo("create commit");
-  }
 }
