@@ -2,14 +2,12 @@ package org.pgonce.internal.broadcast;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.broadcast.BroadcastAssembly.Message;
-import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.HandlerTx;
@@ -28,6 +26,10 @@ import org.slf4j.LoggerFactory;
 public final class BroadcastReceiver<T> {
 
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
+
+  // No other process takes a broadcast over. The server notices within a second that the connection
+  // of a handler that was cut off is closed (ClientCheck).
+  private static final String NO_TOKEN = "broadcast";
 
   /** Messages that may wait for a handler; what comes beyond is dropped, and said. */
   static final int MAX_WAITING = 10_000;
@@ -103,15 +105,14 @@ public final class BroadcastReceiver<T> {
   private boolean handle(Message message, WorkerSlots.Slot slot) {
     var begun = System.nanoTime();
     var origin = NotificationHeaders.ofBroadcast(message.depth(), message.version());
-    var token = UUID.randomUUID().toString();
     try (var transaction =
         new OwnTransaction(
             context,
             "broadcast " + message.id() + " of channel " + subscribed.label(),
             origin,
             subscribed.options().handlerTimeout(),
-            token)) {
-      if (!slot.begin(new End(transaction, token))) {
+            NO_TOKEN)) {
+      if (!slot.begin(cutOff(transaction))) {
         waiting.clear(); // The listener stops.
         return false;
       }
@@ -154,43 +155,20 @@ public final class BroadcastReceiver<T> {
     }
   }
 
-  private final class End implements WorkerSlots.CutOff {
-
-    private final OwnTransaction transaction;
-    private final String token;
-
-    End(OwnTransaction transaction, String token) {
-      this.transaction = transaction;
-      this.token = token;
-    }
-
-    @Override
-    public void overran(Duration timeout) {
-      transaction.cutOff();
-      if (transaction.isUsed()) {
-        endSession(token);
+  private WorkerSlots.CutOff cutOff(OwnTransaction transaction) {
+    return new WorkerSlots.CutOff() {
+      @Override
+      public void overran(Duration timeout) {
+        transaction.cutOff();
+        dropped("its handler did not return within " + timeout.toMillis() + " ms");
       }
-      dropped("its handler did not return within " + timeout.toMillis() + " ms");
-    }
 
-    @Override
-    public void released() {
-      transaction.cutOff();
-      dropped("the listener stopped before its handler returned");
-    }
-  }
-
-  /** The server goes on with its statement, and keeps its locks. */
-  private void endSession(String token) {
-    try {
-      context.transactions().make(transaction -> HandlerSession.end(transaction, token));
-    } catch (SQLException | RuntimeException e) {
-      LOG.warn(
-          "pgonce: a session of channel {} that is given up could not be ended ({}); what it has locked stays locked until the server notices",
-          subscribed.label(),
-          Failures.inWords(e));
-      LOG.debug("pgonce: the failure in full", e);
-    }
+      @Override
+      public void released() {
+        transaction.cutOff();
+        dropped("the listener stopped before its handler returned");
+      }
+    };
   }
 
   private void dropped(String reason) {
