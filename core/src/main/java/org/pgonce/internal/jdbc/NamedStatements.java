@@ -108,9 +108,6 @@ public final class NamedStatements {
       return true; // a pooler greets its clients with numbers of its own
     }
     try (var other = second(dataSource)) {
-      if (physical(other) == physical(connection)) {
-        throw new SQLTransientConnectionException(CANNOT_TELL.formatted("the same one each time"));
-      }
       return !autoCommitting(other, () -> changesSessions(connection, session, other))
           || areTracked(connection);
     }
@@ -130,12 +127,6 @@ public final class NamedStatements {
       return connection.unwrap(PGConnection.class).getBackendPID();
     }
     return PgjdbcNg.made(connection) ? PgjdbcNg.greetingPid(connection) : null;
-  }
-
-  private static Object physical(Connection connection) throws SQLException {
-    return PgjdbcNg.made(connection)
-        ? connection.unwrap(PgjdbcNg.CONNECTION)
-        : connection.unwrap(PGConnection.class);
   }
 
   private static boolean namesNone(Connection connection) throws SQLException {
