@@ -40,7 +40,9 @@ class ClaimTest {
 
   /** The id of the row that it takes; null if there is none. */
   private static @Nullable Long claim(Connection connection, boolean due) throws SQLException {
-    var session = new ClaimSession(connection, POOL.take(connection), Duration.ofMinutes(5));
+    var session =
+        new ClaimSession(
+            connection, POOL.take(connection, Duration.ofSeconds(30)), Duration.ofMinutes(5));
     var claims = ClaimStatement.claim(session, 1, due, 0, 1);
     return claims.isEmpty() ? null : claims.get(0).id();
   }

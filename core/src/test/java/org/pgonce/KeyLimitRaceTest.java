@@ -124,7 +124,7 @@ class KeyLimitRaceTest {
   }
 
   private static ClaimSession session(Connection connection) throws SQLException {
-    return new ClaimSession(connection, POOL.take(connection), LONG);
+    return new ClaimSession(connection, POOL.take(connection, Duration.ofSeconds(30)), LONG);
   }
 
   private @Nullable Claim claimOf(Connection connection, boolean due) throws SQLException {

@@ -102,7 +102,7 @@ class OrderRaceTest {
   }
 
   private static ClaimSession session(Connection connection) throws SQLException {
-    return new ClaimSession(connection, POOL.take(connection), LONG);
+    return new ClaimSession(connection, POOL.take(connection, Duration.ofSeconds(30)), LONG);
   }
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {

@@ -5,9 +5,9 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
- * Puts the parts of broadcasts together. PostgreSQL delivers the NOTIFYs of a transaction in one
- * piece and in order, so at most one message is incomplete at a time; a part that does not continue
- * it was forged, or follows a gap, and begins anew or is refused. Used by one thread.
+ * Puts the parts of broadcasts together. PostgreSQL delivers the NOTIFYs of a transaction together
+ * and in order, so at most one message is incomplete at a time. A part that does not continue it is
+ * forged, or follows a gap. Used by one thread.
  */
 final class BroadcastAssembly {
 
@@ -52,11 +52,9 @@ final class BroadcastAssembly {
           "its payload is larger than 1 MiB, which BROADCAST does not carry; publish a reference instead");
     }
     if (number == 1) {
-      id = itsId;
-      text.setLength(0);
+      begin(itsId);
     } else if (itsId != id || number != lastPart + 1 || text.length() > MAX_LENGTH) {
-      id = -1;
-      text.setLength(0);
+      begin(-1);
       throw new UnreadablePayloadException(
           "part " + number + " of " + parts + " follows no part before it");
     }
@@ -67,8 +65,12 @@ final class BroadcastAssembly {
     }
     var version = matcher.group(4) == null ? 1 : Integer.parseInt(matcher.group(4));
     var whole = new Message(id, version, depth, text.toString());
-    id = -1;
-    text.setLength(0);
+    begin(-1);
     return whole;
+  }
+
+  private void begin(long next) {
+    id = next;
+    text.setLength(0);
   }
 }

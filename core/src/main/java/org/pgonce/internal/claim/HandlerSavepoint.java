@@ -4,17 +4,10 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
-import org.pgonce.internal.jdbc.Following;
-import org.pgonce.internal.jdbc.LastStatement;
-import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
 
-/**
- * The savepoint before a handler's first statement, and the statements that set, release and undo
- * it. What has to be read or set along with it goes in the same message where the driver can
- * (pgjdbc-ng prepares one command at a time).
- */
+/** The savepoint before a handler's first statement: how it is set, released and undone. */
 public final class HandlerSavepoint {
 
   public static final String NAME = "pgonce_handler";
@@ -24,24 +17,20 @@ public final class HandlerSavepoint {
 
   private static final String READ_BEFORE =
       "SELECT " + SessionState.COLUMN + ", " + NotificationHeaders.COLUMNS;
-  private static final String READ_BEFORE_AND_SET = READ_BEFORE + "; " + SET;
 
-  // What the claim has set of pgonce's own for its transaction is set back here, before the look:
-  // so a handler that kept it for good, be it with the same value, has not. The role is set back
-  // behind the look, till the end of the transaction: settling is not for the role that a handler
-  // has set. Columns are computed in their order.
+  // The settings that the claim has made for its transaction are set back before the state is read,
+  // so that they never count as the handler's. The role is set back behind it, for the rest of the
+  // transaction: the deletion must not run with a role of the handler. Columns are computed in
+  // their order.
   private static final String READ_AFTER =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, false), pg_catalog.set_config('pgonce.depth', ?, false),
       %s, pg_catalog.set_config('role', ?, true)
       """
           .formatted(SessionState.COLUMN);
-  private static final int PARAMETERS_AFTER = 3;
-  private static final int STATE_COLUMN = 3;
-  private static final String RELEASE_AND_READ = RELEASE + "; " + READ_AFTER;
 
-  // ListenerContext and depth are those of the notification before, so they are set back before the
-  // look.
+  // Context and depth are those of the notification before: they are set back before the state is
+  // read.
   private static final String BETWEEN_HANDLERS =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
@@ -55,93 +44,71 @@ public final class HandlerSavepoint {
     return name.equals(NAME) || name.equals('"' + NAME + '"');
   }
 
-  /**
-   * Reads the session's settings, puts where what is handled comes from into settings, and sets the
-   * savepoint.
-   */
-  public static SessionState set(NotificationHeaders origin, Connection transaction)
-      throws SQLException {
-    var alone = PgjdbcNg.made(transaction);
-    try (var statement = transaction.prepareStatement(alone ? READ_BEFORE : READ_BEFORE_AND_SET)) {
-      origin.bind(statement, 1);
-      statement.execute();
-      var before = state(statement, 1);
-      if (alone) {
-        execute(SET, transaction);
+  private interface Binding {
+    void bind(PreparedStatement statement, int first) throws SQLException;
+  }
+
+  /** A statement with the session's settings in one of its columns. */
+  private record Read(String sql, int parameters, Binding binding, int column)
+      implements Pipeline.Part<SessionState> {
+
+    @Override
+    public void bind(PreparedStatement statement, int first) throws SQLException {
+      binding.bind(statement, first);
+    }
+
+    @Override
+    public SessionState read(Statement executed) throws SQLException {
+      try (var row = executed.getResultSet()) {
+        row.next();
+        return new SessionState(row.getString(column));
       }
-      return before;
     }
   }
 
+  /** Reads the session's settings, sets the headers of what is handled, and sets the savepoint. */
+  public static SessionState set(NotificationHeaders origin, Connection transaction)
+      throws SQLException {
+    var message = new Pipeline(transaction);
+    var before = message.add(new Read(READ_BEFORE, 2, origin::bind, 1));
+    message.add(Pipeline.command(SET));
+    message.send();
+    return before.result();
+  }
+
   /**
-   * Puts where what is handled next comes from into settings. A trigger, or a function, may have
-   * set another context meanwhile, or another setting.
+   * Sets the headers of what is handled next.
    *
-   * @return whether the settings are otherwise those before
+   * @return whether the session's other settings are still those before the first handler
    */
   public static boolean setOrigin(
       NotificationHeaders origin, SessionState before, Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(BETWEEN_HANDLERS)) {
-      statement.setString(1, before.value("pgonce.context"));
-      statement.setString(2, before.value("pgonce.depth"));
-      origin.bind(statement, 3);
-      statement.execute();
-      return state(statement, STATE_COLUMN).equals(before);
-    }
+    var between =
+        new Read(
+            BETWEEN_HANDLERS,
+            4,
+            (statement, first) -> {
+              statement.setString(first, before.value("pgonce.context"));
+              statement.setString(first + 1, before.value("pgonce.depth"));
+              origin.bind(statement, first + 2);
+            },
+            3);
+    return Pipeline.send(between, transaction).equals(before);
   }
 
-  /** Releases it and reads the settings after it. Sets the role back. */
-  public static SessionState release(SessionState before, Connection transaction)
-      throws SQLException {
-    var alone = PgjdbcNg.made(transaction);
-    if (alone) {
-      execute(RELEASE, transaction);
-    }
-    try (var statement = transaction.prepareStatement(alone ? READ_AFTER : RELEASE_AND_READ)) {
-      bind(before, statement);
-      statement.execute();
-      if (!alone) {
-        statement.getMoreResults(); // the command is the first result
-      }
-      return state(statement, STATE_COLUMN);
-    }
-  }
-
-  /** What a statement has returned, and the settings before it. */
-  public record Followed<R>(SessionState state, R result) {}
-
-  /**
-   * The same, and a statement behind it in the same message. Not for pgjdbc-ng.
-   *
-   * @param behind what follows that
-   */
-  public static <R> Followed<R> release(
-      SessionState before, LastStatement<R> last, Following behind, Connection transaction)
-      throws SQLException {
-    try (var statement =
-        transaction.prepareStatement(Pipeline.of(RELEASE_AND_READ, last.sql(), behind.sql()))) {
-      bind(before, statement);
-      last.bind(statement, PARAMETERS_AFTER + 1);
-      behind.bind(statement, PARAMETERS_AFTER + last.parameters() + 1);
-      statement.execute();
-      statement.getMoreResults(); // the command is the first result
-      var state = state(statement, STATE_COLUMN);
-      statement.getMoreResults();
-      return new Followed<>(state, last.read(statement, behind));
-    }
-  }
-
-  private static void bind(SessionState before, PreparedStatement statement) throws SQLException {
-    statement.setString(1, before.value("pgonce.context"));
-    statement.setString(2, before.value("pgonce.depth"));
-    statement.setString(3, before.value("role"));
-  }
-
-  private static SessionState state(Statement executed, int column) throws SQLException {
-    try (var row = executed.getResultSet()) {
-      row.next();
-      return new SessionState(row.getString(column));
-    }
+  /** Adds its release, and a statement that sets the role back and reads the settings after it. */
+  public static Pipeline.Sent<SessionState> release(SessionState before, Pipeline message) {
+    message.add(Pipeline.command(RELEASE));
+    return message.add(
+        new Read(
+            READ_AFTER,
+            3,
+            (statement, first) -> {
+              statement.setString(first, before.value("pgonce.context"));
+              statement.setString(first + 1, before.value("pgonce.depth"));
+              statement.setString(first + 2, before.value("role"));
+            },
+            3));
   }
 
   public static boolean execute(String sql, Connection transaction) throws SQLException {

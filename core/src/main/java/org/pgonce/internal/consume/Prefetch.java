@@ -11,13 +11,13 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
-import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.Pipeline;
 
 /**
  * The claim of the next notification in the message that commits the one before: amid a backlog
  * that saves one of three round trips, and a fifth of the time. Of one worker.
  */
-final class Prefetch implements Following {
+final class Prefetch implements Pipeline.Next {
 
   // What it held when it is undone is taken for what somebody died with. So behind a handler that
   // changes its session each is claimed by itself, for so long.
@@ -47,7 +47,7 @@ final class Prefetch implements Following {
   }
 
   /** A commit is about to be sent: what is to follow it; null where nothing is to. */
-  @Nullable Following begin() {
+  Pipeline.@Nullable Next begin() {
     if (System.nanoTime() - allowedFrom.get() < 0 || !control.beginsBehindCommit()) {
       return null;
     }
@@ -67,16 +67,11 @@ final class Prefetch implements Following {
   }
 
   @Override
-  public void read(Statement executed) throws SQLException {
-    executed.getMoreResults(); // COMMIT
-    executed.getMoreResults(); // BEGIN
-    executed.getMoreResults();
+  public Boolean read(Statement executed) throws SQLException {
+    executed.getMoreResults(); // behind COMMIT
+    executed.getMoreResults(); // behind BEGIN
     claims = ClaimStatement.readBehindCommit(session, executed, subscription);
-  }
-
-  @Override
-  public boolean hasBegun() {
-    return claims != null;
+    return true;
   }
 
   @Override

@@ -13,7 +13,7 @@ import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.Following;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
@@ -28,7 +28,7 @@ final class SingleAttempt extends TransactionalAttempt {
   private static final int MOST_CONFLICTS = 3;
 
   private final Claim claim;
-  private final Supplier<@Nullable Following> next;
+  private final Supplier<Pipeline.@Nullable Next> next;
   private int conflicts;
 
   /**
@@ -39,7 +39,7 @@ final class SingleAttempt extends TransactionalAttempt {
       ClaimSession session,
       TransactionalSettlement settlement,
       BoundedSessions sessions,
-      Supplier<@Nullable Following> next) {
+      Supplier<Pipeline.@Nullable Next> next) {
     super(claim, claim.headers(), session, settlement, sessions);
     this.claim = claim;
     this.next = next;

@@ -1,7 +1,9 @@
 package org.pgonce.internal.handle;
 
 import java.lang.reflect.Method;
+import java.sql.Blob;
 import java.sql.CallableStatement;
+import java.sql.Clob;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
@@ -12,33 +14,28 @@ import java.util.HashMap;
 import java.util.Map;
 import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
-import org.postgresql.copy.CopyOperation;
 
 /**
- * What becomes of a handler's call on an object of the driver: of its connection and of all that
- * can still reach it. What the table does not name on a connection is refused; what it does not
- * name elsewhere is passed on.
+ * What becomes of a handler's call on its connection, and on all objects of the driver that can
+ * reach it. Methods of a connection that the tables do not name are refused; methods of other
+ * objects are passed on.
  */
 enum CallRule {
-  /** Passed on as it is. */
+  /** Passed on. */
   PASS,
-  /** Passed on out of turn: it is meant for the call that has the turn. */
+  /** Passed on without the turn: it is meant for the call that has the turn. */
   OUT_OF_TURN,
-  /** Passed on unless a COPY is open: it may fetch more rows. */
-  FETCH,
-  /** Talks to the server: passed on when the handler's savepoint is set. */
+  /** Talks to the server: passed on once the handler's savepoint is set. */
   SEND,
-  /** The same; a first argument that is a String is SQL, and read before. */
+  /** As SEND; the first argument, if a String, is SQL that is read before. */
   SQL,
-  /**
-   * The same, with a savepoint that must not be pgonce's own; rollback() without one is refused.
-   */
+  /** As SQL; the SQL is a COPY. */
+  COPY,
+  /** As SEND; the savepoint must not be pgonce's own, and rollback() needs one. */
   SAVEPOINT,
-  /** Cancels a COPY. */
-  CANCEL_COPY,
   /** Does nothing. */
   NOTHING,
-  /** Says what the claim has made sure of; to set another value is refused. */
+  /** Says what the claim has made sure of; another value is refused. */
   KNOWN,
   /** Gives the guarded connection. */
   CONNECTION,
@@ -79,15 +76,14 @@ enum CallRule {
           // pgjdbc-ng parses here, on the server.
           .with(SQL, "prepareStatement", "prepareCall")
           .with(SAVEPOINT, "setSavepoint", "releaseSavepoint", "rollback")
-          // close() is a habit of try-with-resources; pgonce closes, the handler is not to know
-          // when.
+          // Handlers close it by habit, in a try-with-resources.
           .with(NOTHING, "close", "beginRequest", "endRequest")
           // pgjdbc-ng would ask the server.
           .with(KNOWN, "getAutoCommit", "isReadOnly", "getTransactionIsolation")
           .with(KNOWN, "setAutoCommit", "setReadOnly", "setTransactionIsolation")
           .with(ENDS_TRANSACTION, "commit", "abort");
 
-  /** What the drivers offer beyond JDBC: COPY above all. */
+  /** What the drivers offer beyond JDBC. */
   private static final Table VENDOR_TABLE =
       new Table(OUTLIVES_TRANSACTION)
           .with(PASS, "escapeIdentifier", "escapeLiteral", "getBackendPID", "getPreferQueryMode")
@@ -95,7 +91,7 @@ enum CallRule {
           .with(PASS, "getPrepareThreshold", "getParameterStatus", "getParameterStatuses")
           .with(PASS, "isStrictMode", "isServerMinimumVersion")
           .with(SEND, "createArrayOf", "resolveType")
-          .with(SQL, "copyFrom", "copyTo")
+          .with(COPY, "copyFrom", "copyTo")
           .with(COPY_API, "getCopyAPI");
 
   private static final Table STATEMENT_TABLE =
@@ -103,7 +99,6 @@ enum CallRule {
           .with(SQL, "execute", "executeQuery", "executeUpdate", "executeLargeUpdate", "addBatch")
           .with(SEND, "executeBatch", "executeLargeBatch", "getMetaData", "getParameterMetaData")
           .with(CONNECTION, "getConnection")
-          // With no call under way the driver does nothing.
           .with(OUT_OF_TURN, "cancel");
 
   private static final Table META_DATA_TABLE =
@@ -115,18 +110,26 @@ enum CallRule {
           .with(PASS, "getURL", "supportsSavepoints", "supportsBatchUpdates")
           .with(PASS, "supportsGetGeneratedKeys");
 
+  /** A stream that writes a large object would have to be guarded as well. */
+  private static final Table LARGE_OBJECT_TABLE =
+      new Table(PASS)
+          .with(OUTLIVES_TRANSACTION, "setBinaryStream", "setAsciiStream", "setCharacterStream");
+
   private static final Map<Class<?>, Table> TABLES =
-      Map.of(
-          Connection.class, CONNECTION_TABLE,
-          PGConnection.class, VENDOR_TABLE,
-          PgjdbcNg.CONNECTION, VENDOR_TABLE,
-          Statement.class, STATEMENT_TABLE,
-          PreparedStatement.class, STATEMENT_TABLE,
-          CallableStatement.class, STATEMENT_TABLE,
-          DatabaseMetaData.class, META_DATA_TABLE,
-          ResultSet.class, new Table(FETCH).with(STATEMENT, "getStatement"),
-          CopyOperation.class, new Table(PASS).with(CANCEL_COPY, "cancelCopy"),
-          Wrapper.class, new Table(PASS).with(UNWRAP, "unwrap").with(IS_WRAPPER, "isWrapperFor"));
+      Map.ofEntries(
+          Map.entry(Connection.class, CONNECTION_TABLE),
+          Map.entry(PGConnection.class, VENDOR_TABLE),
+          Map.entry(PgjdbcNg.CONNECTION, VENDOR_TABLE),
+          Map.entry(Statement.class, STATEMENT_TABLE),
+          Map.entry(PreparedStatement.class, STATEMENT_TABLE),
+          Map.entry(CallableStatement.class, STATEMENT_TABLE),
+          Map.entry(DatabaseMetaData.class, META_DATA_TABLE),
+          Map.entry(ResultSet.class, new Table(PASS).with(STATEMENT, "getStatement")),
+          Map.entry(Blob.class, LARGE_OBJECT_TABLE),
+          Map.entry(Clob.class, LARGE_OBJECT_TABLE),
+          Map.entry(
+              Wrapper.class,
+              new Table(PASS).with(UNWRAP, "unwrap").with(IS_WRAPPER, "isWrapperFor")));
 
   static CallRule of(Method method) {
     var table = TABLES.get(method.getDeclaringClass());

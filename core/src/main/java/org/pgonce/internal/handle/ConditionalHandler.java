@@ -5,26 +5,24 @@ import org.pgonce.Handler;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
 
-/** A handler that is run where its condition holds. */
+/** A handler that runs where its condition holds; several conditions become one. */
 public record ConditionalHandler<T>(Condition<T> condition, Handler<T> handler)
     implements Handler<T> {
 
-  @Override
-  public void handle(Notification<T> notification, Tx tx) throws Exception {
-    var unused = runs(notification, tx);
+  public ConditionalHandler {
+    if (handler instanceof ConditionalHandler<T> inner) {
+      var outer = condition;
+      condition =
+          (notification, tx) ->
+              outer.holds(notification, tx) && inner.condition.holds(notification, tx);
+      handler = inner.handler;
+    }
   }
 
-  /**
-   * Returns whether the handler was run; one within it that has a condition too is asked as well.
-   */
-  boolean runs(Notification<T> notification, Tx tx) throws Exception {
-    if (!condition.holds(notification, tx)) {
-      return false;
+  @Override
+  public void handle(Notification<T> notification, Tx tx) throws Exception {
+    if (condition.holds(notification, tx)) {
+      handler.handle(notification, tx);
     }
-    if (handler instanceof ConditionalHandler<T> inner) {
-      return inner.runs(notification, tx);
-    }
-    handler.handle(notification, tx);
-    return true;
   }
 }

@@ -52,37 +52,29 @@ public final class Delivery<T> {
       notifications.add(notification(claim));
     }
     var tx = new HandlerTx(guarded::connection, publisher);
-    return subscribed.takesList()
-        ? together(claims, notifications, tx)
-        : inTurns(claims, notifications, guarded, tx);
-  }
-
-  private Set<Long> together(List<Claim> claims, List<Notification<T>> notifications, HandlerTx tx)
-      throws Exception {
-    var all = List.copyOf(notifications);
-    return HandlerDepth.within(Claim.headersOf(claims).depth(), () -> subscribed.handleAll(all, tx))
-        .stream()
+    if (!subscribed.takesList()) {
+      return inTurns(claims, notifications, guarded.scope, tx);
+    }
+    var depth = Claim.headersOf(claims).depth();
+    return HandlerDepth.within(depth, () -> subscribed.handleAll(notifications, tx)).stream()
         .map(Notification::id)
         .collect(Collectors.toUnmodifiableSet());
   }
 
   /** One after the other, each condition right before its handler. */
   private Set<Long> inTurns(
-      List<Claim> claims,
-      List<Notification<T>> notifications,
-      GuardedConnection guarded,
-      HandlerTx tx)
+      List<Claim> claims, List<Notification<T>> notifications, HandlerScope scope, HandlerTx tx)
       throws Exception {
     var ran = new HashSet<Long>();
     for (var i = 0; i < claims.size(); i++) {
       var notification = notifications.get(i);
       var origin = claims.get(i).headers();
-      guarded.turnTo(origin);
+      scope.turnTo(origin);
       if (HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx))) {
         ran.add(notification.id());
       }
     }
-    guarded.turnToAll(Claim.headersOf(claims));
+    scope.turnToAll(Claim.headersOf(claims));
     return ran;
   }
 

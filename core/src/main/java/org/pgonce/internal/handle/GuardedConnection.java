@@ -7,12 +7,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
-import org.pgonce.internal.jdbc.Conflict;
-import org.pgonce.internal.jdbc.Following;
-import org.pgonce.internal.jdbc.LastStatement;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.NetworkTimeout;
-import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
@@ -21,44 +18,43 @@ import org.pgonce.internal.jdbc.SessionState;
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
  * <p>The handler uses {@link #connection()}. Before its first statement the savepoint {@code
- * pgonce_handler} is set, by the message of the claim itself or by one of its own. Then its owner
- * calls {@link #commitWith}, {@link #sealWith}, or {@link #seal} and settles, or {@link #undo} and
- * records the failure. Each ends the handler first: from then on whatever it still holds throws,
- * {@code close()} excepted.
+ * pgonce_handler} is set, by the claim's message or by one of its own. Then the owner calls {@link
+ * #commitWith}, {@link #sealWith} or {@link #seal} to settle, or {@link #undo} to record a failure.
+ * Each ends the handler first: whatever it still holds throws from then on, {@code close()}
+ * excepted.
  *
  * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
  * end in a small cache that all sessions share.
  *
  * <p>What the handler may not do is refused with SQLState 25000, by method ({@link CallRule}) and
- * by SQL text ({@link HandlerSql}). A handler that was refused the end of the transaction has
- * failed, even if it swallows the exception. What functions do to the session is found when
- * settling: see {@link SessionState}. It guards against mistakes, not against an attacker in the
- * same JVM. Temporary tables and session-level advisory locks stay with the session.
+ * by SQL text ({@link HandlerSql}). A handler that tried to end the transaction has failed, even if
+ * it swallows the exception. What functions do to the session is found when settling: see {@link
+ * SessionState}. All this guards against mistakes, not against an attacker in the same JVM.
+ * Temporary tables and session-level advisory locks stay with the session.
  *
- * <p>Not thread-safe for its owner; what it hands out may be used by threads of the handler, one
- * call at a time.
+ * <p>Not thread-safe for its owner. Threads of the handler may share what it hands out.
  */
 public final class GuardedConnection {
 
-  /** How long a call of the handler that is still under way when the handler ends is waited for. */
+  /** How long to wait, when the handler ends, for a call that another thread of it is making. */
   public static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
 
-  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
+  private static final Duration PATIENCE_IF_LOST = Duration.ofSeconds(2);
+  private static final String IN_FAILED_TRANSACTION = "25P02";
 
-  // What the release says if the transaction is aborted, or not the one that it was.
-  private static final Set<String> ENDED = Set.of("25P02", "3B001", "25P01");
+  // What the release says if the transaction is aborted, or is another one.
+  private static final Set<String> ENDED = Set.of(IN_FAILED_TRANSACTION, "3B001", "25P01");
 
+  final HandlerScope scope;
   private final Connection real;
-  private final HandlerScope scope;
-  private final Connection guarded;
+  private Pipeline.@Nullable Sent<SessionState> after;
   private boolean sealed;
   private @Nullable SessionState toRestore;
 
   private GuardedConnection(Connection real, HandlerScope scope) {
     this.real = real;
     this.scope = scope;
-    this.guarded = GuardedObject.connection(scope, real);
   }
 
   /** As below, where no savepoint is set. */
@@ -71,13 +67,13 @@ public final class GuardedConnection {
    * Guards a connection for one run of a handler.
    *
    * @param real in a transaction as {@link PoolSettings} makes them, not in a savepoint
-   * @param origin what the handler publishes says that it comes from there
-   * @param session what {@link SessionState#COLUMN} yielded before the savepoint was set, and the
-   *     origin with it; null if that is still to be done
-   * @param notification says in messages which notification is handled, by its toString(), which
-   *     must not tell the payload
+   * @param origin the headers of what the handler publishes
+   * @param session {@link SessionState#COLUMN} as read before the savepoint was set, together with
+   *     the origin; null if no savepoint is set
+   * @param notification its toString() says in messages which notification is handled, without the
+   *     payload
    * @param patience how long to wait, when the handler ends, for a call that another thread of it
-   *     is still making; after that the connection is aborted
+   *     is making; after that the connection is aborted
    */
   public static GuardedConnection over(
       Connection real,
@@ -91,7 +87,7 @@ public final class GuardedConnection {
   }
 
   /**
-   * No handler runs after all: takes back the savepoint that was set for it.
+   * Releases the savepoint that was set for a handler which does not run after all.
    *
    * @param session as of {@link #over}: null if none was set
    */
@@ -101,144 +97,122 @@ public final class GuardedConnection {
     }
   }
 
-  /**
-   * From here on the connection serves the handler of another notification of a batch: what that
-   * publishes comes from there. Costs a round trip before the handler's first statement.
-   */
-  void turnTo(NotificationHeaders origin) {
-    scope.turnTo(origin);
+  /** What the handler gets: always the same object. */
+  public Connection connection() {
+    return scope.guarded;
   }
 
   /**
-   * The handlers of a batch have ended: what is still to happen in the transaction comes from all.
+   * Ends the handler and leaves the transaction as it is. Idempotent.
    *
-   * @throws SQLException if that cannot be set, or the last of them has changed the session
+   * @throws SQLException if a thread of the handler did not let go of the connection within the
+   *     patience (08003); the connection is aborted then
    */
-  void turnToAll(NotificationHeaders common) throws SQLException {
-    scope.turnToAll(common);
+  public void revoke() throws SQLException {
+    scope.end();
+  }
+
+  /** Whether the last error that the handler saw says that its connection has ended. */
+  boolean isLost() {
+    return LostConnection.isToldBy(scope.lastError);
   }
 
   /**
-   * Whether PostgreSQL has undone the work for a deadlock or a serialization failure. Also where
-   * the handler has swallowed that error, and so met the aborted transaction.
+   * Whether PostgreSQL has undone the work for a deadlock or a serialization failure; also if the
+   * handler swallowed that error and then met the aborted transaction.
    */
   public boolean isConflict(Throwable failure) {
-    return Conflict.isToldBy(failure)
-        || (HandlerScope.isFailedTransaction(failure) && Conflict.isToldBy(scope.lastError()));
+    return Failures.isConflict(failure)
+        || (HandlerScope.isFailedTransaction(failure) && Failures.isConflict(scope.lastError));
   }
 
   /** Whether a handler of a batch was refused a setting that the next one would have met. */
   public boolean isSettingRefused() {
-    return scope.settingRefused();
+    return scope.settingRefused;
   }
 
   /**
-   * What the handler gets. Always the same object; {@code getConnection()} of its parts gives it.
-   */
-  public Connection connection() {
-    return guarded;
-  }
-
-  /**
-   * Ends the handler, and makes sure that its work stands and the transaction is alive and still
-   * the one it began in. Sends nothing where no savepoint is set, neither by the claim nor before a
-   * statement of the handler.
+   * Ends the handler, and checks that its work stands and the transaction is alive and still the
+   * one it began in. Sends nothing if no savepoint is set.
    *
    * @throws SQLException if the handler has failed although it returned: it swallowed an SQL error
-   *     (25P02), ended the transaction (3B001, 25P01), was refused its end (25000), or a thread of
-   *     it did not let go of the connection (08003: the connection is aborted). Call {@link #undo}
-   *     then
+   *     (25P02), ended the transaction (3B001, 25P01), was refused its end (25000), or as {@link
+   *     #revoke}. Call {@link #undo} then
    */
   public void seal() throws SQLException {
-    scope.end();
-    if (scope.endRefused() != null) {
-      throw scope.endRefused().exception(scope.notification());
-    }
-    var before = scope.sessionBefore();
-    if (before != null) {
-      try {
-        found(before, shortlyIfLost(() -> HandlerSavepoint.release(before, real)));
-      } catch (SQLException e) {
-        throw notSealed(e);
-      }
-    }
-    sealed = true;
+    send(release());
   }
 
   /**
-   * The same, and a statement that settles the notification; in one message where that is possible.
+   * The same, and a statement that settles the notification, in one message where that is possible.
    *
    * @throws SQLException as {@link #seal}, or what the statement throws
    */
-  public <R> R sealWith(LastStatement<R> last) throws SQLException {
-    return sealWith(last, Following.NOTHING);
-  }
-
-  /** The same, and the commit, also in that message where that is possible. */
-  public <R> R commitWith(LastStatement<R> last) throws SQLException {
-    return commitWith(last, Following.COMMIT);
+  public <R> R sealWith(Pipeline.Part<R> last) throws SQLException {
+    var message = release();
+    var settled = message.add(last);
+    send(message);
+    return settled.result();
   }
 
   /**
-   * The same, and what begins the next transaction: that, and whatever stands behind it, is done
-   * only where the driver can send it in that message, and not kept where {@link #restoreSession}
-   * has something to do.
+   * The same, and the commit, and what begins the next transaction. The latter is sent only where
+   * the driver can send all in one message, and undone if {@link #restoreSession} has something to
+   * do.
    *
-   * @param commit tells whether it was done
-   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; it may
-   *     be what stands behind the commit that has failed
+   * @param next null if nothing is to follow the commit
+   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; or what
+   *     begins the next transaction has failed
    */
-  public <R> R commitWith(LastStatement<R> last, Following commit) throws SQLException {
-    var among = Pipeline.endsAtAnError(real) && !scope.keepsSetting();
-    var result = sealWith(last, among ? commit : Following.NOTHING);
-    if (!commit.hasBegun()) {
-      // Sends nothing where that is done; but whoever is around the driver hears of it.
-      real.commit();
+  public <R> R commitWith(Pipeline.Part<R> last, Pipeline.@Nullable Next next) throws SQLException {
+    var message = release();
+    var settled = message.add(last);
+    var commits = Pipeline.isPossible(real) && !scope.keepsSetting && !isLost();
+    if (commits) {
+      message.add(next == null ? Pipeline.COMMIT : next);
+    }
+    send(message);
+    if (!commits || next == null) {
+      real.commit(); // sends nothing if that is done, but a pool around the driver takes note
     } else if (toRestore != null) {
-      commit.undone();
+      next.undone();
       real.rollback();
     }
-    return result;
+    return settled.result();
   }
 
-  private <R> R sealWith(LastStatement<R> last, Following behind) throws SQLException {
+  /** Ends the handler; the message begins with the release of its savepoint. */
+  private Pipeline release() throws SQLException {
     scope.end();
-    var before = scope.sessionBefore();
-    if (before == null || scope.endRefused() != null || isLost() || PgjdbcNg.made(real)) {
-      seal();
-      try {
-        return last.among("", behind, real);
-      } catch (SQLException e) {
-        throw last.explained(e);
-      }
+    if (scope.endRefused != null) {
+      throw scope.endRefused.exception(scope.notification);
     }
-    try {
-      R result;
-      if (scope.used()) {
-        var followed = HandlerSavepoint.release(before, last, behind, real);
-        found(before, followed.state());
-        result = followed.result();
-      } else {
-        result = last.among(HandlerSavepoint.RELEASE, behind, real);
-        scope.savepointGone();
-      }
-      sealed = true;
-      return result;
-    } catch (SQLException e) {
-      if (ENDED.contains(String.valueOf(e.getSQLState())) || LostConnection.isToldBy(e)) {
-        throw notSealed(e);
-      }
-      sealed = true; // for all that is known: the failure is that of the statement behind
-      throw last.explained(e);
+    var message = new Pipeline(real);
+    if (scope.before != null && scope.used) {
+      after = HandlerSavepoint.release(scope.before, message);
+    } else if (scope.before != null) {
+      message.add(Pipeline.command(HandlerSavepoint.RELEASE));
     }
+    return message;
   }
 
-  /** The savepoint is gone, and the session's settings are these. */
-  private void found(SessionState before, SessionState session) {
-    if (!session.equals(before)) {
-      toRestore = before;
+  private void send(Pipeline message) throws SQLException {
+    var releases = scope.before != null;
+    try {
+      shortlyIfLost(message::send);
+    } catch (SQLException e) {
+      var state = String.valueOf(e.getSQLState());
+      if (releases && (ENDED.contains(state) || LostConnection.isToldBy(e))) {
+        throw notSealed(e, state);
+      }
+      sealed = true; // what has failed is a statement behind the release
+      throw e;
     }
-    scope.savepointGone();
+    sealed = true;
+    if (after != null && !after.result().equals(scope.before)) {
+      toRestore = scope.before;
+    }
+    scope.before = null;
   }
 
   /**
@@ -252,43 +226,67 @@ public final class GuardedConnection {
     if (sealed) {
       throw new SQLException(
           "the work of the handler of "
-              + scope.notification()
+              + scope.notification
               + " is sealed and cannot be undone alone: roll the transaction back",
           Refusal.SQL_STATE);
     }
-    if (scope.sessionBefore() != null) {
-      var unused = shortlyIfLost(() -> HandlerSavepoint.execute(HandlerSavepoint.UNDO, real));
-      scope.savepointGone();
+    if (scope.before != null) {
+      shortlyIfLost(() -> HandlerSavepoint.execute(HandlerSavepoint.UNDO, real));
+      scope.before = null;
     }
   }
 
+  private interface Sending {
+    void send() throws SQLException;
+  }
+
   /**
-   * Ends the handler and leaves the transaction as it is. Idempotent.
-   *
-   * @throws SQLException if a thread of the handler did not let go of the connection within the
-   *     patience; the connection is aborted then
+   * An error that a foreign table brings in may only sound like the end of the connection: so it is
+   * used, but not waited for.
    */
-  public void revoke() throws SQLException {
-    scope.end();
+  private void shortlyIfLost(Sending sending) throws SQLException {
+    var bound = isLost() ? NetworkTimeout.set(real, PATIENCE_IF_LOST) : null;
+    sending.send();
+    if (bound != null) {
+      bound.restore(real);
+    }
   }
 
-  /** Whether the last error that the handler saw says that its connection has ended. */
-  boolean isLost() {
-    return LostConnection.isToldBy(scope.lastError());
+  private SQLException notSealed(SQLException e, String state) {
+    var what =
+        switch (state) {
+          case IN_FAILED_TRANSACTION ->
+              "caught an SQLException and went on, but its transaction is aborted and nothing of its"
+                  + " work would stay. Instead: let the exception through, or set a savepoint before"
+                  + " the statement that may fail and roll back to it";
+          case "3B001", "25P01" ->
+              "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
+          default ->
+              "could not be followed by a statement of pgonce: the connection does not answer";
+        };
+    var failure =
+        new SQLException(
+            "the handler of " + scope.notification + " " + what,
+            state,
+            scope.lastError == null ? e : scope.lastError);
+    if (scope.lastError != null && scope.lastError != e) {
+      failure.addSuppressed(e);
+    }
+    return failure;
   }
 
   /**
-   * Sets back, for good, what the handler has changed of the session in a way that its SQL did not
-   * show. To be called after the commit that followed {@link #seal}, or {@link #commitWith};
-   * commits if it had anything to do, and sends nothing otherwise.
+   * Sets back, for good, what the handler changed of the session in a way that its SQL did not
+   * show. To be called after the commit. Commits if it had anything to do, and sends nothing
+   * otherwise.
    *
    * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
    *     claim has set another one in it; else null
-   * @return whether it had
+   * @return whether it had anything to do
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
   public boolean restoreSession(@Nullable String idleTimeout) throws SQLException {
-    if (scope.keepsSetting()) {
+    if (scope.keepsSetting) {
       throw new SQLException(
           "its SQL calls set_config without the constant true as the third argument, and what a"
               + " setting of that name was before is not known. Instead: use SET LOCAL, or"
@@ -300,43 +298,5 @@ public final class GuardedConnection {
     }
     toRestore.restore(real, idleTimeout);
     return true;
-  }
-
-  /**
-   * The connection may have sounded lost only, as an error that a foreign table brings in does: so
-   * it is tried, but not waited for.
-   */
-  private <R> R shortlyIfLost(HandlerScope.Call<R, SQLException> call) throws SQLException {
-    var bound = isLost() ? NetworkTimeout.set(real, LAST_WORDS) : null;
-    var result = call.run();
-    if (bound != null) {
-      bound.restore(real);
-    }
-    return result;
-  }
-
-  private SQLException notSealed(SQLException e) {
-    String state = String.valueOf(e.getSQLState());
-    String what =
-        switch (state) {
-          case "25P02" ->
-              "caught an SQLException and went on, but its transaction is aborted and nothing of its"
-                  + " work would stay. Instead: let the exception through, or set a savepoint before"
-                  + " the statement that may fail and roll back to it";
-          case "3B001", "25P01" ->
-              "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
-          default ->
-              "could not be followed by a statement of pgonce: the connection does not answer";
-        };
-    SQLException lastError = scope.lastError();
-    var failure =
-        new SQLException(
-            "the handler of " + scope.notification() + " " + what,
-            state,
-            lastError == null ? e : lastError);
-    if (lastError != null && lastError != e) {
-      failure.addSuppressed(e);
-    }
-    return failure;
   }
 }

@@ -2,10 +2,12 @@ package org.pgonce.internal.handle;
 
 import static java.sql.Connection.TRANSACTION_READ_COMMITTED;
 
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.io.Reader;
-import java.io.Writer;
+import java.io.StringReader;
+import java.io.StringWriter;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -35,19 +37,18 @@ import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.postgresql.PGConnection;
 import org.postgresql.PGStatement;
-import org.postgresql.copy.CopyOperation;
 import org.postgresql.core.BaseConnection;
 
 /**
  * A driver's object as a handler sees it. {@link CallRule} says what becomes of a call. Each call
- * has the turn on the connection, none gets through after the handler has ended, and what a call
- * returns is guarded in its turn if it can still reach the connection.
+ * takes the turn on the connection, none gets through after the handler has ended, and a result
+ * that can still reach the connection is guarded in its turn. A stream is read whole.
  */
 final class GuardedObject implements InvocationHandler {
 
   private static final Object[] NONE = {};
 
-  /** The more special one before the more general one. */
+  /** Subtypes before their supertypes. */
   private static final List<Class<?>> GUARDED =
       List.of(
           CallableStatement.class,
@@ -82,23 +83,15 @@ final class GuardedObject implements InvocationHandler {
   private final Object real;
   // The proxy whose call has returned it; null for the connection itself.
   private final @Nullable Object source;
-  private final @Nullable Connection connection;
 
-  private GuardedObject(
-      HandlerScope scope, Object real, @Nullable Object source, @Nullable Connection connection) {
+  private GuardedObject(HandlerScope scope, Object real, @Nullable Object source) {
     this.scope = scope;
     this.real = real;
     this.source = source;
-    this.connection = connection;
   }
 
   static Connection connection(HandlerScope scope, Connection real) {
-    return proxy(Connection.class, new GuardedObject(scope, real, null, null));
-  }
-
-  /** A COPY that has begun. */
-  static <C extends CopyOperation> C copy(HandlerScope scope, Class<C> kind, C real) {
-    return proxy(kind, new GuardedObject(scope, real, null, null));
+    return proxy(Connection.class, new GuardedObject(scope, real, null));
   }
 
   private static <T> T proxy(Class<T> type, InvocationHandler guard) {
@@ -136,60 +129,56 @@ final class GuardedObject implements InvocationHandler {
   /** Runs one call, with the turn held. */
   private @Nullable Object call(CallRule rule, Object proxy, Method method, Object[] args)
       throws Throwable {
+    var name = method.getName();
     return switch (rule) {
       case PASS, OUT_OF_TURN -> passed(proxy, method, args);
-      case FETCH -> {
-        scope.requireNoOpenCopy();
-        yield passed(proxy, method, args);
-      }
       case SEND -> {
         scope.arm();
         yield passed(proxy, method, args);
       }
-      case SQL -> {
-        if (args.length > 0 && args[0] instanceof String sql) {
-          scope.arm(sql);
-        } else {
-          scope.arm();
-        }
+      case SQL, COPY -> {
+        var sql = args.length > 0 && args[0] instanceof String text ? text : "";
+        scope.arm(HandlerSql.read(sql), rule == CallRule.COPY);
         yield passed(proxy, method, args);
       }
       case SAVEPOINT -> {
-        if (args.length == 0 && method.getName().equals("rollback")) {
-          throw refusedEnd(method.getName() + "()");
+        if (args.length == 0 && name.equals("rollback")) {
+          throw scope.refused(Refusal.ofTransactionEnd("rollback()"));
         }
-        if (args.length > 0 && args[0] instanceof String name && HandlerSavepoint.isName(name)) {
-          throw scope.refused(Refusal.ofOwnSavepoint(method.getName() + "()"));
+        if (args.length > 0 && args[0] instanceof String own && HandlerSavepoint.isName(own)) {
+          throw scope.refused(Refusal.ofOwnSavepoint(name + "()"));
         }
         scope.arm();
         yield forward(method, args);
       }
-      case CANCEL_COPY -> {
-        scope.cancel((CopyOperation) real);
-        yield null;
-      }
       case NOTHING -> null;
       case KNOWN -> {
-        var now = KNOWN.get(method.getName());
+        var now = KNOWN.get(name);
         if (args.length > 0 && !args[0].equals(now)) {
-          throw refusedSetting(method.getName() + "(" + args[0] + ")");
+          throw scope.refused(refusedSetting(name, name + "(" + args[0] + ")"));
         }
         yield args.length > 0 ? null : now;
       }
-      case CONNECTION -> connection(proxy);
+      case CONNECTION -> scope.guarded;
       case STATEMENT -> source instanceof Statement ? source : passed(proxy, method, args);
       case COPY_API ->
           new GuardedCopyManager(scope, ((Connection) real).unwrap(BaseConnection.class));
       case UNWRAP -> unwrap(proxy, (Class<?>) args[0]);
       case IS_WRAPPER -> ((Class<?>) args[0]).isInstance(proxy) || isOffered((Class<?>) args[0]);
-      case ENDS_TRANSACTION -> throw refusedEnd(method.getName() + "()");
+      case ENDS_TRANSACTION -> throw scope.refused(Refusal.ofTransactionEnd(name + "()"));
       case OUTLIVES_TRANSACTION ->
           throw scope.refused(
               Refusal.ofSessionChange(
-                  method.getName() + "()",
+                  name + "()",
                   "use SET LOCAL, or set it on the statement or the data source; large objects by"
                       + " lo_get and lo_put"));
     };
+  }
+
+  private static Refusal refusedSetting(String name, String call) {
+    return name.equals("setAutoCommit")
+        ? Refusal.ofTransactionEnd(call)
+        : Refusal.ofSessionChange(call, "leave it out; the transaction has begun already");
   }
 
   private @Nullable Object passed(Object proxy, Method method, Object[] args) throws Throwable {
@@ -211,28 +200,33 @@ final class GuardedObject implements InvocationHandler {
     }
   }
 
-  private @Nullable Object guarded(@Nullable Object result, Object proxy) {
+  private @Nullable Object guarded(@Nullable Object result, Object proxy) throws SQLException {
     if (result == null || result instanceof String || result instanceof Number) {
       return result;
-    } else if (result instanceof InputStream stream) {
-      return GuardedStream.of(scope, stream);
-    } else if (result instanceof OutputStream stream) {
-      return GuardedStream.of(scope, stream);
-    } else if (result instanceof Reader stream) {
-      return GuardedStream.of(scope, stream);
-    } else if (result instanceof Writer stream) {
-      return GuardedStream.of(scope, stream);
+    }
+    if (result instanceof InputStream || result instanceof Reader) {
+      return whole(result);
     }
     for (var type : GUARDED) {
       if (type.isInstance(result)) {
-        return proxy(type, new GuardedObject(scope, result, proxy, connection(proxy)));
+        return proxy(type, new GuardedObject(scope, result, proxy));
       }
     }
     return result;
   }
 
-  private Connection connection(Object proxy) {
-    return connection == null ? (Connection) proxy : connection;
+  /** Reads a stream to its end: that of a large object talks to the server. */
+  private static Object whole(Object stream) throws SQLException {
+    try {
+      if (stream instanceof InputStream bytes) {
+        return new ByteArrayInputStream(bytes.readAllBytes());
+      }
+      var text = new StringWriter();
+      ((Reader) stream).transferTo(text);
+      return new StringReader(text.toString());
+    } catch (IOException e) {
+      throw e.getCause() instanceof SQLException cause ? cause : new SQLException(e);
+    }
   }
 
   /** What the proxy itself is, it unwraps to; what gives the raw connection away, it refuses. */
@@ -241,8 +235,7 @@ final class GuardedObject implements InvocationHandler {
       return proxy;
     }
     if (isOffered(type)) {
-      var vendors = ((Wrapper) real).unwrap(type);
-      return proxy(type, new GuardedObject(scope, vendors, source, connection(proxy)));
+      return proxy(type, new GuardedObject(scope, ((Wrapper) real).unwrap(type), source));
     }
     throw scope.refused(
         new Refusal(
@@ -256,22 +249,10 @@ final class GuardedObject implements InvocationHandler {
     return OFFERED.contains(type) && ((Wrapper) real).isWrapperFor(type);
   }
 
-  private SQLException refusedSetting(String what) {
-    return what.startsWith("setAutoCommit")
-        ? refusedEnd(what)
-        : scope.refused(
-            Refusal.ofSessionChange(what, "leave it out; the transaction has begun already"));
-  }
-
-  private SQLException refusedEnd(String what) {
-    return scope.refused(Refusal.ofTransactionEnd(what));
-  }
-
   private @Nullable Object afterEnd(Method method) throws SQLException {
     return switch (method.getName()) {
       case "close", "free" -> null;
       case "isClosed" -> true;
-      case "isActive" -> false;
       default -> throw scope.usedAfterEnd();
     };
   }

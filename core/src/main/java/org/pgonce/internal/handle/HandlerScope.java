@@ -10,62 +10,89 @@ import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.jdbc.SessionState;
-import org.postgresql.copy.CopyOperation;
-import org.postgresql.copy.CopyOut;
 
 /**
- * One run of a handler, as all its guarded objects see it: whose turn it is on the connection,
- * whether the savepoint is set, and whether the handler has ended.
- *
- * <p>Each guarded call holds the turn from its check to its return. So once {@link #end} has had
- * the turn, no call of the handler is under way and none can begin.
+ * One run of a handler on its connection: which call has the turn, and what the handler did. Each
+ * guarded call holds the turn from its check to its return, so none runs or begins after {@link
+ * #end}.
  */
 final class HandlerScope {
 
   private static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
+  final Object notification;
+  final Connection guarded;
   private final Connection real;
-  private final Object notification;
   private final Duration patience;
-  private final ReentrantLock turn = new ReentrantLock();
+  private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean ended;
 
-  // The rest is read and written with the turn held, or after end().
+  // The rest is read and written with the turn held, or after the end.
+
+  // The session's settings when the savepoint was set; null while none is.
+  @Nullable SessionState before;
+  boolean used;
+  boolean keepsSetting;
+  boolean settingRefused;
+  @Nullable SQLException lastError;
+  @Nullable Refusal endRefused;
   private NotificationHeaders origin;
-  // Whether the transaction's settings say that it comes from there.
   private boolean originSet;
-  // Whether notifications after this one share the transaction.
-  private boolean inTurns;
-  private boolean settingRefused;
-  private boolean used;
-  // Known as long as the savepoint is set.
-  private @Nullable SessionState sessionBefore;
-  private boolean keepsSetting;
-  private @Nullable SQLException lastError;
-  private @Nullable Refusal endRefused;
-  private @Nullable CopyOperation copy;
+  private boolean sharesTransaction;
 
   /**
-   * @param session the session's settings, if the savepoint is set already; else null
+   * @param before null if the savepoint is not set yet
    */
   HandlerScope(
       Connection real,
       NotificationHeaders origin,
-      @Nullable SessionState session,
+      @Nullable SessionState before,
       Object notification,
       Duration patience) {
     this.real = real;
     this.origin = origin;
-    this.sessionBefore = session;
-    this.originSet = session != null;
+    this.before = before;
+    this.originSet = before != null;
     this.notification = notification;
     this.patience = patience;
+    this.guarded = GuardedObject.connection(this, real);
   }
 
-  /** Whether it says only that an error came before it. */
-  static boolean isFailedTransaction(Throwable failure) {
-    return failure instanceof SQLException sql && IN_FAILED_TRANSACTION.equals(sql.getSQLState());
+  // The turn.
+
+  /**
+   * Takes the turn; false, without it, if the handler has ended. Waits while another call runs.
+   *
+   * @throws SQLException if it is called from within another call: the driver would wait for ever
+   */
+  boolean enter() throws SQLException {
+    if (ended) {
+      return false;
+    }
+    if (lock.isHeldByCurrentThread()) {
+      throw new SQLException(
+          "the connection is in the middle of another call of this thread, such as a COPY that reads"
+              + " from the handler. Instead: query before it",
+          Refusal.SQL_STATE);
+    }
+    lock.lock();
+    if (ended) {
+      lock.unlock();
+      return false;
+    }
+    return true;
+  }
+
+  /** Takes the turn. */
+  void requireTurn() throws SQLException {
+    if (!enter()) {
+      throw usedAfterEnd();
+    }
+  }
+
+  void leave() {
+    lock.unlock();
   }
 
   boolean hasEnded() {
@@ -73,65 +100,77 @@ final class HandlerScope {
   }
 
   /**
-   * Takes the turn; false, without it, if the handler has ended. Waits as long as another call of
-   * the same handler runs, as the drivers' own locks would.
+   * Ends the handler: no call begins from here on, and one that runs is waited for. Idempotent.
+   *
+   * @throws SQLException if that call did not return within the patience; the connection is aborted
    */
-  boolean enter() {
-    if (ended) {
-      return false;
+  void end() throws SQLException {
+    ended = true;
+    if (!awaitCall()) {
+      abort();
+      throw new SQLException(
+          "a call of the handler of "
+              + notification
+              + " was still using the connection "
+              + patience.toMillis()
+              + " ms after the handler had ended. The connection is aborted, its transaction rolled"
+              + " back. Instead: wait in the handler for threads that use its connection.",
+          CONNECTION_DOES_NOT_EXIST);
     }
-    turn.lock();
-    if (ended) {
-      turn.unlock();
-      return false;
-    }
-    return true;
   }
 
-  void leave() {
-    turn.unlock();
-  }
-
-  interface Call<R, X extends Exception> {
-    R run() throws SQLException, X;
-  }
-
-  /** Runs one call of the handler, and remembers what it throws. */
-  <R, X extends Exception> R inTurn(Call<R, X> call) throws SQLException, X {
-    if (!enter()) {
-      throw usedAfterEnd();
-    }
+  private boolean awaitCall() {
+    // A handler may leave its thread interrupted: that must not cost the connection.
+    var deadline = Deadline.in(patience);
+    var interrupted = false;
     try {
-      return call.run();
-    } catch (SQLException e) {
-      throw noted(e);
+      while (true) {
+        try {
+          var returned = lock.tryLock(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
+          if (returned) {
+            lock.unlock();
+          }
+          return returned;
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
     } finally {
-      leave();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
+
+  // What the handler does.
 
   /**
-   * To be called before whatever talks to the server: sets the savepoint if none is set yet, and
-   * where handlers share the transaction, the context and depth of this one's notification.
+   * Prepares for a statement of the handler: sets the savepoint if none is set, and in a batch the
+   * context and depth of this notification.
    */
   void arm() throws SQLException {
-    requireNoOpenCopy();
-    if (sessionBefore == null) {
-      sessionBefore = HandlerSavepoint.set(origin, real);
-    } else if (!originSet && !HandlerSavepoint.setOrigin(origin, sessionBefore, real)) {
+    if (before == null) {
+      before = HandlerSavepoint.set(origin, real);
+    } else if (!originSet && !HandlerSavepoint.setOrigin(origin, before, real)) {
       throw refusedSetting("a function or trigger that changes a setting");
     }
     originSet = true;
     used = true;
   }
 
-  /** Checks the text of a statement, and arms. */
-  void arm(String sql) throws SQLException {
-    var read = HandlerSql.read(sql);
+  /**
+   * Checks the text of a statement, and arms.
+   *
+   * @param mayCopy whether it is sent by a method for COPY
+   */
+  void arm(HandlerSql read, boolean mayCopy) throws SQLException {
     if (read.refusal() != null) {
       throw refused(read.refusal());
     }
-    if (inTurns && read.changesSettings()) {
+    if (read.copies() && !mayCopy) {
+      throw refused(Refusal.OF_COPY);
+    }
+    if (sharesTransaction && read.changesSettings()) {
       throw refusedSetting("SET LOCAL, SET CONSTRAINTS or set_config()");
     }
     arm();
@@ -143,68 +182,6 @@ final class HandlerScope {
     return refused(Refusal.ofSharedSetting(what));
   }
 
-  /**
-   * From here on the connection serves the handler of another notification, in the same
-   * transaction.
-   */
-  void turnTo(NotificationHeaders next) {
-    turn.lock();
-    try {
-      origin = next;
-      originSet = false;
-      inTurns = true;
-    } finally {
-      turn.unlock();
-    }
-  }
-
-  /** What follows in the transaction is of all of them: a deferred trigger, for one. */
-  void turnToAll(NotificationHeaders common) throws SQLException {
-    turnTo(common);
-    turn.lock();
-    try {
-      if (used) {
-        arm();
-      }
-    } finally {
-      turn.unlock();
-    }
-  }
-
-  void copying(CopyOperation started) {
-    copy = started;
-  }
-
-  void requireNoOpenCopy() throws SQLException {
-    if (copy != null && copy.isActive()) {
-      // pgjdbc would wait for the end of the COPY for ever, and so would the thread that could end
-      // it: this one has the turn.
-      throw new SQLException(
-          "a COPY is still open on the connection in the handler of "
-              + notification
-              + ": end or cancel it before the next statement",
-          Refusal.SQL_STATE);
-    }
-  }
-
-  /**
-   * Cancels a COPY that is open. Of a COPY TO pgjdbc leaves what it has not read on the connection,
-   * where the next statement would take it for its own answer: so that costs the connection.
-   */
-  void cancel(CopyOperation open) throws SQLException {
-    if (open instanceof CopyOut && open.isActive()) {
-      real.abort(Runnable::run);
-      throw new SQLException(
-          "a COPY TO in the handler of "
-              + notification
-              + " was not read to its end. What is left of it would be taken for the answer to the"
-              + " next statement, so the connection is aborted, and its transaction rolled back."
-              + " Instead: read it to its end, or give the query a LIMIT.",
-          CONNECTION_DOES_NOT_EXIST);
-    }
-    open.cancelCopy();
-  }
-
   SQLException refused(Refusal refusal) {
     if (refusal.endsTransaction()) {
       endRefused = refusal;
@@ -212,13 +189,18 @@ final class HandlerScope {
     return refusal.exception(notification);
   }
 
-  /** Remembers what went wrong, to be told if the handler swallows it. */
+  /** Remembers an error, to report it if the handler swallows it. */
   SQLException noted(SQLException error) {
     // 25P02 only follows from an error before it, and that one is what the user must see.
     if (!isFailedTransaction(error)) {
       lastError = error;
     }
     return error;
+  }
+
+  /** Closes the socket: what a driver has left on the connection is not to be read by others. */
+  void abort() throws SQLException {
+    real.abort(Runnable::run);
   }
 
   SQLException usedAfterEnd() {
@@ -232,85 +214,37 @@ final class HandlerScope {
   }
 
   /**
-   * Shuts the handler out: new calls fail from here on, a call under way is waited for. One that
-   * does not return within the patience condemns the connection, which is aborted then.
+   * From here on the connection serves the handler of another notification of a batch. Costs a
+   * round trip before that handler's first statement.
    */
-  void end() throws SQLException {
-    ended = true;
-    if (!takeTurn()) {
-      real.abort(Runnable::run);
-      throw new SQLException(
-          "a call of the handler of "
-              + notification
-              + " was still using the connection "
-              + patience.toMillis()
-              + " ms after the handler had ended. The connection is aborted, its transaction rolled"
-              + " back. Instead: wait in the handler for threads that use its connection.",
-          CONNECTION_DOES_NOT_EXIST);
-    }
-    try {
-      if (copy != null && copy.isActive()) {
-        // Else the driver would wait for the handler to end it. The server then has an aborted
-        // transaction.
-        cancel(copy);
-      }
-    } finally {
-      turn.unlock();
-    }
+  void turnTo(NotificationHeaders next) throws SQLException {
+    requireTurn();
+    origin = next;
+    originSet = false;
+    sharesTransaction = true;
+    leave();
   }
 
-  private boolean takeTurn() {
-    // A handler may leave its thread interrupted: that must not cost the connection.
-    var interrupted = false;
-    try {
-      var deadline = Deadline.in(patience);
-      while (true) {
-        try {
-          return turn.tryLock(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
+  /**
+   * The handlers of a batch have ended: what is still to happen in the transaction, such as a
+   * deferred trigger, has what their notifications have in common.
+   *
+   * @throws SQLException if that cannot be set, or the last of them has changed the session
+   */
+  void turnToAll(NotificationHeaders common) throws SQLException {
+    turnTo(common);
+    if (used) {
+      requireTurn();
+      try {
+        arm();
+      } finally {
+        leave();
       }
     }
   }
 
-  /** Whether a handler was refused a setting that the next one would have met. */
-  boolean settingRefused() {
-    return settingRefused;
-  }
-
-  /** Whether the handler has sent anything. */
-  boolean used() {
-    return used;
-  }
-
-  void savepointGone() {
-    sessionBefore = null;
-  }
-
-  /** The session's settings before the savepoint; null if none is set. */
-  @Nullable SessionState sessionBefore() {
-    return sessionBefore;
-  }
-
-  /** Whether its SQL sets something for longer than the transaction that cannot be set back. */
-  boolean keepsSetting() {
-    return keepsSetting;
-  }
-
-  @Nullable SQLException lastError() {
-    return lastError;
-  }
-
-  @Nullable Refusal endRefused() {
-    return endRefused;
-  }
-
-  Object notification() {
-    return notification;
+  /** Whether it says only that an error came before it. */
+  static boolean isFailedTransaction(Throwable failure) {
+    return failure instanceof SQLException sql && IN_FAILED_TRANSACTION.equals(sql.getSQLState());
   }
 }

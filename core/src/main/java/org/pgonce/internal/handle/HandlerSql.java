@@ -1,40 +1,85 @@
 package org.pgonce.internal.handle;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.text.SqlStatements;
 import org.pgonce.internal.text.SqlToken;
 
 /**
- * Which SQL a handler may run: all but what ends its transaction or changes the session for longer
- * than the transaction. It reads text only: what a function does inside is found by {@link
- * SessionState}.
+ * What the text of a handler's SQL shows. It may run all but what ends its transaction or changes
+ * the session for longer than that. What a function does inside is found by {@link SessionState}.
  *
- * @param refusal the first thing in the string that is refused, or null if there is none
- * @param keepsSetting whether the string calls set_config for longer than the transaction, or may,
- *     on a setting that {@link SessionState} does not set back
- * @param changesSettings whether it changes something for the rest of the transaction that other
- *     handlers in it would meet: by SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
+ * @param refusal the first thing that is refused; null if there is none
+ * @param keepsSetting whether it calls set_config for longer than the transaction, or may, on a
+ *     setting that {@link SessionState} does not set back
+ * @param changesSettings whether it changes something that other handlers of a batch would meet: by
+ *     SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
+ * @param copies whether it is a COPY from STDIN or to STDOUT
  */
-record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
+record HandlerSql(
+    @Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings, boolean copies) {
 
   // Handlers run the same texts again and again. About 2 MB at most.
   private static final Map<String, HandlerSql> KNOWN = new ConcurrentHashMap<>();
   private static final int MOST_KNOWN = 1_000;
   private static final int LONGEST_KNOWN = 1_000;
 
+  private static final List<Rule> RULES =
+      List.of(
+          new Rule(
+              "(commit|end|abort|prepare transaction|rollback(?!( work| transaction)? to\\b))\\b",
+              Refusal::ofTransactionEnd),
+          // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
+          new Rule(
+              "(savepoint|release( savepoint)?|rollback( work| transaction)? to( savepoint)?)"
+                  + " (\"?pgonce_handler\"?( |$)|u&)",
+              Refusal::ofOwnSavepoint),
+          new Rule(
+              "(begin|start)\\b",
+              what ->
+                  new Refusal(
+                      what,
+                      "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
+                      "leave it out; for a part that can be undone use SAVEPOINT",
+                      false)),
+          changesSession("(prepare)\\b", "use a java.sql.PreparedStatement"),
+          changesSession("(reset)\\b", "use SET LOCAL … TO DEFAULT"),
+          changesSession(
+              "(discard|deallocate)\\b", "leave it out; pgonce cleans up after the handler"),
+          changesSession(
+              "(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
+          changesSession("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"),
+          new Rule(
+              "set\\b(?! local (?!\\.)| constraints\\b)()",
+              what ->
+                  Refusal.ofSessionChange(
+                      "SET without LOCAL", "use SET LOCAL, which ends with the transaction")),
+          changesSession("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
+          new Rule(
+              "(set local \"?transaction)",
+              what ->
+                  new Refusal(
+                      what,
+                      "pgonce needs its transaction READ WRITE at READ COMMITTED to settle the"
+                          + " notification",
+                      "leave it out",
+                      false)));
+
+  private static final Pattern COPIES = Pattern.compile("^copy .*\\b(stdin|stdout)\\b");
+  private static final Pattern SETS_WITHIN = Pattern.compile("\\bset (local|constraints)\\b");
   private static final Pattern SET_CONFIG = Pattern.compile("set_config", Pattern.CASE_INSENSITIVE);
   private static final Set<String> TRUE = Set.of("true", "is_local=>true", "is_local:=true");
-  // pgonce's own: it sets them for each notification.
+  // Set anew for each notification.
   private static final Set<String> OWN = Set.of("'pgonce.context'", "'pgonce.depth'");
 
   static HandlerSql read(String sql) {
@@ -53,12 +98,10 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
 
   private static HandlerSql scan(String sql) {
     var statements = SqlStatements.of(sql);
-    for (var statement : statements) {
-      var words = SqlStatements.words(statement);
-      var refusal = words.isEmpty() ? null : refusal(words);
-      if (refusal != null) {
-        return new HandlerSql(refusal, false, false);
-      }
+    var words = statements.stream().map(HandlerSql::words).toList();
+    var refusal = words.stream().flatMap(HandlerSql::refusals).findFirst();
+    if (refusal.isPresent()) {
+      return new HandlerSql(refusal.get(), false, false, false);
     }
     var calls = new ArrayList<List<String>>();
     statements.forEach(statement -> addCalls(statement, calls));
@@ -66,7 +109,13 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
         null,
         calls.stream().anyMatch(HandlerSql::isKept),
         !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
-            || statements.stream().anyMatch(HandlerSql::isSet));
+            || statements.stream().anyMatch(HandlerSql::isSet),
+        words.stream().anyMatch(COPIES.asPredicate()));
+  }
+
+  /** The words of a statement, with a space between them. */
+  private static String words(List<SqlToken> statement) {
+    return String.join(" ", SqlStatements.words(statement));
   }
 
   /** Adds the arguments of each call of set_config, within texts such as that of DO as well. */
@@ -123,89 +172,34 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
             && statement.stream()
                 .filter(SqlToken::isText)
                 .flatMap(body -> SqlStatements.of(body.content()).stream())
-                .anyMatch(HandlerSql::setsWithin));
+                .map(HandlerSql::words)
+                .anyMatch(SETS_WITHIN.asPredicate()));
   }
 
-  private static boolean setsWithin(List<SqlToken> statement) {
-    for (var i = 1; i < statement.size(); i++) {
-      var scope = statement.get(i);
-      if (statement.get(i - 1).is("set") && (scope.is("local") || scope.is("constraints"))) {
-        return true;
-      }
+  private static Stream<Refusal> refusals(String words) {
+    return RULES.stream().map(rule -> rule.on(words)).flatMap(Optional::stream);
+  }
+
+  /**
+   * What is refused.
+   *
+   * @param start how the words of the statement begin; its first group names it in messages
+   */
+  private record Rule(Pattern start, Function<String, Refusal> refusal) {
+
+    Rule(String start, Function<String, Refusal> refusal) {
+      this(Pattern.compile(start), refusal);
     }
-    return false;
-  }
 
-  private static @Nullable Refusal refusal(List<String> words) {
-    String what = words.get(0).toUpperCase(Locale.ROOT);
-    return switch (words.get(0)) {
-      case "commit", "end", "abort" -> Refusal.ofTransactionEnd(what);
-      case "begin", "start" ->
-          new Refusal(
-              what,
-              "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
-              "leave it out; for a part that can be undone use SAVEPOINT",
-              false);
-      case "prepare" ->
-          word(words, 1).equals("transaction")
-              ? Refusal.ofTransactionEnd("PREPARE TRANSACTION")
-              : Refusal.ofSessionChange(what, "use a java.sql.PreparedStatement");
-      case "rollback" -> ofRollback(words);
-      case "savepoint" -> ofSavepoint(what, word(words, 1));
-      case "release" -> ofSavepoint(what, word(words, word(words, 1).equals("savepoint") ? 2 : 1));
-      case "set" -> ofSet(words);
-      case "reset" -> Refusal.ofSessionChange(what, "use SET LOCAL … TO DEFAULT");
-      case "discard", "deallocate" ->
-          Refusal.ofSessionChange(what, "leave it out; pgonce cleans up after the handler");
-      case "listen", "unlisten" ->
-          Refusal.ofSessionChange(what, "let pgonce listen, or use a connection of your own");
-      case "declare" ->
-          Collections.indexOfSubList(words, List.of("cursor", "with", "hold")) > 0
-              ? Refusal.ofSessionChange("DECLARE … WITH HOLD", "leave WITH HOLD out")
-              : null;
-      default -> null;
-    };
-  }
-
-  private static @Nullable Refusal ofRollback(List<String> words) {
-    int to = word(words, 1).equals("work") || word(words, 1).equals("transaction") ? 2 : 1;
-    if (!word(words, to).equals("to")) {
-      return Refusal.ofTransactionEnd("ROLLBACK");
+    Optional<Refusal> on(String words) {
+      var matcher = start.matcher(words);
+      return matcher.lookingAt()
+          ? Optional.of(refusal.apply(matcher.group(1).toUpperCase(Locale.ROOT)))
+          : Optional.empty();
     }
-    return ofSavepoint(
-        "ROLLBACK TO", word(words, word(words, to + 1).equals("savepoint") ? to + 2 : to + 1));
   }
 
-  private static @Nullable Refusal ofSavepoint(String what, String name) {
-    // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
-    return HandlerSavepoint.isName(name) || name.startsWith("u&")
-        ? Refusal.ofOwnSavepoint(what)
-        : null;
-  }
-
-  private static @Nullable Refusal ofSet(List<String> words) {
-    String scope = word(words, 1);
-    if (scope.equals("constraints")) {
-      return null;
-    }
-    if (!scope.equals("local") || word(words, 2).equals(".")) {
-      return Refusal.ofSessionChange(
-          "SET without LOCAL", "use SET LOCAL, which ends with the transaction");
-    }
-    String name = word(words, 2).replace("\"", "");
-    if (name.startsWith("transaction")) {
-      return new Refusal(
-          "SET LOCAL " + name.toUpperCase(Locale.ROOT),
-          "pgonce needs its transaction READ WRITE at READ COMMITTED to settle the notification",
-          "leave it out",
-          false);
-    }
-    return name.equals("session")
-        ? Refusal.ofSessionChange("SET LOCAL SESSION", "use SET LOCAL ROLE")
-        : null;
-  }
-
-  private static String word(List<String> words, int index) {
-    return index < words.size() ? words.get(index) : "";
+  private static Rule changesSession(String start, String instead) {
+    return new Rule(start, what -> Refusal.ofSessionChange(what, instead));
   }
 }

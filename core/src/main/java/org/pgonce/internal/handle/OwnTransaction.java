@@ -16,47 +16,50 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A handler's transaction where there is no claim to share: begun by its first use, committed after
- * the handler. {@link #connection} is for any thread of the handler, {@link #cutOff} for whoever
- * cuts it off.
+ * A handler's transaction where no claim's transaction can be shared: begun by its first use,
+ * committed after the handler. Any thread of the handler may call {@link #connection}, any thread
+ * {@link #cutOff}.
  */
 public final class OwnTransaction implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(OwnTransaction.class);
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
+  // The driver gives up later than the handler's deadline, which knows what it cuts off.
+  private static final Duration LEEWAY = Duration.ofSeconds(30);
+
   private final ListenerContext context;
-  private final Duration longestCall;
   private final Duration handlerTimeout;
   private final Object notification;
   private final NotificationHeaders origin;
   private final String token;
   private final ReentrantLock beginning = new ReentrantLock();
-  private PoolSettings.@Nullable Taken taken;
-  private volatile @Nullable String idleTimeout;
-  private volatile @Nullable GuardedConnection guarded;
+  private volatile @Nullable Begun begun;
 
-  private final ReentrantLock lock = new ReentrantLock();
+  // What ends it does not wait for its beginning. Guarded by this.
   private @Nullable Connection connection;
   private boolean isCutOff;
   private boolean isOver;
 
+  private record Begun(
+      Connection connection,
+      PoolSettings.Taken taken,
+      String idleTimeout,
+      GuardedConnection guarded) {}
+
   /**
-   * @param longestCall the most that the driver waits for one answer of the server
-   * @param notification says in messages which notification is handled, by its toString()
-   * @param origin where that comes from
+   * @param notification its toString() says in messages which notification is handled
+   * @param origin the headers of what the handler publishes
    * @param handlerTimeout when the handler is cut off
-   * @param token by which its session is known to whoever ends it: of its lease, where it has one
+   * @param token marks its session: of its lease, where it has one
    */
   public OwnTransaction(
       ListenerContext context,
-      Duration longestCall,
       Object notification,
       NotificationHeaders origin,
       Duration handlerTimeout,
       String token) {
     this.context = context;
-    this.longestCall = longestCall;
     this.notification = notification;
     this.origin = origin;
     this.handlerTimeout = handlerTimeout;
@@ -71,145 +74,125 @@ public final class OwnTransaction implements AutoCloseable {
   public Connection connection() throws SQLException {
     beginning.lock();
     try {
-      var open = guarded;
+      var open = begun;
       if (open == null) {
         open = begin();
-        guarded = open;
+        begun = open;
       }
-      return open.connection();
+      return open.guarded().connection();
     } finally {
       beginning.unlock();
     }
   }
 
-  private GuardedConnection begin() throws SQLException {
+  private Begun begin() throws SQLException {
     requireNotOver();
-    var begun = context.dataSource().getConnection();
-    if (!isOurs(begun)) {
-      begun.close();
+    var own = context.dataSource().getConnection();
+    if (!keep(own)) {
+      own.close();
       requireNotOver();
     }
-    var own = context.pool().take(begun, longestCall);
-    taken = own;
-    idleTimeout = own.begin(() -> HandlerSession.begin(begun, own, handlerTimeout, token));
-    return GuardedConnection.over(begun, origin, notification, GuardedConnection.DEFAULT_PATIENCE);
+    var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
+    var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
+    return new Begun(
+        own,
+        taken,
+        idleTimeout,
+        GuardedConnection.over(own, origin, notification, GuardedConnection.DEFAULT_PATIENCE));
   }
 
-  /** From here on {@link #close} gives it back; false if nobody will. */
-  private boolean isOurs(Connection begun) {
-    lock.lock();
-    try {
-      if (!isOver) {
-        connection = begun;
-      }
-      return !isOver;
-    } finally {
-      lock.unlock();
+  /** From here on {@link #close} gives it back; false if it was called before. */
+  private synchronized boolean keep(Connection own) {
+    if (!isOver) {
+      connection = own;
     }
+    return !isOver;
+  }
+
+  private synchronized void requireNotOver() throws SQLException {
+    if (isOver) {
+      throw new SQLException(
+          "the handler of "
+              + notification
+              + " has no transaction any more: it has ended, or was cut off when its time or its"
+              + " lease was over, or the listener stopped",
+          CONNECTION_DOES_NOT_EXIST);
+    }
+  }
+
+  /** Whether the handler has used it. */
+  public boolean isUsed() {
+    return begun != null;
   }
 
   /** Commits what the handler did. */
   public void commit() throws SQLException {
     requireNotOver();
-    if (guarded != null) {
+    if (isUsed()) {
       var unused = commitWith(transaction -> true);
     }
   }
 
   /**
-   * Does the work and commits it together with what the handler did; in a transaction of its own
-   * where the handler used none.
+   * Does the work and commits it together with what the handler did; in a transaction of its own if
+   * the handler used none.
    */
   public <R> R commitWith(Transactions.Work<R> work) throws SQLException {
     requireNotOver();
-    var used = guarded;
-    var open = connection;
-    if (used == null || open == null) {
+    var used = begun;
+    if (used == null) {
       return context.transactions().run(work);
     }
-    used.seal();
-    var result = work.on(open);
-    open.commit();
-    restoreSession(used, open);
-    return result;
-  }
-
-  /** Whether the handler has used it. */
-  public boolean isUsed() {
-    return guarded != null;
-  }
-
-  private void restoreSession(GuardedConnection used, Connection connection) {
+    used.guarded().seal();
+    var result = work.on(used.connection());
+    used.connection().commit();
     try {
-      var unused = used.restoreSession(idleTimeout);
+      var unused = used.guarded().restoreSession(used.idleTimeout());
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",
           Failures.inWords(e));
-      LostConnection.abandon(connection);
+      LostConnection.abandon(used.connection());
     }
+    return result;
   }
 
-  private void requireNotOver() throws SQLException {
-    lock.lock();
-    try {
-      if (isOver) {
-        throw new SQLException(
-            "the handler of "
-                + notification
-                + " has no transaction any more: it has ended, or was cut off when its time or its"
-                + " lease was over, or the listener stopped",
-            CONNECTION_DOES_NOT_EXIST);
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Closes the connection under the handler's hands, and gives it none from now on. */
+  /** Closes the connection while the handler runs, and gives it none from now on. */
   public void cutOff() {
-    Connection open;
-    lock.lock();
-    try {
-      isOver = true;
-      isCutOff = true;
-      open = connection;
-    } finally {
-      lock.unlock();
-    }
+    var open = end(true);
     if (open != null) {
       LostConnection.abandon(open);
     }
   }
 
+  private synchronized @Nullable Connection end(boolean cutsOff) {
+    isOver = true;
+    isCutOff |= cutsOff;
+    return connection;
+  }
+
+  private synchronized boolean isCutOff() {
+    return isCutOff;
+  }
+
   @Override
   public void close() throws SQLException {
-    Connection open;
-    boolean lost;
-    lock.lock();
-    try {
-      isOver = true;
-      open = connection;
-      lost = isCutOff;
-    } finally {
-      lock.unlock();
-    }
+    var open = end(false);
     if (open == null) {
       return;
     }
-    try (var ends = open) {
-      var used = guarded;
+    try (open) {
+      var used = begun;
       if (used != null) {
-        used.revoke();
-        lost |= used.isLost();
+        used.guarded().revoke();
       }
-      if (lost) {
-        LostConnection.giveBack(ends);
+      if (isCutOff() || (used != null && used.guarded().isLost())) {
+        LostConnection.giveBack(open);
         return;
       }
-      ends.rollback();
-      if (taken != null) {
-        taken.restore();
+      open.rollback();
+      if (used != null) {
+        used.taken().restore();
       }
     }
   }

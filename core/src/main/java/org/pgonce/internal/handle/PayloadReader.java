@@ -10,7 +10,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Reads what was stored for a channel, whichever version of its definition has made it. */
+/** Decodes what was stored for a channel by any version of its definition. */
 public final class PayloadReader<T> {
 
   // Exact: a number that is read and written again is the same.
@@ -47,10 +47,7 @@ public final class PayloadReader<T> {
     return channel.decode(isAsWritten ? codec : new Raising(id, version), json);
   }
 
-  /**
-   * Brings what it decodes to this version first. A channel may have its codec read a part, or
-   * several: a change has the rows before and after.
-   */
+  /** Brings each part that it decodes to this version first: a change has two rows. */
   private final class Raising implements PayloadCodec {
 
     private final long id;
@@ -89,39 +86,34 @@ public final class PayloadReader<T> {
     }
 
     private JsonNode upcast(JsonNode tree, int from) throws UnreadablePayloadException {
-      var why = "it returned null";
-      Exception thrown = null;
       try {
         var upcaster = rules.upcasters().get(from);
         var next = upcaster == null ? null : upcaster.upcast(tree);
         if (next != null) {
           return next;
         }
-      } catch (UnreadablePayloadException e) {
-        why = String.valueOf(e.getMessage());
-        thrown = e;
+        throw new UnreadablePayloadException("it returned null");
       } catch (Exception e) {
-        why = e.getClass().getName();
-        thrown = e;
+        var why =
+            e instanceof UnreadablePayloadException
+                ? String.valueOf(e.getMessage())
+                : e.getClass().getName();
+        var unreadable =
+            new UnreadablePayloadException(
+                "notification %d of channel %s was made by version %d of its definition, and its upcaster from version %d to %d failed: %s"
+                    .formatted(id, channel.name(), version, from, from + 1, why));
+        unreadable.initCause(e);
+        throw unreadable;
       }
-      var unreadable =
-          new UnreadablePayloadException(
-              "notification %d of channel %s was made by version %d of its definition, and its upcaster from version %d to %d failed: %s"
-                  .formatted(id, channel.name(), version, from, from + 1, why));
-      unreadable.initCause(thrown);
-      throw unreadable;
     }
 
     private void rename(JsonNode tree) {
       if (tree instanceof ObjectNode object) {
-        rules
-            .renamed()
-            .forEach(
-                (from, to) -> {
-                  if (object.has(from) && !object.has(to)) {
-                    object.set(to, object.remove(from));
-                  }
-                });
+        for (var name : rules.renamed().entrySet()) {
+          if (object.has(name.getKey()) && !object.has(name.getValue())) {
+            object.set(name.getValue(), object.remove(name.getKey()));
+          }
+        }
       }
     }
   }

@@ -17,6 +17,14 @@ record Refusal(String what, String why, String instead, boolean endsTransaction)
   /** invalid_transaction_state. */
   static final String SQL_STATE = "25000";
 
+  static final Refusal OF_COPY =
+      new Refusal(
+          "COPY from STDIN or to STDOUT as a plain statement",
+          "pgjdbc cannot run it, and with pgjdbc-ng it never returns",
+          "use getCopyAPI() of org.postgresql.PGConnection, or copyFrom() and copyTo() of"
+              + " pgjdbc-ng's",
+          false);
+
   static Refusal ofTransactionEnd(String what) {
     return new Refusal(
         what,
@@ -30,8 +38,8 @@ record Refusal(String what, String why, String instead, boolean endsTransaction)
   static Refusal ofSessionChange(String what, String instead) {
     return new Refusal(
         what,
-        "it would outlive the handler's transaction, and whoever is handed the pooled connection"
-            + " next would run with it",
+        "it would outlive the handler's transaction, and the next user of the pooled connection"
+            + " would run with it",
         instead,
         false);
   }

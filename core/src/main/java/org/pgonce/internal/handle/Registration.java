@@ -15,7 +15,7 @@ import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.Installed;
 
 /**
- * A subscription of a channel, who handles it and how.
+ * A subscription of a channel, with its handler.
  *
  * @param installed what the database says of the channel; found at the start
  */
@@ -40,63 +40,54 @@ public record Registration<T>(
     return channel.name();
   }
 
-  /** What logs and messages call it: the channel, and its subscription unless it has only one. */
+  /** Its name in logs and messages: the channel, and the subscription unless it has only one. */
   public String label() {
     return subscription.equals(ChannelOptions.DEFAULT_SUBSCRIPTION)
         ? name()
         : name() + "/" + subscription;
   }
 
-  /** Whether notifications of one key wait for one another, in an order or without. */
+  /** Whether notifications of one key wait for one another. */
   public boolean goesByKey() {
     return channel.options().goesByKey();
   }
 
-  /** Runs its handler; false if that was not run, since its condition does not hold. */
+  /** Whether its condition, if it has one, holds now. */
+  private boolean isWanted(Notification<T> notification, Tx tx) throws Exception {
+    return !(handler instanceof ConditionalHandler<T> conditional)
+        || conditional.condition().holds(notification, tx);
+  }
+
+  private Handler<T> unconditional() {
+    return handler instanceof ConditionalHandler<T> conditional ? conditional.handler() : handler;
+  }
+
+  /** Runs its handler; false if its condition does not hold. */
   public boolean handle(Notification<T> notification, Tx tx) throws Exception {
-    return run(handler, notification, tx);
+    var wanted = isWanted(notification, tx);
+    if (wanted) {
+      unconditional().handle(notification, tx);
+    }
+    return wanted;
   }
 
   /** Whether its handler gets several at once, as a list. */
   boolean takesList() {
-    return takesList(handler);
-  }
-
-  private static boolean takesList(Handler<?> handler) {
-    return handler instanceof ListHandler<?>
-        || (handler instanceof ConditionalHandler<?> conditional
-            && takesList(conditional.handler()));
+    return unconditional() instanceof ListHandler<?>;
   }
 
   /** Runs its handler, of lists, for all of them; returns those that it was run for. */
   List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx) throws Exception {
-    return runAll(handler, notifications, tx);
-  }
-
-  private static <T> List<Notification<T>> runAll(
-      Handler<T> handler, List<Notification<T>> notifications, Tx tx) throws Exception {
-    if (handler instanceof ConditionalHandler<T> conditional) {
-      var wanted = new ArrayList<Notification<T>>();
-      for (var notification : notifications) {
-        if (conditional.condition().holds(notification, tx)) {
-          wanted.add(notification);
-        }
+    var wanted = new ArrayList<Notification<T>>();
+    for (var notification : notifications) {
+      if (isWanted(notification, tx)) {
+        wanted.add(notification);
       }
-      return runAll(conditional.handler(), List.copyOf(wanted), tx);
     }
-    if (!notifications.isEmpty()) {
-      ((ListHandler<T>) handler).handler().handle(notifications, tx);
+    if (!wanted.isEmpty()) {
+      ((ListHandler<T>) unconditional()).handler().handle(List.copyOf(wanted), tx);
     }
-    return notifications;
-  }
-
-  private static <T> boolean run(Handler<T> handler, Notification<T> notification, Tx tx)
-      throws Exception {
-    if (handler instanceof ConditionalHandler<T> conditional) {
-      return conditional.runs(notification, tx);
-    }
-    handler.handle(notification, tx);
-    return true;
+    return wanted;
   }
 
   /** What its handler is given. */

@@ -4,43 +4,41 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.Paused;
+import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.concurrent.ThreadTimeout;
 import org.pgonce.internal.concurrent.Threads;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The workers of one channel in this process: how many there may be, which of them run a handler,
- * and which of those were cut off and have not returned. Thread-safe; its lock is taken within
- * those of its owner, never around them.
+ * The workers of one subscription in this process: how many there may be, which of them run a
+ * handler, and which of those were cut off and have not returned. Thread-safe. Its monitor is taken
+ * within the locks of its owner, never around them; nothing blocks while it is held.
  */
 public final class WorkerSlots {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerSlots.class);
 
-  // How long a worker whose handler was cut off, and returned, waits for the one who does that: for
-  // a connection, which it may get only when this worker's has been taken back, and two statements.
+  // How long a worker whose handler was cut off waits for the thread that settles this: for a
+  // connection, which it may get only when this worker's is taken back, and two statements.
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Registration<?> subscribed;
   private final ThreadTimeout.Bound bound;
   private final Runnable whenFree;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
-  // Those whose handler has begun and whose end, one way or the other, is not seen to yet.
-  private final Set<Place> handling = new HashSet<>();
+  // Slots whose handler has begun, and has neither ended in time nor been seen to after a cut-off.
+  private final Set<Slot> handling = new HashSet<>();
   private int working;
   private int stuck;
   private boolean stopping;
 
   /**
-   * @param whenFree told, on any thread, that a place has become free by cutting a handler off
+   * @param whenFree called, on any thread, when a slot has become free by cutting a handler off
    */
   public WorkerSlots(Registration<?> subscribed, Threads threads, Runnable whenFree) {
     this.subscribed = subscribed;
@@ -60,56 +58,36 @@ public final class WorkerSlots {
     /** The listener stops. Must not wait. */
     void released();
 
-    /** Its lease went to another: nothing is left to settle. Must not wait. */
+    /** Its lease is lost: nothing is left to settle. Must not wait. */
     default void leaseLost() {
       throw new IllegalStateException("held by a transaction and not by a lease");
     }
   }
 
-  /** Takes a place for a worker; null if there is none, or no more work is to begin. */
-  public @Nullable Place take() {
-    lock.lock();
-    try {
-      if (!isFree()) {
-        return null;
-      }
-      working++;
-      return new Place();
-    } finally {
-      lock.unlock();
+  /** Takes a slot for a worker; null if there is none, or no more work is to begin. */
+  public synchronized @Nullable Slot take() {
+    if (!isFree()) {
+      return null;
     }
+    working++;
+    return new Slot();
   }
 
   /**
    * Whether {@link #take} would give one. As many handlers may be stuck as may work, and one more.
    */
-  public boolean isFree() {
-    lock.lock();
-    try {
-      var most = subscribed.options().concurrency();
-      return !stopping && working < most && stuck <= most;
-    } finally {
-      lock.unlock();
-    }
+  public synchronized boolean isFree() {
+    var most = subscribed.options().concurrency();
+    return !stopping && working < most && stuck <= most;
   }
 
-  public boolean isStopping() {
-    lock.lock();
-    try {
-      return stopping;
-    } finally {
-      lock.unlock();
-    }
+  public synchronized boolean isStopping() {
+    return stopping;
   }
 
   /** No handler begins from now on; those that run go on. */
-  public void stop() {
-    lock.lock();
-    try {
-      stopping = true;
-    } finally {
-      lock.unlock();
-    }
+  public synchronized void stop() {
+    stopping = true;
   }
 
   /**
@@ -118,56 +96,43 @@ public final class WorkerSlots {
    * @param end by System.nanoTime()
    * @return false if somebody still works then
    */
-  public boolean awaitIdle(long end) throws InterruptedException {
-    lock.lock();
-    try {
-      while (working > 0 || !handling.isEmpty()) {
-        var left = end - System.nanoTime();
-        if (left <= 0) {
-          return false;
-        }
-        changed.awaitNanos(left);
+  public synchronized boolean awaitIdle(long end) throws InterruptedException {
+    while (working > 0 || !handling.isEmpty()) {
+      var left = end - System.nanoTime();
+      if (left <= 0) {
+        return false;
       }
-      return true;
-    } finally {
-      lock.unlock();
+      TimeUnit.NANOSECONDS.timedWait(this, left);
     }
+    return true;
   }
 
   /** Cuts off the handlers that run. To be called after {@link #stop}. */
   public void release() {
-    List<Place> running;
-    lock.lock();
-    try {
-      running = List.copyOf(handling);
-    } finally {
-      lock.unlock();
-    }
-    running.forEach(Place::release);
+    running().forEach(Slot::release);
   }
 
-  /** How it stands; what it is given is the owner's. */
-  public ChannelActivity activity(
+  private synchronized List<Slot> running() {
+    return List.copyOf(handling);
+  }
+
+  /** Its state for the status; what it is given is the owner's. */
+  public synchronized ChannelActivity activity(
       long claims, long emptyClaims, @Nullable Paused paused, @Nullable String outdated) {
-    lock.lock();
-    try {
-      return new ChannelActivity(
-          subscribed.name(),
-          subscribed.subscription(),
-          subscribed.channel().mode(),
-          working,
-          stuck,
-          claims,
-          emptyClaims,
-          paused,
-          outdated);
-    } finally {
-      lock.unlock();
-    }
+    return new ChannelActivity(
+        subscribed.name(),
+        subscribed.subscription(),
+        subscribed.channel().mode(),
+        working,
+        stuck,
+        claims,
+        emptyClaims,
+        paused,
+        outdated);
   }
 
-  /** A worker's place among the channel's concurrency, given up exactly once. */
-  public final class Place {
+  /** A worker's slot among the subscription's concurrency, given up exactly once. */
+  public final class Slot {
 
     // Of the handler that runs here, or ran last.
     private @Nullable ThreadTimeout deadline;
@@ -175,26 +140,22 @@ public final class WorkerSlots {
     private boolean returned;
     private boolean isStuck;
 
-    private Place() {}
+    private Slot() {}
 
     /**
-     * This thread begins to run a handler; it calls {@link #end} after it. False if no handler is
+     * This thread begins to run a handler, and calls {@link #end} after it. False if no handler is
      * to begin any more.
      */
     public boolean begin(CutOff begun) {
-      lock.lock();
-      try {
+      synchronized (WorkerSlots.this) {
         if (stopping) {
           return false;
         }
-        // With the lock held, so that nobody can cut it off before it is in the set.
-        deadline = bound.begin(() -> overran(begun));
+        deadline = bound.begin(() -> settle(() -> begun.overran(bound.timeout())));
         handler = begun;
         returned = false;
         handling.add(this);
         return true;
-      } finally {
-        lock.unlock();
       }
     }
 
@@ -203,88 +164,54 @@ public final class WorkerSlots {
     }
 
     /**
-     * The handler has returned, and what it did is settled if it was in time. If not, waits a
-     * moment for the one who cuts it off: as long as the connection is in this thread's hands, its
-     * session is the handler's, and its row nobody else's.
+     * The handler has returned, and is settled if it was in time. If not, waits a moment for the
+     * thread that cut it off: as long as this one has the connection, no other can have its row.
      *
-     * @return whether it was in time; else the connection must not be used any more, and be given
-     *     back closed
+     * @return whether it was in time; else the connection must be given back closed
      */
     public boolean end() {
       var inTime = deadline == null || deadline.end();
-      lock.lock();
-      try {
+      synchronized (WorkerSlots.this) {
         returned = true;
         if (inTime) {
           handling.remove(this);
         } else {
-          awaitCutOff();
+          awaitSettled();
         }
-        return inTime;
-      } finally {
-        lock.unlock();
       }
+      return inTime;
     }
 
-    private void awaitCutOff() {
+    private void awaitSettled() {
+      var patience = Deadline.in(PATIENCE);
       try {
-        for (var left = PATIENCE.toNanos(); left > 0 && handling.contains(this); ) {
-          left = changed.awaitNanos(left);
+        while (handling.contains(this) && !patience.passed()) {
+          WorkerSlots.this.wait(patience.remainingMillis());
         }
       } catch (InterruptedException e) {
-        // By a thread of the handler's, as it seems. This one has nothing left to do but to leave.
+        // By a thread of the handler's. This one has nothing left to do but to leave.
         LOG.debug("pgonce: not waited for the end of a handler that was cut off", e);
-      }
-    }
-
-    private void overran(CutOff begun) {
-      try {
-        begun.overran(bound.timeout());
-      } finally {
-        stick();
-        whenFree.run();
       }
     }
 
     /** The lease of what this handler handles is lost: cuts it off, unless it is done. */
     public void loseLease(CutOff loser) {
       ThreadTimeout lost;
-      lock.lock();
-      try {
-        lost = handler == loser ? deadline : null; // the place may be another's by now
-      } finally {
-        lock.unlock();
+      synchronized (WorkerSlots.this) {
+        lost = handler == loser ? deadline : null; // the slot may be another's by now
       }
-      if (lost == null || !lost.cutOff()) {
-        return;
-      }
-      try {
-        loser.leaseLost();
-      } finally {
-        stick();
-        whenFree.run();
+      if (lost != null && lost.cutOff()) {
+        settle(loser::leaseLost);
       }
     }
 
-    /** If its thread is not back, and who knows when it will be, its place goes to another. */
-    private void stick() {
-      lock.lock();
+    /** Settles a handler that was cut off. If its thread is not back, another gets its place. */
+    private void settle(Runnable settling) {
       try {
-        seenTo();
-        if (returned) {
-          return;
-        }
-        isStuck = true;
-        stuck++;
-        working--;
-        LOG.error(
-            "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
-            subscribed.label(),
-            bound.timeout().toMillis(),
-            stuck,
-            subscribed.options().concurrency() + 1);
+        settling.run();
       } finally {
-        lock.unlock();
+        seenTo(true);
+        whenFree.run();
       }
     }
 
@@ -295,32 +222,38 @@ public final class WorkerSlots {
       try {
         handler.released();
       } finally {
-        lock.lock();
-        try {
-          seenTo();
-        } finally {
-          lock.unlock();
-        }
+        seenTo(false);
       }
     }
 
-    private void seenTo() {
-      handling.remove(this);
-      changed.signalAll();
+    private void seenTo(boolean replaced) {
+      synchronized (WorkerSlots.this) {
+        handling.remove(this);
+        WorkerSlots.this.notifyAll();
+        if (returned || !replaced) {
+          return;
+        }
+        isStuck = true;
+        stuck++;
+        working--;
+      }
+      LOG.error(
+          "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
+          subscribed.label(),
+          bound.timeout().toMillis(),
+          stuck,
+          subscribed.options().concurrency() + 1);
     }
 
     /** The worker is done. */
     public void leave() {
-      lock.lock();
-      try {
+      synchronized (WorkerSlots.this) {
         if (isStuck) {
           stuck--;
         } else {
           working--;
         }
-        changed.signalAll();
-      } finally {
-        lock.unlock();
+        WorkerSlots.this.notifyAll();
       }
     }
   }

@@ -5,13 +5,13 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Has the server look once a second, while a statement runs or waits for a lock, whether its client
- * is still connected ({@code client_connection_check_interval}). Without it the session of a killed
- * process keeps its row until the statement ends. It sees a connection that was closed, as the
- * operating system closes those of a killed process. It does not see a network that fell silent.
+ * Has the server check once a second, while a statement runs or waits for a lock, whether its
+ * client is still connected ({@code client_connection_check_interval}). Without it the session of a
+ * killed process keeps its row until the statement ends. The check sees a closed connection, not a
+ * silent network.
  *
- * <p>PostgreSQL arms the check when a command begins. So the setting holds for the commands behind
- * the one that sets it, those of the same message included.
+ * <p>PostgreSQL arms the check when a command begins: the setting holds for the commands behind the
+ * one that sets it, also in the same message.
  */
 public final class ClientCheck {
 
@@ -23,8 +23,6 @@ public final class ClientCheck {
               AND pg_catalog.current_setting('client_connection_check_interval')::pg_catalog.interval
                   OPERATOR(pg_catalog.<) INTERVAL '1 second'
           THEN pg_catalog.current_setting('client_connection_check_interval') ELSE '1s' END, true)""";
-
-  private static final String NO_CHECK = "'0'";
 
   private static final String INVALID_PARAMETER_VALUE = "22023";
 
@@ -44,6 +42,6 @@ public final class ClientCheck {
 
   /** The same statement for a server that refuses {@link #COLUMN}. */
   static String without(String sql) {
-    return WITHOUT.computeIfAbsent(sql, checked -> checked.replace(COLUMN, NO_CHECK));
+    return WITHOUT.computeIfAbsent(sql, checked -> checked.replace(COLUMN, "'0'"));
   }
 }

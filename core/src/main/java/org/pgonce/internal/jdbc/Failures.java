@@ -1,15 +1,39 @@
 package org.pgonce.internal.jdbc;
 
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 
-/** Failures in words that may be stored and logged. */
+/** What a failure is, and its words as they may be stored and logged. */
 public final class Failures {
 
   // In code points.
   private static final int MAX_LENGTH = 2_000;
 
+  // A deadlock, a serialization failure.
+  private static final Set<String> CONFLICTS = Set.of("40P01", "40001");
+
+  // A chain of causes may be a circle.
+  private static final int DEEPEST = 32;
+
   private Failures() {}
+
+  /**
+   * Whether it, or one of its causes, says that PostgreSQL has undone a transaction because it met
+   * another one. The work may run again at once. Frameworks wrap the driver's exception.
+   */
+  public static boolean isConflict(@Nullable Throwable failure) {
+    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+        .limit(DEEPEST)
+        .anyMatch(
+            cause ->
+                cause instanceof SQLException sql
+                    && CONFLICTS.contains(String.valueOf(sql.getSQLState())));
+  }
 
   /**
    * One line: the exception's class and message. Of a database error only the primary message is
@@ -28,25 +52,20 @@ public final class Failures {
         });
   }
 
-  /** As {@link #inWords}, without the exception's class. */
-  static String reason(Throwable failure) {
-    return line(failure, () -> message(failure));
-  }
-
   /**
-   * The same as any database can store it, never empty.
+   * As {@link #inWords}, without the exception's class; never empty.
    *
    * @param utf8 whether this database can store any text
    */
   public static String reason(Throwable failure, boolean utf8) {
-    var words = reason(failure);
+    var words = line(failure, () -> message(failure));
     var why = words.isBlank() ? failure.getClass().getName() : words;
     return utf8 ? why : inAscii(why);
   }
 
   /**
-   * As {@link #inWords}, with the server's hint behind it where the driver has kept it. pgjdbc-ng
-   * has not: pgonce's own functions say in their message what to do.
+   * As {@link #inWords}, with the server's hint if the driver has kept it. pgjdbc-ng has not:
+   * pgonce's own functions say in their message what to do.
    */
   public static String withHint(SQLException failure) {
     var server =
@@ -63,22 +82,18 @@ public final class Failures {
     return ascii.toString();
   }
 
-  private interface Telling {
-    String words();
-  }
-
-  private static String line(Throwable failure, Telling telling) {
-    String words;
+  private static String line(Throwable failure, Supplier<String> words) {
+    String text;
     try {
-      words = telling.words();
-    } catch (Throwable mute) {
+      text = words.get();
+    } catch (Throwable thrown) {
       // Its own getMessage() threw: that must not cost the record of the failure.
-      words =
+      text =
           failure.getClass().getName()
               + ": without words, as its message could not be had: "
-              + mute.getClass().getName();
+              + thrown.getClass().getName();
     }
-    return storable(words.lines().findFirst().orElse(""));
+    return storable(text.lines().findFirst().orElse(""));
   }
 
   /** PostgreSQL's text knows no NUL, UTF-8 no lone surrogate, and no cut may make one. */
@@ -92,15 +107,12 @@ public final class Failures {
   }
 
   private static String message(Throwable failure) {
-    if (failure instanceof PSQLException server && server.getServerErrorMessage() != null) {
-      return server.getServerErrorMessage().getMessage()
-          + " (SQLState "
-          + server.getSQLState()
-          + ")";
+    if (!(failure instanceof SQLException sql)) {
+      return String.valueOf(failure.getMessage());
     }
-    if (failure instanceof SQLException sql) {
-      return sql.getMessage() + " (SQLState " + sql.getSQLState() + ")";
-    }
-    return String.valueOf(failure.getMessage());
+    var server =
+        failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
+    var message = server == null ? sql.getMessage() : server.getMessage();
+    return message + " (SQLState " + sql.getSQLState() + ")";
   }
 }

@@ -1,10 +1,8 @@
 package org.pgonce.internal.jdbc;
 
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Properties;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads another library's object by its getters, without a dependency on that library. */
@@ -16,34 +14,23 @@ public record Getters(Object bean) {
    * @throws IllegalStateException if there is none, or it fails
    */
   public @Nullable Object get(String getter) {
-    for (Class<?> type = bean.getClass(); type != null; type = type.getSuperclass()) {
-      List<Class<?>> declaring = new ArrayList<>(List.of(type.getInterfaces()));
-      declaring.add(0, type);
-      for (var each : declaring) {
-        var method = accessible(each, getter);
-        if (method != null) {
-          return call(method);
-        }
-      }
-    }
-    throw new IllegalStateException("it has no " + getter + "() that can be called");
-  }
-
-  private static @Nullable Method accessible(Class<?> type, String getter) {
-    try {
-      var method = type.getDeclaredMethod(getter);
-      return method.trySetAccessible() ? method : null;
-    } catch (NoSuchMethodException e) {
-      return null; // declared further up
-    }
-  }
-
-  private @Nullable Object call(Method method) {
+    var method =
+        Stream.<Class<?>>iterate(bean.getClass(), type -> type != null, Class::getSuperclass)
+            .flatMap(type -> Stream.concat(Stream.of(type), Stream.of(type.getInterfaces())))
+            .flatMap(type -> Stream.of(type.getDeclaredMethods()))
+            .filter(declared -> isGetter(declared, getter) && declared.trySetAccessible())
+            .findFirst()
+            .orElseThrow(
+                () -> new IllegalStateException("it has no " + getter + "() that can be called"));
     try {
       return method.invoke(bean);
-    } catch (IllegalAccessException | InvocationTargetException e) {
-      throw new IllegalStateException(method.getName() + "() failed", e);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(getter + "() failed", e);
     }
+  }
+
+  private static boolean isGetter(Method method, String name) {
+    return method.getParameterCount() == 0 && method.getName().equals(name);
   }
 
   /** The getters of what a getter returns, which is not null. */

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection that the server or the network has ended. It is better asked nothing more, not even
- * to roll back: with pgjdbc-ng 0.8.9 a request between the server's last words and the end of its
+ * A connection that the server or the network has ended. It must not be used any more, not even to
+ * roll back: with pgjdbc-ng 0.8.9 a request between the server's last message and the end of its
  * connection may wait for ever.
  */
 public final class LostConnection {
@@ -20,10 +20,10 @@ public final class LostConnection {
   private LostConnection() {}
 
   /**
-   * Whether it says that the connection, not the statement, has failed: SQLState class 08, or the
-   * server ended the session (57P01 to 57P05, 25P03 and 25P04: idle-in-transaction and transaction
-   * timeout). It may be another server's connection that a foreign table or dblink speaks of.
-   * pgjdbc-ng 0.8.9 says 8001 for 08001.
+   * Whether a failure says that the connection, not the statement, has failed: SQLState class 08,
+   * or the server ended the session (57P01 to 57P05; 25P03 and 25P04, the idle and the transaction
+   * timeout). A foreign table or dblink may say so of another server. pgjdbc-ng 0.8.9 says 8001 for
+   * 08001.
    */
   public static boolean isToldBy(@Nullable Throwable failure) {
     var state = failure instanceof SQLException sql ? sql.getSQLState() : null;
@@ -36,35 +36,31 @@ public final class LostConnection {
   }
 
   /**
-   * Whether the connection may have ended: it is told, or the driver speaks and not the server,
-   * whose every error has an SQLState. pgjdbc-ng gives none when a connection is reset.
+   * Whether the connection may have ended: also if the failure has no SQLState, and so is not the
+   * server's. pgjdbc-ng gives none when a connection is reset.
    */
   public static boolean isLikely(SQLException failure) {
     return failure.getSQLState() == null || isToldBy(failure);
   }
 
   /**
-   * Closes its socket, on the calling thread, so that a pool that takes it back and would roll back
-   * finds it closed. Never throws.
+   * Closes its socket, on the calling thread: a pool that takes it back finds it closed. Never
+   * throws.
    */
   public static void abandon(Connection lost) {
     try {
-      // pgjdbc gives the executor the closing itself; pgjdbc-ng a request to the server to cancel
-      // what it has ended already, which would connect first.
+      // pgjdbc has the executor close; pgjdbc-ng has it connect to cancel what has ended already.
       lost.abort(PgjdbcNg.made(lost) ? cancel -> {} : Runnable::run);
     } catch (SQLException e) {
       LOG.debug("pgonce: the lost connection was closed already", e);
     }
   }
 
-  /**
-   * The same, and gives it back to its pool, which some pools answer with an exception. Never
-   * throws.
-   */
+  /** The same, and gives it back to its pool. Never throws. */
   public static void giveBack(Connection lost) {
     abandon(lost);
-    // With each statement that is open, pgjdbc-ng may release what its abort() has released, and
-    // throws. HikariCP has not taken the connection back then.
+    // pgjdbc-ng may throw once for each open statement, and HikariCP has not taken the connection
+    // back then.
     for (var tries = 0; tries < MOST_TRIES; tries++) {
       try {
         lost.close();

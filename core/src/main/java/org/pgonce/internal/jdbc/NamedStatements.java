@@ -11,10 +11,10 @@ import org.postgresql.PGStatement;
 import org.postgresql.jdbc.PreferQueryMode;
 
 /**
- * Whether the statements that the driver has named are its own. pgjdbc names what it runs for the
- * fifth time, BEGIN, COMMIT and ROLLBACK as well. A transaction-mode pooler gives each transaction
- * another session of the server, where the same name is another client's statement: {@code
- * commit()} returns, and the server has rolled back. One of these per data source; thread-safe.
+ * Finds out whether the statements that the driver has named are its own. pgjdbc names what it runs
+ * for the fifth time, BEGIN, COMMIT and ROLLBACK as well. A transaction-mode pooler gives each
+ * transaction another session of the server, where the same name is another client's statement:
+ * {@code commit()} returns, and the server has rolled back. One per data source; thread-safe.
  */
 public final class NamedStatements {
 
@@ -38,9 +38,7 @@ public final class NamedStatements {
 
   private static final int ROUNDS = 5;
 
-  private static final String SESSION = "SELECT pg_catalog.pg_backend_pid()";
-
-  // By its own text it finds itself. A pooler that tracks statements has given it another name.
+  // Finds itself by its text. A pooler that tracks statements has given it another name.
   private static final String OWN_NAME =
       """
       SELECT pg_catalog.bool_and(p.name !~ '^S_[0-9]+$')
@@ -51,19 +49,19 @@ public final class NamedStatements {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean fit;
 
-  /** A pooler stands between, and which mode it has cannot be told. Nothing was changed. */
+  /** A pooler stands between, and its mode cannot be told. Nothing was changed. */
   public static final class ModeNotKnownException extends SQLTransientConnectionException {
     private static final long serialVersionUID = 1;
 
-    ModeNotKnownException(String why) {
-      super(CANNOT_TELL.formatted(why), "0A000");
+    ModeNotKnownException(SQLException why) {
+      super(CANNOT_TELL.formatted(why.getMessage()), "0A000", why);
     }
   }
 
   /**
-   * What is wrong and what to set; null if nothing is. Once nothing was, it is not asked again.
-   * Takes a connection and one round trip; behind a pooler, where statements are named, a second
-   * connection at the same time and some round trips more.
+   * What is wrong and what to set; null if nothing is, which is asked only once. Takes a connection
+   * and one round trip; behind a pooler, where statements are named, a second connection at the
+   * same time and some round trips more.
    *
    * @throws ModeNotKnownException if the data source gave no second connection
    * @throws SQLException if that cannot be asked now
@@ -75,10 +73,28 @@ public final class NamedStatements {
     // One at a time: two that have one connection each would wait for the other's.
     lock.lock();
     try (var connection = dataSource.getConnection()) {
-      fit = fit || isFit(connection, dataSource);
+      fit = fit || autoCommitting(connection, () -> isFit(connection, dataSource));
       return fit ? null : PROBLEM;
     } finally {
       lock.unlock();
+    }
+  }
+
+  private interface Question {
+    boolean ask() throws SQLException;
+  }
+
+  /** Each statement is a transaction of its own, without a BEGIN that may be named. */
+  private static boolean autoCommitting(Connection connection, Question question)
+      throws SQLException {
+    if (connection.getAutoCommit()) {
+      return question.ask();
+    }
+    connection.setAutoCommit(true);
+    try {
+      return question.ask();
+    } finally {
+      connection.setAutoCommit(false);
     }
   }
 
@@ -88,29 +104,24 @@ public final class NamedStatements {
       return true;
     }
     var session = session(connection);
-    // A pooler greets its clients with numbers of its own.
     if (session == greeting) {
-      return true;
+      return true; // a pooler greets its clients with numbers of its own
     }
     try (var other = second(dataSource)) {
-      if (physical(other) == physical(connection)) {
-        throw new SQLTransientConnectionException(CANNOT_TELL.formatted("the same one each time"));
-      }
-      return !changesSessions(connection, session, other) || areTracked(connection);
+      return !autoCommitting(other, () -> changesSessions(connection, session, other))
+          || areTracked(connection);
     }
   }
 
-  private static Connection second(DataSource dataSource) throws SQLException {
+  private static Connection second(DataSource dataSource) throws ModeNotKnownException {
     try {
       return dataSource.getConnection();
     } catch (SQLException e) {
-      var unknown = new ModeNotKnownException(String.valueOf(e.getMessage()));
-      unknown.initCause(e);
-      throw unknown;
+      throw new ModeNotKnownException(e);
     }
   }
 
-  /** The process id by which the server, or a pooler, greeted the driver; null if nobody knows. */
+  /** The process id by which the server, or a pooler, greeted the driver; null if not known. */
   private static @Nullable Integer greetingPid(Connection connection) throws SQLException {
     if (connection.isWrapperFor(PGConnection.class)) {
       return connection.unwrap(PGConnection.class).getBackendPID();
@@ -118,14 +129,8 @@ public final class NamedStatements {
     return PgjdbcNg.made(connection) ? PgjdbcNg.greetingPid(connection) : null;
   }
 
-  private static Object physical(Connection connection) throws SQLException {
-    return connection.isWrapperFor(PGConnection.class)
-        ? connection.unwrap(PGConnection.class)
-        : connection.unwrap(PgjdbcNg.CONNECTION);
-  }
-
   private static boolean namesNone(Connection connection) throws SQLException {
-    if (!connection.isWrapperFor(PGConnection.class)) {
+    if (PgjdbcNg.made(connection)) {
       return false;
     }
     var pgjdbc = connection.unwrap(PGConnection.class);
@@ -134,10 +139,9 @@ public final class NamedStatements {
   }
 
   /**
-   * Whether a connection has several sessions, or two have the same one. Each question is a
-   * transaction of its own. A pooler hands out the session that was given back last, which both get
-   * then; or first, which is another one each time; or any, of which that many questions are
-   * enough.
+   * Whether a connection has several sessions, or two have the same one. A pooler hands out the
+   * session that was given back last, which both get then; or first, which is another one each
+   * time; or any, which so many questions find out.
    */
   private static boolean changesSessions(Connection one, int session, Connection other)
       throws SQLException {
@@ -153,59 +157,34 @@ public final class NamedStatements {
     return false;
   }
 
+  /** The server's process, by a plain statement, which is never named. */
+  private static int session(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("SELECT pg_catalog.pg_backend_pid()")) {
+      row.next();
+      return row.getInt(1);
+    }
+  }
+
   /** Whether a pooler between keeps the driver's names apart from other clients'. */
   private static boolean areTracked(Connection connection) throws SQLException {
-    if (!connection.isWrapperFor(PGConnection.class)) {
+    if (PgjdbcNg.made(connection)) {
       return false;
     }
-    return inTransactionsOfItsOwn(
-        connection,
-        () -> {
-          try (var statement = connection.prepareStatement(OWN_NAME)) {
-            statement.unwrap(PGStatement.class).setPrepareThreshold(1);
-            try (var row = statement.executeQuery()) {
-              return row.next() && row.getBoolean(1);
-            }
-          } catch (SQLException e) {
-            if (LostConnection.isToldBy(e)) {
-              throw e;
-            }
-            return false; // the name was another client's
-          } catch (RuntimeException e) {
-            // The answer was not to what the driver had asked: it has lost its place.
-            LostConnection.abandon(connection);
-            return false;
-          }
-        });
-  }
-
-  private static int session(Connection connection) throws SQLException {
-    return inTransactionsOfItsOwn(
-        connection,
-        () -> {
-          // Never named: a plain statement, and no BEGIN.
-          try (var statement = connection.createStatement();
-              var row = statement.executeQuery(SESSION)) {
-            row.next();
-            return row.getInt(1);
-          }
-        });
-  }
-
-  private interface Question<R> {
-    R ask() throws SQLException;
-  }
-
-  private static <R> R inTransactionsOfItsOwn(Connection connection, Question<R> question)
-      throws SQLException {
-    if (connection.getAutoCommit()) {
-      return question.ask();
-    }
-    connection.setAutoCommit(true);
-    try {
-      return question.ask();
-    } finally {
-      connection.setAutoCommit(false);
+    try (var statement = connection.prepareStatement(OWN_NAME)) {
+      statement.unwrap(PGStatement.class).setPrepareThreshold(1);
+      try (var row = statement.executeQuery()) {
+        return row.next() && row.getBoolean(1);
+      }
+    } catch (SQLException e) {
+      if (LostConnection.isToldBy(e)) {
+        throw e;
+      }
+      return false; // the name was another client's
+    } catch (RuntimeException e) {
+      // The answer was not to what the driver had asked: it has lost its place.
+      LostConnection.abandon(connection);
+      return false;
     }
   }
 }

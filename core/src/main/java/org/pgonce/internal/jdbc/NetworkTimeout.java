@@ -6,8 +6,7 @@ import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 
 /**
- * The longest that a driver waits for an answer of the server; then it gives up the connection. The
- * last resort against a network that falls silent and a driver that forgets a waiting thread.
+ * The longest that a driver waits for an answer of the server before it gives up the connection.
  *
  * @param before the bound in milliseconds that the connection came with, 0 for none
  * @param changed whether it has another one now
@@ -17,16 +16,15 @@ public record NetworkTimeout(int before, boolean changed) {
   /** Sets the bound, unless the connection has a shorter one. Sends nothing. */
   public static NetworkTimeout set(Connection connection, Duration longest) throws SQLException {
     try {
-      int before = connection.getNetworkTimeout();
-      int millis = Math.toIntExact(longest.toMillis());
-      if (before > 0 && before <= millis) {
-        return new NetworkTimeout(before, false);
+      var before = connection.getNetworkTimeout();
+      var millis = Math.toIntExact(longest.toMillis());
+      var changed = before == 0 || before > millis;
+      if (changed) {
+        connection.setNetworkTimeout(Runnable::run, millis);
       }
-      connection.setNetworkTimeout(Runnable::run, millis);
-      return new NetworkTimeout(before, true);
+      return new NetworkTimeout(before, changed);
     } catch (SQLFeatureNotSupportedException e) {
-      // Both drivers can; calls of another one are bounded by its own settings.
-      return new NetworkTimeout(0, false);
+      return new NetworkTimeout(0, false); // a driver other than pgjdbc and pgjdbc-ng
     }
   }
 

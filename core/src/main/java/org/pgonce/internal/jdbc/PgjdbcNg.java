@@ -2,18 +2,11 @@ package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.Objects;
 
-/**
- * What pgjdbc-ng 0.8.9 needs where it is a pool's driver. By name and reflection: core does not
- * depend on it.
- */
+/** What pgjdbc-ng 0.8.9 needs as a pool's driver. By reflection: core does not depend on it. */
 public final class PgjdbcNg {
 
-  /**
-   * The driver's interface of a connection; where the driver is absent, a type that no connection
-   * has.
-   */
+  /** The driver's interface of a connection; where it is absent, a type that no connection has. */
   public static final Class<?> CONNECTION = type("com.impossibl.postgres.api.jdbc.PGConnection");
 
   private PgjdbcNg() {}
@@ -34,19 +27,17 @@ public final class PgjdbcNg {
   }
 
   /** The process id by which the server, or a pooler, greeted the driver. */
-  public static int greetingPid(Connection connection) throws SQLException {
-    return (int)
-        Objects.requireNonNull(
-            new Getters(connection.unwrap(CONNECTION)).of("getKeyData").get("getProcessId"));
+  static int greetingPid(Connection connection) throws SQLException {
+    var keys = new Getters(connection.unwrap(CONNECTION)).of("getKeyData");
+    return (int) keys.of("getProcessId").bean();
   }
 
   /**
-   * Begins a transaction by a statement of its own. RowsBehind to itself the driver sends its BEGIN
-   * along with the first statement, so two requests are under way; when the connection ends, by
-   * abort() as well, it tells the first of them only, and whoever waits for the second waits for
-   * ever.
+   * Begins a transaction by a statement of its own. By itself the driver sends its BEGIN along with
+   * the first statement, so two requests are under way; if the connection ends then, it answers the
+   * first of them only, and the second waits for ever.
    */
-  public static void begin(Connection connection, String begin) throws SQLException {
+  static void begin(Connection connection, String begin) throws SQLException {
     connection.setAutoCommit(true);
     try (var statement = connection.createStatement()) {
       statement.execute(begin);

@@ -1,43 +1,164 @@
 package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.PreferQueryMode;
 
-/**
- * Commands that a driver sends in one message, all of them constants of this library. They are
- * joined once: a driver looks its statements up by their text, whose hash a new string would have
- * to compute again.
- */
-public record Pipeline(String before, String statement, String behind) {
+/** Commands that are sent in one message where the driver can do that, else one by one. */
+public final class Pipeline {
 
-  private static final Map<Pipeline, String> TEXTS = new ConcurrentHashMap<>();
+  /** Only where {@link #isPossible}: it must not be reached when a command before it has failed. */
+  public static final Part<Boolean> COMMIT = command("COMMIT");
+
+  // The texts are constants of this library. They are joined once, as a driver looks a statement up
+  // by its text, whose hash a new string would have to compute again.
+  private static final Map<List<String>, String> TEXTS = new ConcurrentHashMap<>();
+
+  private final Connection connection;
+  private final List<Sent<?>> parts = new ArrayList<>();
+
+  public Pipeline(Connection connection) {
+    this.connection = connection;
+  }
+
+  /** A command, and how to read its result. */
+  public interface Part<R> {
+
+    /** A constant. */
+    String sql();
+
+    /** The number of its parameters. */
+    default int parameters() {
+      return 0;
+    }
+
+    /**
+     * Sets its parameters.
+     *
+     * @param first the index of the first one
+     */
+    default void bind(PreparedStatement statement, int first) throws SQLException {}
+
+    /** Reads its result, which is the current one of the statement. */
+    R read(Statement executed) throws SQLException;
+
+    /** The failure in other words, where it is this part's. */
+    default SQLException explained(SQLException failure) {
+      return failure;
+    }
+  }
+
+  /** What follows a commit in its message: begins the next transaction. */
+  public interface Next extends Part<Boolean> {
+
+    /** The transaction that it has begun is rolled back. */
+    void undone();
+  }
+
+  /** A part that is added, and its result once all are sent. */
+  public static final class Sent<R> {
+    private final Part<R> part;
+    private @Nullable R result;
+
+    private Sent(Part<R> part) {
+      this.part = part;
+    }
+
+    private void read(Statement executed) throws SQLException {
+      result = part.read(executed);
+    }
+
+    public R result() {
+      return Objects.requireNonNull(result, "not sent");
+    }
+  }
+
+  /** A command without parameters, whose result is passed over. */
+  public static Part<Boolean> command(String sql) {
+    return new Command(sql);
+  }
+
+  private record Command(String sql) implements Part<Boolean> {
+    @Override
+    public Boolean read(Statement executed) {
+      return true;
+    }
+  }
 
   /**
-   * Whether a commit may stand behind others in a message: only where the first one that fails is
-   * the last one that the server heeds. pgjdbc-ng prepares one command at a time, and pgjdbc in its
-   * mode SIMPLE sends each by itself: the server would end the transaction, and let go of the row,
-   * behind a command that has failed.
+   * Whether the driver sends several commands in one message, of which the server executes none
+   * behind the first one that fails. pgjdbc-ng prepares one command at a time. pgjdbc in its mode
+   * SIMPLE has the server go on behind a failure: a COMMIT there would let go of the row.
    */
-  public static boolean endsAtAnError(Connection connection) throws SQLException {
+  public static boolean isPossible(Connection connection) throws SQLException {
     return !PgjdbcNg.made(connection)
         && !(connection.isWrapperFor(PGConnection.class)
             && connection.unwrap(PGConnection.class).getPreferQueryMode()
                 == PreferQueryMode.SIMPLE);
   }
 
-  /** The text of them, without those that are empty; as constants there are not many. */
-  public static String of(String before, String statement, String behind) {
-    return TEXTS.computeIfAbsent(
-        new Pipeline(before, statement, behind),
-        parts ->
-            Stream.of(parts.before(), parts.statement(), parts.behind())
-                .filter(part -> !part.isEmpty())
-                .collect(Collectors.joining("; ")));
+  public <R> Sent<R> add(Part<R> part) {
+    var added = new Sent<>(part);
+    parts.add(added);
+    return added;
+  }
+
+  /** Sends one by itself. */
+  public static <R> R send(Part<R> part, Connection connection) throws SQLException {
+    var pipeline = new Pipeline(connection);
+    var sent = pipeline.add(part);
+    pipeline.send();
+    return sent.result();
+  }
+
+  public void send() throws SQLException {
+    if (parts.size() > 1 && !isPossible(connection)) {
+      for (var part : parts) {
+        send(List.of(part));
+      }
+    } else if (!parts.isEmpty()) {
+      send(parts);
+    }
+  }
+
+  private void send(List<Sent<?>> together) throws SQLException {
+    var texts = together.stream().map(sent -> sent.part.sql()).toList();
+    var text = TEXTS.computeIfAbsent(texts, all -> all.stream().collect(Collectors.joining("; ")));
+    try (var statement = connection.prepareStatement(text)) {
+      var next = 1;
+      for (var sent : together) {
+        sent.part.bind(statement, next);
+        next += sent.part.parameters();
+      }
+      statement.execute();
+      read(together, statement);
+    } catch (SQLException e) {
+      var failure = e;
+      for (var sent : together) {
+        failure = sent.part.explained(failure);
+      }
+      throw failure;
+    }
+  }
+
+  private static void read(List<Sent<?>> together, Statement executed) throws SQLException {
+    var isFirst = true;
+    for (var sent : together) {
+      if (!isFirst) {
+        executed.getMoreResults();
+      }
+      sent.read(executed);
+      isFirst = false;
+    }
   }
 }

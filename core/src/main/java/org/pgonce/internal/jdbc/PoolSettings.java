@@ -11,21 +11,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the connections of a data source fit for a claim, whatever the data source hands out, and
- * gives them back as they came: autocommit off, no autosave of pgjdbc (it would put claim and
- * deletion into different subtransactions, and hide swallowed errors), a bound on every call, READ
- * COMMITTED and READ WRITE.
+ * Makes the connections of a data source fit for a claim, and gives them back as they came:
+ * autocommit off, a bound on every call, READ COMMITTED and READ WRITE, no autosave of pgjdbc (it
+ * would put claim and deletion into different subtransactions, and hide swallowed errors).
  *
- * <p>The last two are learned: only after a transaction has shown itself otherwise, a statement is
- * sent at the start of each. So a usual data source costs no round trip (over pgjdbc-ng one per
- * transaction). Learned is also whether the server has {@link ClientCheck}. One of these per data
- * source; thread-safe.
+ * <p>The transaction's modes are learned: only after one has turned out to be otherwise are they
+ * set at the start of each. So a usual data source costs no round trip (over pgjdbc-ng one per
+ * transaction). Learned is also whether the server has {@link ClientCheck}. One per data source;
+ * thread-safe.
  */
 public final class PoolSettings {
 
   private static final Logger LOG = LoggerFactory.getLogger(PoolSettings.class);
 
-  /** A column for the select list of the claim, for {@link Taken#mustBeginAgain(String)}. */
+  /** A column with the transaction's modes, for {@link Taken#requireFit}. */
   public static final String COLUMN =
       """
       pg_catalog.concat_ws(', ', pg_catalog.current_setting('transaction_isolation'),
@@ -33,58 +32,43 @@ public final class PoolSettings {
 
   private static final String AS_NEEDED = "read committed, off";
 
-  // It ends with the transaction, so there is nothing to restore, and it overrides what the server,
-  // the role, the driver and the pool have set. It must come before the first query.
-  private static final String SET = "SET TRANSACTION";
+  // They end with the transaction, and override what the server, the role, the driver and the pool
+  // have set. They must come before the first query.
   private static final String MODES = " ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
-  public static final String BEGIN = "BEGIN";
-
-  /** The same where that is not what a transaction is by itself. */
-  public static final String BEGIN_IN_MODES = BEGIN + MODES;
+  public static final String BEGIN_IN_MODES = "BEGIN" + MODES;
 
   /** What a READ ONLY transaction says to what changes or locks something. */
   public static final String READ_ONLY_TRANSACTION = "25006";
 
   private static final String SERIALIZATION_FAILURE = "40001";
 
-  private static final Duration SHORT = Duration.ofSeconds(30);
-
-  private volatile boolean setEachTime;
+  private volatile boolean setsModes;
   private final AtomicBoolean checksClients = new AtomicBoolean(true);
   private final NamedStatements namedStatements = new NamedStatements();
 
-  /** A statement with {@link ClientCheck#COLUMN}, without it where the server has no such check. */
+  /** A statement with {@link ClientCheck#COLUMN}; without it if the server has no such check. */
   public String text(String sql) {
     return checksClients.get() ? sql : ClientCheck.without(sql);
   }
 
-  /** Whether what its driver names is its own. */
   public NamedStatements namedStatements() {
     return namedStatements;
   }
 
-  /** As {@link #take(Connection, Duration)}, for short statements: 30 s. */
-  public Taken take(Connection connection) throws SQLException {
-    return take(connection, SHORT);
-  }
-
   /**
-   * Takes a connection on. It must not be in a transaction. Sends nothing.
+   * Takes a connection that is not in a transaction. Sends nothing.
    *
-   * @param longestCall the most that the driver waits for one answer; whoever watches the time
-   *     himself gives more than that. At most 24 days
+   * @param longestCall the most that the driver waits for one answer, at most 24 days; longer than
+   *     any bound that the caller watches itself
    */
   public Taken take(Connection connection, Duration longestCall) throws SQLException {
-    boolean autoCommit = connection.getAutoCommit();
+    var autoCommit = connection.getAutoCommit();
     if (autoCommit) {
       connection.setAutoCommit(false);
     }
-    return new Taken(
-        connection,
-        autoCommit,
-        withoutAutosave(connection),
-        NetworkTimeout.set(connection, longestCall));
+    var bound = NetworkTimeout.set(connection, longestCall);
+    return new Taken(connection, autoCommit, withoutAutosave(connection), bound);
   }
 
   private static @Nullable AutoSave withoutAutosave(Connection connection) throws SQLException {
@@ -100,6 +84,12 @@ public final class PoolSettings {
     return autosave;
   }
 
+  /** The first statements of a transaction. */
+  @FunctionalInterface
+  public interface First<R> {
+    R send() throws SQLException;
+  }
+
   /** A connection while pgonce has it. Not thread-safe. */
   public final class Taken {
 
@@ -108,7 +98,7 @@ public final class PoolSettings {
     private final @Nullable AutoSave autosave;
     private final NetworkTimeout bound;
     private final boolean pgjdbcNg;
-    private boolean set;
+    private boolean modesSet;
 
     private Taken(
         Connection connection,
@@ -133,32 +123,21 @@ public final class PoolSettings {
       return !pgjdbcNg;
     }
 
-    /** Whether a commit may stand among these. */
-    public boolean commitsAmongOthers() throws SQLException {
-      return Pipeline.endsAtAnError(connection);
-    }
-
     /** Begins a transaction: to be called before the first statement of each. */
     public void begin() throws SQLException {
-      set = setEachTime;
+      modesSet = setsModes;
       if (pgjdbcNg) {
-        PgjdbcNg.begin(connection, set ? BEGIN_IN_MODES : BEGIN);
-      } else if (set) {
+        PgjdbcNg.begin(connection, modesSet ? BEGIN_IN_MODES : "BEGIN");
+      } else if (modesSet) {
         try (var statement = connection.createStatement()) {
-          statement.execute(SET + MODES);
+          statement.execute("SET TRANSACTION" + MODES);
         }
       }
     }
 
-    /** The first statement of a transaction. */
-    @FunctionalInterface
-    public interface First<R> {
-      R send() throws SQLException;
-    }
-
     /**
-     * Begins a transaction and sends its first statement; both once more if that has shown the
-     * transaction to be otherwise than needed.
+     * Begins a transaction and sends its first statements; both once more if the transaction turned
+     * out to be otherwise than needed.
      */
     public <R> R begin(First<R> first) throws SQLException {
       begin();
@@ -175,22 +154,13 @@ public final class PoolSettings {
     }
 
     /**
-     * Whether the transaction is READ COMMITTED and READ WRITE.
-     *
-     * @param column {@link #COLUMN}
-     */
-    public static boolean isFit(String column) {
-      return AS_NEEDED.equals(column);
-    }
-
-    /**
-     * Fails a transaction that is not READ COMMITTED and READ WRITE, so that {@link
-     * #mustBeginAgain(SQLException)}.
+     * Fails a transaction that is not READ COMMITTED and READ WRITE, so that it {@link
+     * #mustBeginAgain}.
      *
      * @param column {@link #COLUMN}
      */
     public static void requireFit(String column) throws SQLException {
-      if (!isFit(column)) {
+      if (!AS_NEEDED.equals(column)) {
         throw new SQLException(
             "the transaction is not as needed, READ COMMITTED and READ WRITE, but: " + column,
             SERIALIZATION_FAILURE);
@@ -198,21 +168,22 @@ public final class PoolSettings {
     }
 
     /**
-     * Whether the transaction of this claim must be rolled back, begun and claimed again, as it is
-     * not READ COMMITTED and READ WRITE. At most once per transaction begun.
+     * Whether the transaction that failed so must be rolled back and begun again, in other modes or
+     * without the client check. At most once for each reason.
      */
-    public boolean mustBeginAgain(String column) {
-      return learn(!isFit(column));
-    }
-
-    /** The same for a claim that has failed; false if the reason is another one. */
-    public boolean mustBeginAgain(SQLException claimFailure) {
-      if (ClientCheck.isRefusedBy(claimFailure)) {
+    public boolean mustBeginAgain(SQLException failure) {
+      if (ClientCheck.isRefusedBy(failure)) {
         learnNoClientCheck();
-        return true; // it is left out from now on, so this does not come twice
+        return true; // it is left out from now on
       }
-      String state = claimFailure.getSQLState();
-      return learn(READ_ONLY_TRANSACTION.equals(state) || SERIALIZATION_FAILURE.equals(state));
+      var state = failure.getSQLState();
+      // Where the modes are set, the reason is another one, such as a standby.
+      if (modesSet
+          || !(READ_ONLY_TRANSACTION.equals(state) || SERIALIZATION_FAILURE.equals(state))) {
+        return false;
+      }
+      setsModes = true;
+      return true;
     }
 
     private void learnNoClientCheck() {
@@ -224,19 +195,7 @@ public final class PoolSettings {
       }
     }
 
-    private boolean learn(boolean unfit) {
-      // Unfit although set: a standby, for one. Trying again would not end.
-      if (!unfit || set) {
-        return false;
-      }
-      setEachTime = true;
-      return true;
-    }
-
-    /**
-     * Gives the connection back as it came. To be called outside a transaction: autocommit on would
-     * commit it.
-     */
+    /** Gives the connection back as it came. To be called outside a transaction. */
     public void restore() throws SQLException {
       if (autosave != null) {
         connection.unwrap(PGConnection.class).setAutosave(autosave);

@@ -4,38 +4,26 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of a session that would make the next handler on a pooled connection do something
- * else, as they were at one moment. Read along with the savepoint, so with the claim or before a
- * handler's first statement, and with its release; equal means nothing to do. It finds what the
- * text of a handler's SQL does not show: {@code set_config(…, false)} and functions that SET.
+ * The settings of a session that would change what the next handler on a pooled connection does, as
+ * they were at one moment: who one is and what a name means, what a transaction is, whether
+ * triggers fire, how values read as text, what pgonce's functions go by, and the timeouts.
  *
- * <p>In it is what changes
- *
- * <ul>
- *   <li>who one is and what a name means: session_authorization, role, search_path, row_security;
- *   <li>what a transaction is: the default_transaction_ settings; synchronous_commit, on which
- *       rests what the server acknowledges;
- *   <li>whether triggers fire: session_replication_role;
- *   <li>how values read as text, and text as values: TimeZone, DateStyle, IntervalStyle,
- *       bytea_output, extra_float_digits, standard_conforming_strings;
- *   <li>what pgonce's own functions go by: the pgonce. settings;
- *   <li>what fails: the timeouts.
- * </ul>
- *
- * RowsBehind out is what only makes a query slower or faster. RowsBehind out are also settings of
- * an application's own, as the server lists them nowhere: those that a handler's own SQL sets for
- * good are found by its text, those that a function of the database sets for good stay.
+ * <p>They are read with the savepoint of a handler and again with its release; if they differ, they
+ * are set back. So what {@code set_config(…, false)} and functions that SET have done is undone.
+ * Settings that only make a query slower or faster are left out. So are settings of an
+ * application's own, which the server lists nowhere: {@code HandlerSql} finds those that a
+ * handler's SQL sets for good; those that a function sets for good stay.
  */
 public record SessionState(String settings) {
 
-  // Those of the server's version, and of pgonce, may be unknown to it: they are empty then. The
-  // order is that of restoring, where session_authorization takes role with it; the last one is
-  // bounded by the claim.
-  private static final List<String> ALWAYS_THERE =
+  /**
+   * In the order of restoring: session_authorization takes role with it. The last one is bounded by
+   * the claim.
+   */
+  public static final List<String> NAMES =
       List.of(
           "session_authorization",
           "role",
@@ -53,32 +41,25 @@ public record SessionState(String settings) {
           "extra_float_digits",
           "standard_conforming_strings",
           "statement_timeout",
-          "lock_timeout");
-  private static final List<String> MAY_BE_THERE =
-      List.of("transaction_timeout", "pgonce.operator", "pgonce.context", "pgonce.depth");
-  public static final List<String> NAMES =
-      Stream.of(ALWAYS_THERE, MAY_BE_THERE, List.of("idle_in_transaction_session_timeout"))
-          .flatMap(List::stream)
-          .toList();
+          "lock_timeout",
+          "transaction_timeout",
+          "pgonce.operator",
+          "pgonce.context",
+          "pgonce.depth",
+          "idle_in_transaction_session_timeout");
 
-  // Of ASCII, the separator of units: values may hold what people write. An array would do, and
-  // cost the server more.
+  // The unit separator of ASCII: values may hold what people write. An array would cost the server
+  // more.
   private static final String SEPARATOR = "\u001f";
 
   public static final String COLUMN =
       NAMES.stream()
-          .map(
-              name ->
-                  MAY_BE_THERE.contains(name)
-                      ? "COALESCE(pg_catalog.current_setting('" + name + "', true), '')"
-                      : "pg_catalog.current_setting('" + name + "')")
+          .map(SessionState::column)
           .collect(Collectors.joining(",\n  ", "pg_catalog.concat_ws(E'\\x1f',\n  ", "\n)\n"));
 
-  private static final String READ = "SELECT " + COLUMN;
-
-  // Each setting is looked at again just before it is set: what was SET LOCAL is gone by now, and
-  // session_authorization takes role with it. What the server's configuration says was changed by
-  // nobody here, but loaded anew meanwhile.
+  // Each setting is read again just before it is set: SET LOCAL has ended by now, and
+  // session_authorization takes role with it. What comes from the server's configuration was not
+  // changed by a handler, but loaded anew meanwhile.
   private static final String RESTORE =
       """
       SELECT pg_catalog.set_config(s.name, s.value, false)
@@ -94,33 +75,31 @@ public record SessionState(String settings) {
       """
           .formatted(NAMES.stream().collect(Collectors.joining("', '", "'", "'")));
 
-  /** Whether the setting is among those. */
+  private static String column(String name) {
+    // Empty where the server, which may be older, or pgonce has not set it.
+    return name.startsWith("pgonce.") || name.equals("transaction_timeout")
+        ? "COALESCE(pg_catalog.current_setting('" + name + "', true), '')"
+        : "pg_catalog.current_setting('" + name + "')";
+  }
+
+  /** Whether a setting is among those. */
   public static boolean isSetBack(String name) {
     return NAMES.stream().anyMatch(name::equalsIgnoreCase);
   }
 
-  /** Null, which is the session's default, where the values cannot be told apart. */
+  /** Null, which is the session's default, if the values cannot be told apart. */
   public @Nullable String value(String name) {
     var values = settings.split(SEPARATOR, -1);
     return values.length == NAMES.size() ? values[NAMES.indexOf(name)] : null;
   }
 
-  public static SessionState of(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(READ);
-        var row = statement.executeQuery()) {
-      row.next();
-      return new SessionState(row.getString(1));
-    }
-  }
-
   /**
-   * Sets back whatever differs, for good: in a transaction of its own, which it commits. Call it
-   * after the commit that followed a difference, never in between.
+   * Sets back for good what differs, and commits that. To be called after the commit of the
+   * transaction in which a difference was found.
    *
-   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where a
-   *     claim has set another one in it, which was read here; else null
-   * @throws SQLException if a setting cannot be set back; close the connection then, and do not let
-   *     the pool hand it out again
+   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, if a claim
+   *     has set another one in it, which was read here; else null
+   * @throws SQLException if a setting cannot be set back: the connection must be closed
    */
   public void restore(Connection connection, @Nullable String idleTimeout) throws SQLException {
     if (settings.split(SEPARATOR, -1).length != NAMES.size()) {

@@ -10,15 +10,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Short transactions of pgonce's own, whatever state the data source hands its connections out in.
- * Safe for use by several threads.
+ * Thread-safe.
  */
 public final class Transactions {
 
   private static final Logger LOG = LoggerFactory.getLogger(Transactions.class);
 
-  // A shorter bound of the session's stays. The work may wait for a lock with others in its hands,
-  // and its process may be killed meanwhile. What such a transaction has said is said for good (a
-  // call has begun, a person has decided): a crash of the server does not take its commit back.
+  // A shorter idle bound of the session's stays, and so does remote_apply.
   private static final String BOUND =
       """
       SELECT %s,
@@ -50,10 +48,9 @@ public final class Transactions {
   }
 
   /**
-   * Why a statement that the driver has named, such as COMMIT, may be another one here, and what to
-   * set; null if it is its own.
+   * As {@link NamedStatements#problem}.
    *
-   * @throws SQLException as {@link NamedStatements#problem}
+   * @throws SQLException if that cannot be asked now
    */
   public @Nullable String namedStatementsProblem() throws SQLException {
     return pool.namedStatements().problem(dataSource);
@@ -87,10 +84,10 @@ public final class Transactions {
   }
 
   /**
-   * The same for work that locks and sets no bound itself: a process that freezes before its COMMIT
-   * is sent keeps its locks for 30 s. And for work that must be READ COMMITTED from its first
-   * statement on, whatever the data source has as its default. Its commit is synchronous, whatever
-   * the default of synchronous_commit is. One round trip more.
+   * Runs work that locks something, or that must not be lost once committed, and commits it. It is
+   * READ COMMITTED from its first statement on. Its commit is synchronous, whatever the default is.
+   * If its process freezes before the COMMIT is sent, its locks are free after 30 s. One round trip
+   * more than {@link #run}.
    */
   public <R> R runBounded(Work<R> work) throws SQLException {
     return run(
@@ -105,14 +102,20 @@ public final class Transactions {
   }
 
   /**
-   * Runs the work in a transaction and commits it; rolled back if it throws. Its statements bound
-   * how long the session may idle before the COMMIT, if they lock anything.
+   * Runs the work in a transaction and commits it; rolled back if it throws. If its statements lock
+   * anything, they bound how long the session may idle before the COMMIT.
    */
   public <R> R run(Work<R> work) throws SQLException {
     try (var connection = dataSource.getConnection()) {
       var taken = pool.take(connection, longestCall);
       try {
-        var result = run(work, connection, taken);
+        var result =
+            taken.begin(
+                () -> {
+                  var done = work.on(connection);
+                  connection.commit();
+                  return done;
+                });
         taken.restore();
         return result;
       } catch (SQLException | RuntimeException e) {
@@ -126,31 +129,12 @@ public final class Transactions {
     }
   }
 
-  private static <R> R run(Work<R> work, Connection connection, PoolSettings.Taken taken)
-      throws SQLException {
-    taken.begin();
-    try {
-      var result = work.on(connection);
-      connection.commit();
-      return result;
-    } catch (SQLException e) {
-      if (!taken.mustBeginAgain(e)) {
-        throw e;
-      }
-      connection.rollback();
-    }
-    taken.begin();
-    var result = work.on(connection);
-    connection.commit();
-    return result;
-  }
-
   private static void rollBack(Connection connection, PoolSettings.Taken taken) {
     try {
       connection.rollback();
       taken.restore();
     } catch (SQLException e) {
-      // Never added to the failure as suppressed: pgjdbc-ng throws the same exception object for
+      // Not added to the failure as suppressed: pgjdbc-ng throws the same exception object for
       // every closed connection, and it would grow.
       LOG.debug("pgonce: after a failure the connection could not be given back as it came", e);
     }

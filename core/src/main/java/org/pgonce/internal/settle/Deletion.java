@@ -1,20 +1,20 @@
 package org.pgonce.internal.settle;
 
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
-import org.pgonce.internal.jdbc.LastStatement;
+import org.pgonce.internal.jdbc.Pipeline;
 
 /**
  * The deletion of what is handled, in the transaction of its handler; it yields what lies behind
  * it. It fails on the server if a row is not there (pgonce.not_there), so that a commit may follow
  * in the same message: that is never taken for success.
  */
-sealed interface Deletion extends LastStatement<RowsBehind> {
+sealed interface Deletion extends Pipeline.Part<RowsBehind> {
 
   String NOT_THERE = "PO001";
 
@@ -29,9 +29,11 @@ sealed interface Deletion extends LastStatement<RowsBehind> {
   }
 
   @Override
-  default RowsBehind read(ResultSet row) throws SQLException {
-    row.next();
-    return new RowsBehind(row.getBoolean("more"), row.getBoolean("due"));
+  default RowsBehind read(Statement executed) throws SQLException {
+    try (var row = executed.getResultSet()) {
+      row.next();
+      return new RowsBehind(row.getBoolean("more"), row.getBoolean("due"));
+    }
   }
 
   /**

@@ -7,6 +7,7 @@ import java.util.List;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 
 /** AT_LEAST_ONCE and AT_MOST_ONCE: ends a lease, one way or the other. */
@@ -25,13 +26,17 @@ public final class LeaseSettlement extends Settlement {
    */
   public RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
     var deletion = deletion(claim);
-    if (isKeyless(claim)) {
-      return seen(deletion, deletion.commitAfter(boundOfTheWait(), transaction));
+    var message = new Pipeline(transaction);
+    message.add(Pipeline.command(boundOfTheWait()));
+    var left = message.add(deletion);
+    if (isKeyless(claim) && Pipeline.isPossible(transaction)) {
+      message.add(Pipeline.COMMIT); // the caller's commit sends nothing then
     }
-    boundTheWait(transaction);
-    var left = seen(deletion, deletion.on(transaction));
-    SettleStatements.keysDone(transaction, List.of(claim));
-    return left;
+    message.send();
+    if (!isKeyless(claim)) {
+      SettleStatements.keysDone(transaction, List.of(claim));
+    }
+    return seen(deletion, left.result());
   }
 
   /** The same in a transaction of its own. */

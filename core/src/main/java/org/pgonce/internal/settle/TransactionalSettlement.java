@@ -12,8 +12,8 @@ import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,14 +50,13 @@ public final class TransactionalSettlement extends Settlement {
       GuardedConnection guarded,
       boolean handled,
       Duration inHandler,
-      Supplier<@Nullable Following> next)
+      Supplier<Pipeline.@Nullable Next> next)
       throws SQLException {
     var deletion = deletion(claim);
     // Where it is not sure that more is left, a claim might find nothing.
-    var prefetched = deletion.ofMany() && isKeyless(claim) ? next.get() : null;
-    var commit = prefetched == null ? Following.COMMIT : prefetched;
+    var behind = deletion.ofMany() && isKeyless(claim) ? next.get() : null;
     var left =
-        seen(deletion, commit(session.connection(), List.of(claim), guarded, deletion, commit));
+        seen(deletion, commit(session.connection(), List.of(claim), guarded, deletion, behind));
     reports.told(claim, handled, inHandler);
     return new Outcome(restoreSession(session, guarded, claim), left);
   }
@@ -75,7 +74,7 @@ public final class TransactionalSettlement extends Settlement {
       Duration inHandler)
       throws SQLException {
     var deletion = new Deletion.OfSeveral(claims);
-    var left = commit(session.connection(), claims, guarded, deletion, Following.COMMIT);
+    var left = commit(session.connection(), claims, guarded, deletion, null);
     claims.forEach(claim -> reports.told(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(session, guarded, claims.get(0)), left);
   }
@@ -86,10 +85,10 @@ public final class TransactionalSettlement extends Settlement {
       List<Claim> claims,
       GuardedConnection guarded,
       Deletion deletion,
-      Following commit)
+      Pipeline.@Nullable Next behind)
       throws SQLException {
     if (claims.stream().allMatch(Settlement::isKeyless)) {
-      return guarded.commitWith(deletion, commit);
+      return guarded.commitWith(deletion, behind);
     }
     var left = guarded.sealWith(deletion);
     SettleStatements.keysDone(transaction, claims);

@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.function.IntPredicate;
 
 /**
- * A part of an SQL string, as PostgreSQL's own scanner reads it. All parts together are the string.
- * What is not closed goes to the string's end.
+ * A part of an SQL string, as PostgreSQL's own scanner reads it with standard_conforming_strings =
+ * on, its default; but a text that goes on behind a line break is two. All parts together are the
+ * string. What is not closed goes to the string's end.
  *
  * @param text as it is written, with its quotes
  */
@@ -29,18 +30,9 @@ public record SqlToken(Kind kind, String text) {
   }
 
   public static List<SqlToken> of(String sql) {
-    return of(sql, false);
-  }
-
-  /**
-   * The tokens of a string.
-   *
-   * @param backslashes whether a backslash escapes in every text: standard_conforming_strings = off
-   */
-  static List<SqlToken> of(String sql, boolean backslashes) {
     var tokens = new ArrayList<SqlToken>();
     for (var at = 0; at < sql.length(); ) {
-      var kind = kindAt(sql, at, backslashes);
+      var kind = kindAt(sql, at);
       var end = end(sql, at, kind);
       tokens.add(new SqlToken(kind, sql.substring(at, end)));
       at = end;
@@ -51,6 +43,10 @@ public record SqlToken(Kind kind, String text) {
   /** Whether it is this word or character, without quotes; words in any case. */
   public boolean is(String word) {
     return text.equalsIgnoreCase(word);
+  }
+
+  public boolean isWord() {
+    return kind == Kind.WORD;
   }
 
   /** Whether it is a text, of whichever form. */
@@ -72,13 +68,13 @@ public record SqlToken(Kind kind, String text) {
     return text.substring(start, Math.max(start, text.length() - atEnd));
   }
 
-  private static Kind kindAt(String sql, int at, boolean backslashes) {
+  private static Kind kindAt(String sql, int at) {
     var c = sql.charAt(at);
     if (isWordStart(c)) {
       return (c == 'E' || c == 'e') && sql.startsWith("'", at + 1) ? Kind.ESCAPED : Kind.WORD;
     }
     return switch (c) {
-      case '\'' -> backslashes ? Kind.ESCAPED : Kind.TEXT;
+      case '\'' -> Kind.TEXT;
       case '"' -> Kind.IDENTIFIER;
       case '$' -> dollarTag(sql, at).isEmpty() ? Kind.OTHER : Kind.DOLLAR_QUOTED;
       case '-' -> sql.startsWith("--", at) ? Kind.COMMENT : Kind.OTHER;
@@ -92,7 +88,7 @@ public record SqlToken(Kind kind, String text) {
       case WORD -> endOfWord(sql, at);
       case IDENTIFIER -> endOfQuoted(sql, at, '"', false);
       case TEXT -> endOfQuoted(sql, at, '\'', false);
-      case ESCAPED -> endOfEscaped(sql, sql.indexOf('\'', at));
+      case ESCAPED -> endOfQuoted(sql, at + 1, '\'', true);
       case DOLLAR_QUOTED -> {
         var tag = dollarTag(sql, at);
         var close = sql.indexOf(tag, at + tag.length());
@@ -131,22 +127,6 @@ public record SqlToken(Kind kind, String text) {
       }
     }
     return sql.length();
-  }
-
-  /** Such a text may go on behind a line break, and backslashes escape in the rest as well. */
-  private static int endOfEscaped(String sql, int open) {
-    var next = open;
-    while (true) {
-      var end = endOfQuoted(sql, next, '\'', true);
-      next = end;
-      while (next < sql.length() && (isSpace(sql.charAt(next)) || sql.startsWith("--", next))) {
-        next = isSpace(sql.charAt(next)) ? next + 1 : endOfLine(sql, next);
-      }
-      var goesOn = sql.startsWith("'", next) && endOfLine(sql, end) < next;
-      if (!goesOn) {
-        return end;
-      }
-    }
   }
 
   private static int endOfLine(String sql, int from) {

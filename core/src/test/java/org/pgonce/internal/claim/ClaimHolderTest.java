@@ -34,7 +34,10 @@ class ClaimHolderTest {
 
   private static Claim claim(Connection connection) throws SQLException {
     return claim(
-        new ClaimSession(connection, new PoolSettings().take(connection), Duration.ofMinutes(5)));
+        new ClaimSession(
+            connection,
+            new PoolSettings().take(connection, Duration.ofSeconds(30)),
+            Duration.ofMinutes(5)));
   }
 
   private static Claim claim(ClaimSession session) throws SQLException {
@@ -58,7 +61,10 @@ class ClaimHolderTest {
         statement.execute("set idle_in_transaction_session_timeout = '" + own + "'");
       }
       var session =
-          new ClaimSession(connection, new PoolSettings().take(connection), Duration.ofMinutes(5));
+          new ClaimSession(
+              connection,
+              new PoolSettings().take(connection, Duration.ofSeconds(30)),
+              Duration.ofMinutes(5));
       for (var claim = 1; claim <= 3; claim++) {
         assertThat(claim(session).holder().idleTimeout()).isEqualTo(own);
         assertThat(idle(connection)).isEqualTo(bound);

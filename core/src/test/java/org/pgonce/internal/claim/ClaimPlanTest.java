@@ -54,7 +54,9 @@ class ClaimPlanTest {
   }
 
   private void claimOften(Connection connection) throws SQLException {
-    var session = new ClaimSession(connection, pool.take(connection), Duration.ofMinutes(5));
+    var session =
+        new ClaimSession(
+            connection, pool.take(connection, Duration.ofSeconds(30)), Duration.ofMinutes(5));
     for (var due : new boolean[] {false, true}) {
       for (var i = 0; i < EXECUTIONS; i++) {
         var unused = ClaimStatement.claim(session, 1, due, 0, 1);

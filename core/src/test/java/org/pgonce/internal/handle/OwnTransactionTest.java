@@ -40,8 +40,7 @@ class OwnTransactionTest {
               new Quarantine());
       for (var round = 0; round < 20; round++) {
         try (var cutOff =
-            new OwnTransaction(
-                context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+            new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
           cutOff.connection().createStatement().execute("select 1");
           cutOff.cutOff();
         }
@@ -67,8 +66,7 @@ class OwnTransactionTest {
               "test",
               new Quarantine());
       try (var used =
-          new OwnTransaction(
-              context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         used.connection()
             .createStatement()
             .execute(
@@ -104,8 +102,7 @@ class OwnTransactionTest {
               "test",
               new Quarantine());
       try (var unused =
-          new OwnTransaction(
-              context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)
             .isInstanceOf(SQLException.class)
@@ -113,8 +110,7 @@ class OwnTransactionTest {
         assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
       }
       try (var used =
-          new OwnTransaction(
-              context, LONGEST, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         used.connection().createStatement().execute("insert into effect values (1)");
         used.cutOff();
         assertThatThrownBy(used::commit).hasMessageContaining("cut off");

@@ -195,23 +195,4 @@ class RefusedCallsTest {
       assertThatThrownBy(() -> row.guard().seal()).extracting("SQLState").isEqualTo("25P02");
     }
   }
-
-  @ParameterizedTest
-  @EnumSource(names = "PGJDBC_NG", mode = EnumSource.Mode.EXCLUDE)
-  void aRoutineWithABodyInSqlIsNotTakenForSeveralStatements(Source source, TestDatabase database)
-      throws Exception {
-    try (var row = ClaimedRow.in(database, source)) {
-      row.handle(
-          """
-          CREATE FUNCTION twice(a int) RETURNS int LANGUAGE sql BEGIN ATOMIC
-            SELECT CASE WHEN a IS NULL THEN 0 ELSE a END;
-            SELECT a * 2;
-          END
-          """);
-      row.handle("INSERT INTO effect SELECT twice(2)");
-      row.guard().seal();
-      row.deleteAndCommit();
-      assertThat(database.queryLong("SELECT id FROM effect")).isEqualTo(4);
-    }
-  }
 }

@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.internal.handle.ClaimedRow.swallow;
 
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
-import org.pgonce.internal.jdbc.LastStatement;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -24,7 +24,7 @@ import org.postgresql.jdbc.PreferQueryMode;
 class SealWithTest {
 
   /** Deletes the claimed row; divides by zero with a divisor of 0. */
-  private record Delete(int divisor) implements LastStatement<Boolean> {
+  private record Delete(int divisor) implements Pipeline.Part<Boolean> {
 
     @Override
     public String sql() {
@@ -42,8 +42,10 @@ class SealWithTest {
     }
 
     @Override
-    public Boolean read(ResultSet row) throws SQLException {
-      return row.next() && row.getBoolean(1);
+    public Boolean read(Statement executed) throws SQLException {
+      try (var row = executed.getResultSet()) {
+        return row.next() && row.getBoolean(1);
+      }
     }
   }
 
@@ -78,7 +80,7 @@ class SealWithTest {
       var before = setting(row, "search_path");
       row.handle("SELECT pg_catalog.set_config('search_path', 'elsewhere', false)");
 
-      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(setting(row, "search_path")).isEqualTo("elsewhere");
       row.guard().restoreSession(null);
       assertThat(setting(row, "search_path")).isEqualTo(before);
@@ -91,7 +93,7 @@ class SealWithTest {
     try (var row = ClaimedRow.in(database, source)) {
       row.handle("INSERT INTO effect VALUES (1)");
 
-      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(row.effects()).isEqualTo(1);
       assertThat(database.queryLong("SELECT count(*) FROM item")).isZero();
     }
@@ -107,7 +109,7 @@ class SealWithTest {
       row.handle("INSERT INTO effect VALUES (1)");
       swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
 
-      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1), null))
           .extracting("SQLState")
           .isEqualTo("25P02");
       row.guard().undo();
@@ -124,7 +126,7 @@ class SealWithTest {
     try (var row = ClaimedRow.in(database, simple)) {
       row.handle("INSERT INTO effect VALUES (1)");
 
-      assertThat(row.guard().commitWith(new Delete(1))).isTrue();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(row.effects()).isEqualTo(1);
     }
   }
@@ -138,7 +140,7 @@ class SealWithTest {
           "CREATE TABLE checked (id int PRIMARY KEY, of int REFERENCES effect DEFERRABLE INITIALLY DEFERRED)");
       row.handle("INSERT INTO checked VALUES (1, 2)");
 
-      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1)))
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1), null))
           .extracting("SQLState")
           .isEqualTo("23503");
       row.real().rollback();
@@ -152,16 +154,16 @@ class SealWithTest {
   void h47_theSavepointOfAHandlerThatSentNothingIsGoneBeforeTheDeletion(
       Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
-      try (var statement = row.real().createStatement()) {
+      String before;
+      try (var statement = row.real().createStatement();
+          var session = statement.executeQuery("SELECT " + SessionState.COLUMN)) {
+        session.next();
+        before = session.getString(1);
         statement.execute(HandlerSavepoint.SET);
       }
       var guard =
           GuardedConnection.over(
-              row.real(),
-              NotificationHeaders.PLAIN,
-              SessionState.of(row.real()).settings(),
-              "a notification",
-              ClaimedRow.PATIENCE);
+              row.real(), NotificationHeaders.PLAIN, before, "a notification", ClaimedRow.PATIENCE);
       assertThat(guard.sealWith(new Delete(1))).isTrue();
       try (var statement = row.real().createStatement();
           var own = statement.executeQuery("select pg_current_xact_id()::xid::text")) {
@@ -179,7 +181,7 @@ class SealWithTest {
   }
 
   private static final List<Settling> WAYS =
-      List.of(GuardedConnection::sealWith, GuardedConnection::commitWith);
+      List.of(GuardedConnection::sealWith, (guard, delete) -> guard.commitWith(delete, null));
 
   @ParameterizedTest
   @EnumSource

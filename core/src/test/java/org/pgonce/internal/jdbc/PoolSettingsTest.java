@@ -5,6 +5,8 @@ import static org.pgonce.internal.handle.ClaimedRow.swallow;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,24 +31,17 @@ class PoolSettingsTest {
 
   /** Claims as a worker would; how often it had to begin. */
   private static int claim(PoolSettings.Taken taken, Connection connection) throws SQLException {
-    for (int times = 1; ; times++) {
-      taken.begin();
-      boolean again;
-      try (var statement = connection.createStatement();
-          var row = statement.executeQuery(CLAIM)) {
-        assertThat(row.next()).isTrue();
-        again = taken.mustBeginAgain(row.getString(2));
-      } catch (SQLException e) {
-        again = taken.mustBeginAgain(e);
-        if (!again) {
-          throw e;
-        }
-      }
-      if (!again) {
-        return times;
-      }
-      connection.rollback();
-    }
+    var begun = new AtomicInteger();
+    return taken.begin(
+        () -> {
+          begun.incrementAndGet();
+          try (var statement = connection.createStatement();
+              var row = statement.executeQuery(CLAIM)) {
+            assertThat(row.next()).isTrue();
+            PoolSettings.Taken.requireFit(row.getString(2));
+          }
+          return begun.get();
+        });
   }
 
   @ParameterizedTest
@@ -56,7 +51,7 @@ class PoolSettingsTest {
     table(database);
     var settings = new PoolSettings();
     try (var connection = source.of(database).getConnection()) {
-      var taken = settings.take(connection);
+      var taken = settings.take(connection, Duration.ofSeconds(30));
       assertThat(connection.getAutoCommit()).isFalse();
       assertThat(claim(taken, connection)).isEqualTo(1);
       connection.commit();
@@ -64,7 +59,7 @@ class PoolSettingsTest {
       assertThat(connection.getAutoCommit()).isTrue();
 
       connection.setAutoCommit(false);
-      taken = settings.take(connection);
+      taken = settings.take(connection, Duration.ofSeconds(30));
       taken.restore();
       assertThat(connection.getAutoCommit()).isFalse();
     }
@@ -94,7 +89,7 @@ class PoolSettingsTest {
   private static void assertLearned(Source source, TestDatabase database) throws SQLException {
     var settings = new PoolSettings();
     try (var connection = source.of(database).getConnection()) {
-      var taken = settings.take(connection);
+      var taken = settings.take(connection, Duration.ofSeconds(30));
       assertThat(claim(taken, connection)).as("begun until learned").isEqualTo(2);
       connection.commit();
       assertThat(claim(taken, connection)).as("begun once learned").isEqualTo(1);
@@ -116,7 +111,7 @@ class PoolSettingsTest {
     try (var connection = source.of(database).getConnection()) {
       connection.setReadOnly(true);
       connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
-      var taken = settings.take(connection);
+      var taken = settings.take(connection, Duration.ofSeconds(30));
       assertThat(claim(taken, connection)).isEqualTo(2);
       connection.createStatement().execute("UPDATE item SET id = 2");
       connection.commit();
@@ -131,7 +126,7 @@ class PoolSettingsTest {
   @Test
   void anotherReasonForAFailureIsLeftAlone(TestDatabase database) throws Exception {
     try (var connection = database.dataSource().getConnection()) {
-      var taken = new PoolSettings().take(connection);
+      var taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
       swallow(() -> claim(taken, connection)); // there is no such table
       connection.rollback();
       assertThat(taken.mustBeginAgain(new SQLException("on a standby", "25006"))).isTrue();
@@ -146,7 +141,7 @@ class PoolSettingsTest {
     source.setAutosave(AutoSave.ALWAYS);
     database.execute("CREATE TABLE item (id int); CREATE TABLE effect (id int PRIMARY KEY)");
     try (var connection = source.getConnection()) {
-      var taken = new PoolSettings().take(connection);
+      var taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
       var guard =
           GuardedConnection.over(
               connection,

@@ -147,6 +147,10 @@ class SessionStateTest {
   }
 
   private static SessionState read(Connection connection) throws SQLException {
-    return SessionState.of(connection);
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("SELECT " + SessionState.COLUMN)) {
+      row.next();
+      return new SessionState(row.getString(1));
+    }
   }
 }

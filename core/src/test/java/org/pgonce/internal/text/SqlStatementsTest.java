@@ -46,8 +46,6 @@ class SqlStatementsTest {
         "select 'it''s;commit'",
         "select E'it\\';commit'",
         "select e'\\\\'';commit'",
-        "select E'a'\n  '\\';commit'",
-        "select E'a' -- more\n '\\';commit'",
         "select N'a;commit', B'0', X'f', U&'\\0441;commit'",
         "select \"a;commit\"",
         "select \"a\"\";commit\"",
@@ -100,50 +98,10 @@ class SqlStatementsTest {
   }
 
   @Test
-  void bothReadingsOfABackslashBeforeAQuoteCount() {
-    // With standard_conforming_strings on: one literal 'a\', then commit, then a literal. Off: one
-    // literal.
-    assertThat(firstWords("select 'a\\';commit;select 'b'"))
-        .isEqualTo("select commit select select");
-    // On: one literal with two quotes in it. Off: 'it\'' ends, and commit follows.
-    assertThat(firstWords("select 'it\\'';commit;--'")).isEqualTo("select select commit");
-  }
-
-  @Test
   void jdbcEscapesAndParenthesesBeforeTheFirstWordAreSkipped() {
     assertThat(firstWords("{call f(?)}")).isEqualTo("call");
     assertThat(firstWords("{? = call f(?)}")).isEqualTo("call");
     assertThat(firstWords("(select 1) union (select 2)")).isEqualTo("select");
     assertThat(firstWords("/* hint */ -- x\n update t set a = 1")).isEqualTo("update");
-  }
-
-  @Test
-  void semicolonsInTheBodyOfARoutineEndNoStatement() {
-    assertThat(
-            firstWords(
-                """
-                CREATE OR REPLACE FUNCTION f(a int) RETURNS int LANGUAGE sql BEGIN ATOMIC
-                  SELECT CASE WHEN a = 1 THEN 2 ELSE 3 END AS end;
-                  SELECT t.end, t.case FROM t;
-                END;
-                COMMIT
-                """))
-        .isEqualTo("create commit");
-    assertThat(
-            firstWords("create procedure p() begin atomic insert into t values (1); end; select 1"))
-        .isEqualTo("create select");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "create function begin() returns int language sql as 'select 1';commit",
-        "create function f(begin atomic) returns int language sql as '';commit",
-        "create table function as select begin atomic from t;commit",
-        "create table f (begin int);commit",
-        "create function f() returns int begin atomic return 1; end;commit",
-      })
-  void whatOnlyLooksLikeTheBodyOfARoutineHidesNothing(String sql) {
-    assertThat(firstWords(sql)).isEqualTo("create commit");
   }
 }

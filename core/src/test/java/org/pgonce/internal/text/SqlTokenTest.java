@@ -25,14 +25,12 @@ class SqlTokenTest {
               .ints(random.nextInt(12), 0, PARTS.length)
               .mapToObj(i -> PARTS[i])
               .collect(Collectors.joining());
-      for (var backslashes : new boolean[] {false, true}) {
-        var tokens = SqlToken.of(sql, backslashes);
-        assertThat(tokens.stream().map(SqlToken::text).collect(Collectors.joining()))
-            .as("-Dpgonce.test.seed=%d", seed)
-            .isEqualTo(sql);
-        assertThat(tokens).noneMatch(token -> token.text().isEmpty());
-        tokens.forEach(token -> assertThat(token.text()).contains(token.content()));
-      }
+      var tokens = SqlToken.of(sql);
+      assertThat(tokens.stream().map(SqlToken::text).collect(Collectors.joining()))
+          .as("-Dpgonce.test.seed=%d", seed)
+          .isEqualTo(sql);
+      assertThat(tokens).noneMatch(token -> token.text().isEmpty());
+      tokens.forEach(token -> assertThat(token.text()).contains(token.content()));
     }
   }
 
