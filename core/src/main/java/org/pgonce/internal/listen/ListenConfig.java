@@ -4,7 +4,7 @@ import java.time.Duration;
 import org.pgonce.Backoff;
 
 /**
- * The bounds of listening, each checked.
+ * The bounds of listening.
  *
  * @param connectTimeout for connect and login together; 100 ms to 1 min
  * @param heartbeat time between two NOTIFYs to itself; 50 ms to 10 min

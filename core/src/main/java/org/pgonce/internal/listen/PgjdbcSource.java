@@ -12,20 +12,13 @@ import org.pgonce.spi.WakeUpSource;
 import org.postgresql.Driver;
 import org.postgresql.PGProperty;
 
-/**
- * Listens through pgjdbc: a thread of its own that waits in {@code getNotifications}. Understands
- * every TLS and authentication setup that the pool's pgjdbc does.
- */
+/** Listens through pgjdbc, with every TLS and authentication setting that it knows. */
 public final class PgjdbcSource implements WakeUpSource {
 
-  /** Settings of a pool's sessions, or of choosing among hosts, that have no place here. */
+  /** Settings of a pool's sessions that would change what LISTEN or the connect does. */
   private static final List<PGProperty> NOT_HERE =
       List.of(
-          PGProperty.AUTOSAVE,
           PGProperty.CURRENT_SCHEMA,
-          PGProperty.DEFAULT_ROW_FETCH_SIZE,
-          PGProperty.HOST_RECHECK_SECONDS,
-          PGProperty.LOAD_BALANCE_HOSTS,
           PGProperty.LOGIN_TIMEOUT,
           PGProperty.QUERY_TIMEOUT,
           PGProperty.READ_ONLY,
@@ -50,6 +43,8 @@ public final class PgjdbcSource implements WakeUpSource {
       try (var statement = connection.createStatement();
           var row = statement.executeQuery("SELECT pg_catalog.pg_backend_pid()")) {
         row.next();
+        // From here on BoundedConnection bounds each call.
+        connection.setNetworkTimeout(Runnable::run, 0);
         return new PgjdbcConnection(connection, row.getInt(1), callback);
       }
     } catch (SQLException | RuntimeException e) {
@@ -74,13 +69,13 @@ public final class PgjdbcSource implements WakeUpSource {
     if (address.password() != null) {
       PGProperty.PASSWORD.set(properties, address.password());
     }
-    // Whole seconds, so not the timeout itself: they end the thread that nobody waits for any more.
+    // Whole seconds, beyond the timeout: they end the abandoned thread.
     int seconds = (int) Math.max(1, timeout.toSeconds() + 1);
     PGProperty.CONNECT_TIMEOUT.set(properties, seconds);
     PGProperty.SOCKET_TIMEOUT.set(properties, seconds);
     PGProperty.TCP_KEEP_ALIVE.set(properties, true);
     PGProperty.APPLICATION_NAME.set(properties, APPLICATION_NAME);
-    // Plain statements only, and nothing prepared that a pooler could mix up.
+    // A pooler could mix up prepared statements.
     PGProperty.PREFER_QUERY_MODE.set(properties, "simple");
     return properties;
   }
