@@ -22,37 +22,31 @@ import org.pgonce.spi.ListenAddress;
 public final class ListenFailure extends Exception {
 
   private static final long serialVersionUID = 1;
-  private static final Duration SECOND = Duration.ofSeconds(1);
-  private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final String POOLER =
       "a transaction-mode pooler such as PgBouncer stands between; give the server's own address with listenAddress(...)";
   private static final int LONGEST_CAUSE_CHAIN = 20;
 
-  /** What follows from it. */
+  /** What follows from it, and how soon the next attempt is made. */
   public enum Kind {
     /** No server answers, or the connection broke. An attempt costs nobody anything. */
-    UNREACHABLE,
+    UNREACHABLE(Duration.ofSeconds(1)),
     /** Something answers and does not let listen now: it is full, a standby, or unwell. */
-    FAILED,
+    FAILED(Duration.ofSeconds(10)),
     /** A password, a right or a setting is wrong: somebody has to change it. */
-    REFUSED,
+    REFUSED(Duration.ofSeconds(10)),
     /** A transaction-mode pooler: each attempt leaves a LISTEN on a session that others use too. */
-    POOLER,
+    POOLER(Duration.ofMinutes(1)),
     /** There is no address or no source: nothing is tried again. */
-    POLLING;
+    POLLING(Duration.ofDays(365));
 
-    Backoff backoff(Backoff configured) {
-      var longest = configured.longest();
-      return switch (this) {
-        case UNREACHABLE -> longest.compareTo(SECOND) < 0 ? configured : upTo(SECOND, configured);
-        case POOLER -> longest.compareTo(MINUTE) > 0 ? configured : upTo(MINUTE, configured);
-        default -> configured;
-      };
+    private final Duration longest;
+
+    Kind(Duration longest) {
+      this.longest = longest;
     }
 
-    private static Backoff upTo(Duration longest, Backoff configured) {
-      var first = configured.first();
-      return new Backoff(first.compareTo(longest) < 0 ? first : longest, longest);
+    Backoff backoff() {
+      return new Backoff(Duration.ofMillis(100), longest);
     }
   }
 

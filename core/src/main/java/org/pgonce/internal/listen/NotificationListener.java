@@ -129,7 +129,7 @@ public final class NotificationListener implements AutoCloseable {
           if (failure.kind() == Kind.POLLING) {
             return;
           }
-          Thread.sleep(failure.kind().backoff(config.backoff()).after(++failures).toMillis());
+          Thread.sleep(failure.kind().backoff().after(++failures).toMillis());
         }
       }
     } catch (InterruptedException e) {

@@ -1,7 +1,5 @@
 package org.pgonce.internal.listen;
 
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -33,7 +31,12 @@ public final class PgjdbcSource implements WakeUpSource {
   @Override
   public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
       throws SQLException {
-    var connection = new Driver().connect(url(address), properties(address, timeout));
+    var connection =
+        new Driver()
+            .connect(
+                "jdbc:postgresql:"
+                    + JdbcUrls.place(address.host(), address.port(), address.database()),
+                properties(address, timeout));
     if (connection == null) {
       throw new SQLException("pgjdbc does not understand the address " + address, "08001");
     }
@@ -51,12 +54,6 @@ public final class PgjdbcSource implements WakeUpSource {
       connection.abort(Runnable::run);
       throw e;
     }
-  }
-
-  private static String url(ListenAddress address) {
-    var host = address.host().contains(":") ? "[" + address.host() + "]" : address.host();
-    var database = URLEncoder.encode(address.database(), StandardCharsets.UTF_8);
-    return "jdbc:postgresql://" + host + ":" + address.port() + "/" + database;
   }
 
   private static Properties properties(ListenAddress address, Duration timeout) {
