@@ -13,75 +13,74 @@ import org.pgonce.Channel;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.spi.ChannelFeed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks now and then whether the channels are still fed as at the start, and tells each new
- * difference once, to the log and the observer. A watched table can be altered, attached to another
- * or disabled by people who do not know of pgonce. Nothing depends on it: a look that fails is
- * repeated at the next interval.
+ * Checks every 600 poll intervals whether the channels are still fed as at the start, since anyone
+ * may alter a watched table. Reports each new difference once.
  */
 final class FeedWatch {
 
   private static final Logger LOG = LoggerFactory.getLogger(FeedWatch.class);
 
-  // Ten minutes with the default poll interval.
-  private static final int POLLS_BETWEEN_LOOKS = 600;
+  private static final int POLLS_BETWEEN_CHECKS = 600;
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final ListenerContext context;
   private final BoundedSessions sessions;
   private final List<Channel<?>> channels;
   private final Duration interval;
-  private final RepeatedTask looks;
+  private final RepeatedTask checks;
   private final Map<String, Set<String>> known = new ConcurrentHashMap<>();
 
   FeedWatch(
       ListenerContext context,
       BoundedSessions sessions,
-      List<Channel<?>> channels,
+      List<Registration<?>> registrations,
       Duration pollInterval) {
     this.context = context;
     this.sessions = sessions;
     this.channels =
-        channels.stream()
+        registrations.stream()
+            .<Channel<?>>map(Registration::channel)
             .filter(channel -> channel.feed() != ChannelFeed.PUBLISHED)
             .distinct()
             .toList();
-    this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_LOOKS);
-    this.looks =
+    this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_CHECKS);
+    this.checks =
         new RepeatedTask(
             context.threads()::runLater,
             new ReentrantLock(),
-            this::look,
+            this::check,
             (returned, again) -> interval);
   }
 
-  /** Tells the warnings of the start, in which no problem was found. */
+  /** Reports the warnings at the start, which has found no problems. */
   void begin(Connection connection) throws SQLException {
     for (var channel : channels) {
-      tell(channel, channel.feed().warnings(connection, channel));
+      report(channel, channel.feed().warnings(connection, channel));
     }
   }
 
   void start() {
     if (!channels.isEmpty()) {
-      looks.within(interval);
+      checks.within(interval);
     }
   }
 
-  /** No look begins from now on. Returns at once. */
+  /** No check begins from now on. Returns at once. */
   void stop() {
-    looks.stop();
+    checks.stop();
   }
 
-  private Duration look() {
+  private Duration check() {
     for (var channel : channels) {
       try {
-        tell(
+        report(
             channel,
             context
                 .transactions()
@@ -92,8 +91,8 @@ final class FeedWatch {
                             same,
                             one -> PinnedPath.during(one, () -> found(one, channel)))));
       } catch (SQLException | RuntimeException e) {
-        // A table may be locked; and the poll says what is wrong with the database.
-        LOG.debug("pgonce: what feeds channel {} cannot be looked at", channel.name(), e);
+        // The table may be locked; what is wrong with the database is reported by the poll.
+        LOG.debug("pgonce: what feeds channel {} cannot be checked", channel.name(), e);
       }
     }
     return interval;
@@ -105,7 +104,7 @@ final class FeedWatch {
     return found;
   }
 
-  private void tell(Channel<?> channel, List<String> found) {
+  private void report(Channel<?> channel, List<String> found) {
     var before = known.put(channel.name(), Set.copyOf(found));
     for (var line : found) {
       if (before == null || !before.contains(line)) {
