@@ -8,6 +8,7 @@ import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
@@ -29,23 +30,24 @@ public final class ListenFailure extends Exception {
   /** What follows from it, and how soon the next attempt is made. */
   public enum Kind {
     /** No server answers, or the connection broke. An attempt costs nobody anything. */
-    UNREACHABLE(Duration.ofSeconds(1)),
+    UNREACHABLE,
     /** Something answers and does not let listen now: it is full, a standby, or unwell. */
-    FAILED(Duration.ofSeconds(10)),
+    FAILED,
     /** A password, a right or a setting is wrong: somebody has to change it. */
-    REFUSED(Duration.ofSeconds(10)),
+    REFUSED,
     /** A transaction-mode pooler: each attempt leaves a LISTEN on a session that others use too. */
-    POOLER(Duration.ofMinutes(1)),
+    POOLER,
     /** There is no address or no source: nothing is tried again. */
-    POLLING(Duration.ofDays(365));
+    POLLING;
 
-    private final Duration longest;
-
-    Kind(Duration longest) {
-      this.longest = longest;
-    }
-
+    /** The wait before the next attempt. */
     Backoff backoff() {
+      var longest =
+          switch (this) {
+            case UNREACHABLE -> Duration.ofSeconds(1);
+            case POOLER -> Duration.ofMinutes(1);
+            default -> Duration.ofSeconds(10);
+          };
       return new Backoff(Duration.ofMillis(100), longest);
     }
   }
@@ -60,7 +62,11 @@ public final class ListenFailure extends Exception {
     UNKNOWN
   }
 
-  private record Diagnosis(Kind kind, Scope scope, String advice) {}
+  /** SQLStates that say more than their class does. */
+  private static final Set<String> TOLD_APART =
+      Set.of("25006", "26000", "28P01", "3D000", "42501", "42P05");
+
+  private static final String TLS = "TLS";
 
   private final Kind kind;
   private final Scope scope;
@@ -123,97 +129,87 @@ public final class ListenFailure extends Exception {
   /** What a driver or server said while connecting. */
   static ListenFailure of(ListenAddress address, SQLException failure) {
     var state = Objects.requireNonNullElse(failure.getSQLState(), "");
-    var what = diagnosis(state, failure);
+    var key = key(state, failure);
     var user = address.user() == null ? System.getProperty("user.name") : address.user();
     return new ListenFailure(
-        what.kind,
-        what.scope,
+        kind(key),
+        scope(key, failure),
         "cannot listen at %s: %s (%s%s)"
             .formatted(
                 address,
-                what.advice.formatted(user, address.database()),
+                advice(key).formatted(user, address.database()),
                 state.isEmpty() ? "" : state + ": ",
                 failure.getMessage()),
         failure);
   }
 
-  private static Diagnosis diagnosis(String state, SQLException failure) {
-    return switch (state) {
-      case "28P01" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.UNKNOWN,
-              "the server refused the password of user \"%1$s\"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)");
-      case "3D000" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.SERVER,
-              "there is no database \"%2$s\" on this server; check the name");
-      case "42501" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.SERVER,
-              "user \"%1$s\" may not connect to the database; grant connect on database \"%2$s\"");
-      case "25006" ->
-          new Diagnosis(
-              Kind.FAILED,
-              Scope.SERVER,
-              "this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted");
-      // pgjdbc-ng's first statements meet those of other sessions, or find their own gone.
-      case "26000", "42P05" ->
-          new Diagnosis(
-              Kind.POOLER,
-              Scope.SOURCE,
-              "prepared statements of several sessions are mixed up: " + POOLER);
-      default -> byClass(state.substring(0, Math.min(2, state.length())), failure);
+  /** Returns the SQLState or its class, or TLS for a handshake that failed. */
+  private static String key(String state, SQLException failure) {
+    if (TOLD_APART.contains(state)) {
+      return state;
+    }
+    var stateClass = state.substring(0, Math.min(2, state.length()));
+    return stateClass.equals("08") && causedBy(failure, SSLException.class) ? TLS : stateClass;
+  }
+
+  private static Kind kind(String key) {
+    return switch (key) {
+      case "28P01", "28", "3D000", "42501", "0A" -> Kind.REFUSED;
+      case "26000", "42P05" -> Kind.POOLER;
+      case "57", "08" -> Kind.UNREACHABLE;
+      default -> Kind.FAILED;
     };
   }
 
-  private static Diagnosis byClass(String stateClass, SQLException failure) {
-    return switch (stateClass) {
+  private static Scope scope(String key, SQLException failure) {
+    return switch (key) {
+      case "3D000", "42501", "25006", "53", "57" -> Scope.SERVER;
+      case "28P01", "28" -> Scope.UNKNOWN;
+      case "08" -> isUnanswered(failure) ? Scope.SERVER : Scope.UNKNOWN;
+      default -> Scope.SOURCE;
+    };
+  }
+
+  /** Returns what is wrong and what to do, a format for user and database. */
+  private static String advice(String key) {
+    return switch (key) {
+      case "28P01" ->
+          "the server refused the password of user \"%1$s\"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)";
+      case "3D000" -> "there is no database \"%2$s\" on this server; check the name";
+      case "42501" ->
+          "user \"%1$s\" may not connect to the database; grant connect on database \"%2$s\"";
+      case "25006" ->
+          "this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted";
+      // pgjdbc-ng's first statements meet those of other sessions, or find their own gone.
+      case "26000", "42P05" -> "prepared statements of several sessions are mixed up: " + POOLER;
       case "28" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.UNKNOWN,
-              "the server does not let user \"%1$s\" in from here; check pg_hba.conf and the TLS settings");
+          "the server does not let user \"%1$s\" in from here; check pg_hba.conf and the TLS settings";
       case "53" ->
-          new Diagnosis(
-              Kind.FAILED,
-              Scope.SERVER,
-              "the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again");
-      case "57" ->
-          new Diagnosis(
-              Kind.UNREACHABLE,
-              Scope.SERVER,
-              "the server is starting up, stopping or recovering. It is tried again");
-      case "0A" ->
-          new Diagnosis(Kind.REFUSED, Scope.SOURCE, "no wake-up source can use these settings");
+          "the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again";
+      case "57" -> "the server is starting up, stopping or recovering. It is tried again";
+      case "0A" -> "no wake-up source can use these settings";
+      case TLS ->
+          "no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again";
       case "08" ->
-          causedBy(failure, SSLException.class)
-              ? new Diagnosis(
-                  Kind.FAILED,
-                  Scope.SOURCE,
-                  "no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again")
-              : new Diagnosis(
-                  Kind.UNREACHABLE,
-                  isUnanswered(failure) ? Scope.SERVER : Scope.UNKNOWN,
-                  "no connection came about; check that the server runs, and host and port. It is tried again");
-      default -> new Diagnosis(Kind.FAILED, Scope.SOURCE, "connecting failed. It is tried again");
+          "no connection came about; check that the server runs, and host and port. It is tried again";
+      default -> "connecting failed. It is tried again";
     };
   }
 
   private static boolean isUnanswered(SQLException failure) {
     return failure instanceof SQLTransientConnectionException
-        || causedBy(failure, ConnectException.class)
-        || causedBy(failure, NoRouteToHostException.class)
-        || causedBy(failure, UnknownHostException.class);
+        || causedBy(
+            failure,
+            ConnectException.class,
+            NoRouteToHostException.class,
+            UnknownHostException.class);
   }
 
-  private static boolean causedBy(SQLException failure, Class<? extends Exception> type) {
+  private static boolean causedBy(SQLException failure, Class<?>... types) {
     // Limited, because a chain of causes can be a circle.
     return Stream.<@Nullable Throwable>iterate(failure, Objects::nonNull, Throwable::getCause)
         .limit(LONGEST_CAUSE_CHAIN)
-        .anyMatch(type::isInstance);
+        .anyMatch(cause -> Stream.of(types).anyMatch(type -> type.isInstance(cause)));
   }
 
   public Kind kind() {
