@@ -76,7 +76,8 @@ public final class Listener {
     this.poll =
         new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status, sessions);
     this.feeds = new FeedWatch(context, sessions, registrations, settings.pollInterval());
-    this.shutdown = new Shutdown(new Parts(), slots, sessions, context.threads());
+    this.shutdown =
+        new Shutdown(this::stopParts, this::unregister, slots, sessions, context.threads());
   }
 
   /**
@@ -261,26 +262,24 @@ public final class Listener {
     }
   }
 
-  private final class Parts implements Shutdown.Parts {
+  private void stopParts() {
+    slots.forEach(WorkerSlots::stop);
+    consumers.forEach(SubscriptionConsumer::stop);
+    gates.values().forEach(NotifyGate::stop);
+    poll.stop();
+    feeds.stop();
+    // With its LISTEN session goes its rank, as the others see with their next poll.
+    listening.close();
+  }
 
-    @Override
-    public void stop() {
-      slots.forEach(WorkerSlots::stop);
-      consumers.forEach(SubscriptionConsumer::stop);
-      gates.values().forEach(NotifyGate::stop);
-      poll.stop();
-      feeds.stop();
-      // With its LISTEN session goes its rank, as the others see with their next poll.
-      listening.close();
+  private boolean unregister() throws InterruptedException {
+    var end = System.nanoTime() + Shutdown.GRACE.toNanos();
+    sessions.endReleased(end);
+    for (var gate : gates.values()) {
+      gate.awaitClosed(end - Shutdown.GRACE.toNanos() / 2);
     }
-
-    @Override
-    public void unregister(long end) throws InterruptedException {
-      for (var gate : gates.values()) {
-        gate.awaitClosed(end - Duration.ofSeconds(1).toNanos());
-      }
-      poll.unregister(end);
-    }
+    poll.unregister(end);
+    return true;
   }
 
   public void awaitStopped() throws InterruptedException {

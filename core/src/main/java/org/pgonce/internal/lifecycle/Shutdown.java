@@ -2,6 +2,7 @@ package org.pgonce.internal.lifecycle;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -25,32 +26,28 @@ final class Shutdown {
 
   // After the deadline, for interrupted handlers to return and for the database to be told. With
   // the 3 s of NotificationListener.close the most that it takes beyond the deadline.
-  private static final Duration GRACE = Duration.ofSeconds(2);
+  static final Duration GRACE = Duration.ofSeconds(2);
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  /** What is stopped besides the workers. */
-  interface Parts {
-
-    /** Nothing begins from now on. Returns within 3 s. */
-    void stop();
-
-    /**
-     * Tells the database that the listener has stopped.
-     *
-     * @param end by System.nanoTime()
-     */
-    void unregister(long end) throws InterruptedException;
-  }
-
-  private final Parts parts;
+  private final Runnable stop;
+  private final FutureTask<?> unregistering;
   private final List<WorkerSlots> slots;
   private final BoundedSessions sessions;
   private final Threads threads;
   private final AtomicBoolean released = new AtomicBoolean();
-  private final FutureTask<?> unregistering = new FutureTask<>(this::unregister, null);
 
-  Shutdown(Parts parts, List<WorkerSlots> slots, BoundedSessions sessions, Threads threads) {
-    this.parts = parts;
+  /**
+   * @param stop sees to it that nothing begins any more; returns within 3 s
+   * @param unregister tells the database that the listener has stopped
+   */
+  Shutdown(
+      Runnable stop,
+      Callable<?> unregister,
+      List<WorkerSlots> slots,
+      BoundedSessions sessions,
+      Threads threads) {
+    this.stop = stop;
+    this.unregistering = new FutureTask<>(unregister);
     this.slots = slots;
     this.sessions = sessions;
     this.threads = threads;
@@ -62,7 +59,7 @@ final class Shutdown {
     var end = System.nanoTime() + (bounded.isNegative() ? 0 : bounded.toNanos());
     var idle = false;
     try {
-      parts.stop();
+      stop.run();
       idle = awaitIdle(end);
     } finally {
       if (!idle) {
@@ -102,16 +99,6 @@ final class Shutdown {
       unregistering.cancel(true);
       sessions.cutOffRest();
       threads.close();
-    }
-  }
-
-  private void unregister() {
-    var end = System.nanoTime() + GRACE.toNanos();
-    try {
-      sessions.endReleased(end);
-      parts.unregister(end);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // the time is over
     }
   }
 }

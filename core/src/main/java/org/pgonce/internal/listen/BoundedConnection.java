@@ -90,8 +90,8 @@ final class BoundedConnection implements AutoCloseable {
   @Override
   public void close() {
     if (closing.compareAndSet(false, true)) {
-      DaemonThread.start("pgonce-close", this::unlistenAndClose);
       var unused = closed.completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
+      DaemonThread.start("pgonce-close", this::unlistenAndClose);
     }
     closed.join();
   }
