@@ -8,10 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.Channel;
-import org.pgonce.internal.concurrent.RepeatedTask;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.store.PinnedPath;
@@ -28,22 +25,14 @@ final class FeedWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FeedWatch.class);
 
   private static final int POLLS_BETWEEN_CHECKS = 600;
-  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final ListenerContext context;
-  private final BoundedSessions sessions;
   private final List<Channel<?>> channels;
   private final Duration interval;
-  private final RepeatedTask checks;
   private final Map<String, Set<String>> known = new ConcurrentHashMap<>();
 
-  FeedWatch(
-      ListenerContext context,
-      BoundedSessions sessions,
-      List<Registration<?>> registrations,
-      Duration pollInterval) {
+  FeedWatch(ListenerContext context, List<Registration<?>> registrations, Duration pollInterval) {
     this.context = context;
-    this.sessions = sessions;
     this.channels =
         registrations.stream()
             .<Channel<?>>map(Registration::channel)
@@ -51,12 +40,6 @@ final class FeedWatch {
             .distinct()
             .toList();
     this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_CHECKS);
-    this.checks =
-        new RepeatedTask(
-            context.threads()::runLater,
-            new ReentrantLock(),
-            this::check,
-            (returned, again) -> interval);
   }
 
   /** Reports the warnings at the start, which has found no problems. */
@@ -66,36 +49,27 @@ final class FeedWatch {
     }
   }
 
+  /** Checks from now on, until the listener's threads are closed. */
   void start() {
     if (!channels.isEmpty()) {
-      checks.within(interval);
+      var unused = context.threads().alarmAfter(interval, this::check);
     }
   }
 
-  /** No check begins from now on. Returns at once. */
-  void stop() {
-    checks.stop();
-  }
-
-  private Duration check() {
+  private void check() {
     for (var channel : channels) {
       try {
         report(
             channel,
             context
                 .transactions()
-                .run(
-                    same ->
-                        sessions.within(
-                            TIMEOUT,
-                            same,
-                            one -> PinnedPath.during(one, () -> found(one, channel)))));
+                .run(same -> PinnedPath.during(same, () -> found(same, channel))));
       } catch (SQLException | RuntimeException e) {
         // The table may be locked; what is wrong with the database is reported by the poll.
         LOG.debug("pgonce: what feeds channel {} cannot be checked", channel.name(), e);
       }
     }
-    return interval;
+    start();
   }
 
   private static List<String> found(Connection connection, Channel<?> channel) throws SQLException {

@@ -75,7 +75,7 @@ public final class Listener {
             new Callbacks());
     this.poll =
         new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status, sessions);
-    this.feeds = new FeedWatch(context, sessions, registrations, settings.pollInterval());
+    this.feeds = new FeedWatch(context, registrations, settings.pollInterval());
     this.shutdown =
         new Shutdown(this::stopParts, this::unregister, slots, sessions, context.threads());
   }
@@ -267,7 +267,6 @@ public final class Listener {
     consumers.forEach(SubscriptionConsumer::stop);
     gates.values().forEach(NotifyGate::stop);
     poll.stop();
-    feeds.stop();
     // With its LISTEN session goes its rank, as the others see with their next poll.
     listening.close();
   }
