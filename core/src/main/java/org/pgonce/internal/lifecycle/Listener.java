@@ -130,12 +130,8 @@ public final class Listener {
   }
 
   private <T> void addStored(Registration<T> one, List<Registration<?>> all) {
-    var gate = gates.get(one.name());
-    if (gate == null) {
-      gate = gate(one.name(), all);
-    }
     var consumer = new SubscriptionConsumer<>(one, context, sessions, poll);
-    gate.add(consumer);
+    gates.computeIfAbsent(one.name(), name -> gate(name, all)).add(consumer);
     targets.add(consumer);
     consumers.add(consumer);
     slots.add(consumer.slots());
@@ -163,7 +159,6 @@ public final class Listener {
     var gate =
         new NotifyGate(
             channel, context.threads(), context.transactions(), subscriptions, pollsSoon);
-    gates.put(channel, gate);
     addCallback(
         channel,
         payload -> {

@@ -74,25 +74,25 @@ final class JdbcUrls {
 
   /** Returns a URL of pgjdbc with all settings; of two for the same thing, the later counts. */
   private static String inPgjdbcsWords(Matcher ng, Properties beside) {
-    var query = new StringBuilder("?sslmode=disable"); // pgjdbc-ng's default, not "prefer"
+    var settings = new ArrayList<>(List.of("sslmode=disable")); // pgjdbc-ng's default, not "prefer"
     for (var login : List.of("user", "password")) {
       if (ng.group(login) != null) {
-        query.append('&').append(login).append('=').append(ng.group(login));
+        settings.add(login + "=" + ng.group(login));
       }
     }
     for (var name : beside.stringPropertyNames()) {
       var value = URLEncoder.encode(beside.getProperty(name), StandardCharsets.UTF_8);
-      query.append('&').append(name).append('=').append(value);
+      settings.add(name + "=" + value);
     }
     if (ng.group("query") != null) {
-      query.append('&').append(ng.group("query"));
+      settings.add(ng.group("query"));
     }
-    var settings = query.toString();
+    var query = "?" + String.join("&", settings);
     for (var name : NG_NAMES.entrySet()) {
-      settings = settings.replaceAll("(?i)(?<=&)" + name.getKey() + "=", name.getValue() + "=");
+      query = query.replaceAll("(?i)(?<=[?&])" + name.getKey() + "=", name.getValue() + "=");
     }
     var slashes = ng.group("slashes") == null ? "" : "//";
-    return "jdbc:postgresql:" + slashes + ng.group("place") + settings;
+    return "jdbc:postgresql:" + slashes + ng.group("place") + query;
   }
 
   private static List<ListenAddress> addresses(Properties parsed) {
