@@ -24,10 +24,6 @@ public record ListenConfig(Duration connectTimeout, Duration heartbeat, Duration
     require("echoTimeout", echoTimeout, 50, MINUTE);
   }
 
-  public ListenConfig withHeartbeat(Duration interval, Duration timeout) {
-    return new ListenConfig(connectTimeout, interval, timeout);
-  }
-
   private static void require(String name, Duration value, long fromMillis, Duration to) {
     if (value.toMillis() < fromMillis || value.compareTo(to) > 0) {
       throw new IllegalArgumentException(
