@@ -89,7 +89,7 @@ public final class PgOnceBuilder {
   public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
     Objects.requireNonNull(interval, "interval");
     Objects.requireNonNull(echoDeadline, "echoDeadline");
-    listening = listening.withHeartbeat(interval, echoDeadline);
+    listening = new ListenConfig(listening.connectTimeout(), interval, echoDeadline);
     return this;
   }
 

@@ -6,12 +6,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a listener stands at one moment, as far as this process knows without asking the database.
+ * The state of a listener at one moment, as far as this process knows without asking the database.
  * What waits and what failed is in the views {@code pgonce.channel_status} and {@code
  * pgonce.dead_letter_status}.
  *
  * @param listensBy the wake-up source that listens, or {@code polling}
- * @param listenFailure why nothing is heard, and what to do; null while something is
+ * @param listenFailure why no wake-up arrives, and what to do; null while listening
  * @param failedSources sources that cannot connect though others can, and why
  * @param reconnects how often listening began again after it had ended
  */
@@ -43,8 +43,7 @@ public record Status(
    * @param stuck handlers that overran their time, were cut off, and have not returned
    * @param claims claims since the start; in BROADCAST, which has none, messages handled
    * @param emptyClaims those among them that found nothing
-   * @param paused that it is paused, as this process has learnt from the database; null if it is
-   *     not
+   * @param paused the pause, as this process has learnt from the database; null if there is none
    * @param outdated why this process does not handle it any more, and what to do: the channel was
    *     installed with another definition than this process has, or dropped. Null if it does
    */

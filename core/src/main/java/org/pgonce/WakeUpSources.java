@@ -25,7 +25,7 @@ public final class WakeUpSources {
   private static List<WakeUpSource> found() {
     List<WakeUpSource> sources = new ArrayList<>();
     try {
-      // By pgonce's own loader: the context class loader is the caller's, whoever that is.
+      // By pgonce's own loader, as the context class loader is any caller's.
       ServiceLoader.load(WakeUpSource.class, WakeUpSource.class.getClassLoader())
           .forEach(sources::add);
     } catch (ServiceConfigurationError e) {

@@ -13,7 +13,7 @@ public interface WakeUpConnection extends AutoCloseable {
   /**
    * Runs the statements in this order, outside of a transaction, and without JDBC's escapes.
    *
-   * @param timeout after which nobody waits any more; positive
+   * @param timeout after which the caller stops waiting; positive
    * @throws SQLException when the server refuses, or the connection is dead or closed
    */
   void execute(List<String> statements, Duration timeout) throws SQLException;

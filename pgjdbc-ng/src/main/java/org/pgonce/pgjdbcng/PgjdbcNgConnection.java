@@ -58,7 +58,7 @@ final class PgjdbcNgConnection implements WakeUpConnection {
   public void close() {
     receiver.open = false;
     try {
-      // The driver waits this long for its goodbye to be sent, and for ever with 0.
+      // How long the driver waits until its Terminate message is sent; with 0, for ever.
       connection.setNetworkTimeout(Runnable::run, CLOSE_MILLIS);
     } catch (SQLException e) {
       log.trace("already closed", e);
@@ -70,14 +70,13 @@ final class PgjdbcNgConnection implements WakeUpConnection {
     try {
       connection.close();
     } catch (SQLException | RuntimeException e) {
-      // It is being thrown away: there is nothing left to do with it.
       log.debug("pgjdbc-ng could not close a LISTEN connection in order: {}", e.toString());
     }
   }
 
   /**
-   * Runs on an I/O thread that all connections of the driver share: a query or a wait here would
-   * stall or deadlock them, so it only hands on.
+   * Called on an I/O thread that all connections of the driver share: a query or a wait here would
+   * stall or deadlock them.
    */
   private static final class Receiver implements PGNotificationListener {
     private final WakeUpSource.Callback callback;

@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 
-/** An address in pgjdbc's words, said in pgjdbc-ng's. */
+/** Translates an address, which has pgjdbc's property names, to settings of pgjdbc-ng. */
 final class PgjdbcNgSettings {
 
-  /** Properties that change who is talked to or how it is proved: never dropped in silence. */
+  /** Properties that change which server is reached or how it is verified: never ignored. */
   private static final Set<String> NO_COUNTERPART =
       Set.of(
           "authenticationPluginClassName",
@@ -44,7 +44,7 @@ final class PgjdbcNgSettings {
     settings.setApplicationName(WakeUpSource.APPLICATION_NAME);
     // Native transports need a flag on JDK 24 and later, and one connection gains nothing by them.
     settings.setProtocolIoMode("nio");
-    // Its own thread, which closes connections that nobody holds; this one is held.
+    // The thread that closes unreferenced connections; this one is referenced.
     settings.setHousekeeper(false);
     settings.setNetworkTimeout(timeoutMillis);
     encrypt(settings, address.properties(), server.tls());
@@ -57,20 +57,20 @@ final class PgjdbcNgSettings {
       return mode.toLowerCase(Locale.ROOT);
     }
     var ssl = properties.get("ssl");
-    // As pgjdbc reads it: ssl alone means the strictest mode, no word at all means "prefer".
+    // As pgjdbc reads it: ssl alone means the strictest mode, nothing means "prefer".
     return ssl != null && (ssl.isEmpty() || Boolean.parseBoolean(ssl)) ? "verify-full" : "prefer";
   }
 
   private static void encrypt(
       PGDataSource settings, Map<String, String> properties, boolean offered) {
     var mode = sslMode(properties);
-    // Asked again, it would wait a minute if the connection broke before the answer.
+    // Else the driver asks again, and waits a minute if the connection breaks before the answer.
     settings.setSslMode(mode.equals("prefer") && !offered ? "disable" : mode);
     // pgjdbc-ng's own defaults are relative to the working directory.
     settings.setSslCaCertificateFile(file(properties.get("sslrootcert"), "root.crt"));
     settings.setSslCertificateFile(file(properties.get("sslcert"), "postgresql.crt"));
     settings.setSslKeyFile(file(properties.get("sslkey"), "postgresql.pk8"));
-    // Without one it would ask on the console and wait for an answer.
+    // Without a password the driver asks for one on the console.
     var keyPassword = properties.get("sslpassword");
     settings.setSslKeyPassword(keyPassword == null ? "" : keyPassword);
   }

@@ -29,7 +29,7 @@ public final class PgjdbcNgSource implements WakeUpSource {
   public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
       throws SQLException {
     PgjdbcNgSettings.refuseWhatItCannot(address.properties());
-    // Half of it for the probe: "nothing answers" says more than "took too long".
+    // Half the time for the probe: its "nothing answers" says more than a timeout.
     var server = ServerProbe.of(address, timeout.dividedBy(2));
     var settings = PgjdbcNgSettings.dataSource(address, server, (int) timeout.toMillis());
     try {

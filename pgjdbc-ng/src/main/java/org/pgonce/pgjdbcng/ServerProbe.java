@@ -12,16 +12,15 @@ import java.util.concurrent.TimeUnit;
 import org.pgonce.spi.ListenAddress;
 
 /**
- * Asks for a sign of life before the driver connects: whether a PostgreSQL server (or pooler)
- * answers at the address at all. pgjdbc-ng 0.8.9 leaks its socket when a peer accepts and then says
- * nothing, so it must not meet such a peer at every retry.
+ * Checks that a PostgreSQL server or pooler answers at the address before the driver connects:
+ * pgjdbc-ng 0.8.9 leaks its socket when a peer accepts and then says nothing.
  *
  * @param address the first of the host's addresses where a server answers
  * @param tls whether it offers TLS
  */
 record ServerProbe(InetAddress address, boolean tls) {
 
-  /** SSLRequest: the one message that every server answers with a single byte, before any login. */
+  /** SSLRequest: every server answers it with one byte, before any login. */
   private static final byte[] SSL_REQUEST = {0, 0, 0, 8, 4, (byte) 210, 22, 47};
 
   /**

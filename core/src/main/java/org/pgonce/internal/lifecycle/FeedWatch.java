@@ -8,95 +8,68 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.Channel;
-import org.pgonce.internal.concurrent.RepeatedTask;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.spi.ChannelFeed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks now and then whether the channels are still fed as at the start, and tells each new
- * difference once, to the log and the observer. A watched table can be altered, attached to another
- * or disabled by people who do not know of pgonce. Nothing depends on it: a look that fails is
- * repeated at the next interval.
+ * Checks every 600 poll intervals whether the channels are still fed as at the start, since anyone
+ * may alter a watched table. Reports each new difference once.
  */
 final class FeedWatch {
 
   private static final Logger LOG = LoggerFactory.getLogger(FeedWatch.class);
 
-  // Ten minutes with the default poll interval.
-  private static final int POLLS_BETWEEN_LOOKS = 600;
-  private static final Duration TIMEOUT = Duration.ofSeconds(30);
+  private static final int POLLS_BETWEEN_CHECKS = 600;
 
   private final ListenerContext context;
-  private final BoundedSessions sessions;
   private final List<Channel<?>> channels;
   private final Duration interval;
-  private final RepeatedTask looks;
   private final Map<String, Set<String>> known = new ConcurrentHashMap<>();
 
-  FeedWatch(
-      ListenerContext context,
-      BoundedSessions sessions,
-      List<Channel<?>> channels,
-      Duration pollInterval) {
+  FeedWatch(ListenerContext context, List<Registration<?>> registrations, Duration pollInterval) {
     this.context = context;
-    this.sessions = sessions;
     this.channels =
-        channels.stream()
+        registrations.stream()
+            .<Channel<?>>map(Registration::channel)
             .filter(channel -> channel.feed() != ChannelFeed.PUBLISHED)
             .distinct()
             .toList();
-    this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_LOOKS);
-    this.looks =
-        new RepeatedTask(
-            context.threads()::runLater,
-            new ReentrantLock(),
-            this::look,
-            (returned, again) -> interval);
+    this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_CHECKS);
   }
 
-  /** Tells the warnings of the start, in which no problem was found. */
+  /** Reports the warnings at the start, which has found no problems. */
   void begin(Connection connection) throws SQLException {
     for (var channel : channels) {
-      tell(channel, channel.feed().warnings(connection, channel));
+      report(channel, channel.feed().warnings(connection, channel));
     }
   }
 
+  /** Checks from now on, until the listener's threads are closed. */
   void start() {
     if (!channels.isEmpty()) {
-      looks.within(interval);
+      var unused = context.threads().alarmAfter(interval, this::check);
     }
   }
 
-  /** No look begins from now on. Returns at once. */
-  void stop() {
-    looks.stop();
-  }
-
-  private Duration look() {
+  private void check() {
     for (var channel : channels) {
       try {
-        tell(
+        report(
             channel,
             context
                 .transactions()
-                .run(
-                    same ->
-                        sessions.within(
-                            TIMEOUT,
-                            same,
-                            one -> PinnedPath.during(one, () -> found(one, channel)))));
+                .run(same -> PinnedPath.during(same, () -> found(same, channel))));
       } catch (SQLException | RuntimeException e) {
-        // A table may be locked; and the poll says what is wrong with the database.
-        LOG.debug("pgonce: what feeds channel {} cannot be looked at", channel.name(), e);
+        // The table may be locked; what is wrong with the database is reported by the poll.
+        LOG.debug("pgonce: what feeds channel {} cannot be checked", channel.name(), e);
       }
     }
-    return interval;
+    start();
   }
 
   private static List<String> found(Connection connection, Channel<?> channel) throws SQLException {
@@ -105,7 +78,7 @@ final class FeedWatch {
     return found;
   }
 
-  private void tell(Channel<?> channel, List<String> found) {
+  private void report(Channel<?> channel, List<String> found) {
     var before = known.put(channel.name(), Set.copyOf(found));
     for (var line : found) {
       if (before == null || !before.contains(line)) {

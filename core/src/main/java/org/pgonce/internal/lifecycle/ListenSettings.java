@@ -7,12 +7,11 @@ import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.WakeUpSource;
 
 /**
- * How one listener listens.
+ * The settings of one listener.
  *
  * @param sources tried in this order; none for polling alone
- * @param address where the LISTEN connection goes
- * @param addressGiven whether the user gave it: then that it is wrong is an error at start
- * @param startTimeout for how long the start tries again where the database cannot be asked
+ * @param addressGiven whether the user gave the address: then a wrong one is an error at start
+ * @param startTimeout for how long the start tries again to reach the database
  * @param instance the process's name for people
  */
 public record ListenSettings(

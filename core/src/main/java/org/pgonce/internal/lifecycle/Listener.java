@@ -5,16 +5,12 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
-import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.Status;
@@ -27,6 +23,7 @@ import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.listen.ListenFailure;
 import org.pgonce.internal.listen.NotificationListener;
 import org.pgonce.internal.listen.WakeUp;
@@ -34,11 +31,10 @@ import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.store.ChannelNames;
-import org.pgonce.internal.store.Installed;
 
 /**
- * Everything that runs between start and stop: the LISTEN connection, a consumer or receiver per
- * subscription, the poll. Started once, stopped once.
+ * What runs between start and stop: the LISTEN connection, a consumer or receiver per subscription,
+ * the poll. Started once.
  */
 public final class Listener {
 
@@ -51,15 +47,15 @@ public final class Listener {
   private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
-  private final List<PollTarget> targets = new ArrayList<>();
-  private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
-  private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
-  private final Map<String, NotifyGate> gates = new HashMap<>();
   private final Shutdown shutdown;
   private final CountDownLatch stopped = new CountDownLatch(1);
-  private final AtomicBoolean started = new AtomicBoolean();
   private volatile boolean stopping;
-  // By PostgreSQL channel; complete before the listening starts, read-only from then on.
+  // Filled by the start, before anything runs; read-only from then on.
+  private final List<PollTarget> targets = new ArrayList<>();
+  private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
+  private final List<WorkerSlots> slots = new ArrayList<>();
+  private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
+  private final Map<String, NotifyGate> gates = new HashMap<>();
   private final Map<String, List<Consumer<String>>> callbacks = new HashMap<>();
 
   public Listener(
@@ -73,127 +69,113 @@ public final class Listener {
             settings.sources(),
             settings.address(),
             settings.listening(),
-            wakeUpChannels(),
+            registrations.stream()
+                .map(one -> ChannelNames.wakeUpChannel(one.name()))
+                .collect(Collectors.toUnmodifiableSet()),
             new Callbacks());
     this.poll =
         new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status, sessions);
-    this.feeds =
-        new FeedWatch(
-            context,
-            sessions,
-            registrations.stream().<Channel<?>>map(Registration::channel).toList(),
-            settings.pollInterval());
-    this.shutdown = new Shutdown(listening, poll, feeds, sessions, context.threads());
-  }
-
-  private Set<String> wakeUpChannels() {
-    return registrations.stream()
-        .map(one -> ChannelNames.wakeUpChannel(one.name()))
-        .collect(Collectors.toUnmodifiableSet());
+    this.feeds = new FeedWatch(context, registrations, settings.pollInterval());
+    this.shutdown =
+        new Shutdown(this::stopParts, this::unregister, slots, sessions, context.threads());
   }
 
   /**
    * Checks, then begins to listen.
    *
-   * @param givenUp whether nobody wants the start any more
+   * @param givenUp whether the start is not wanted any more
    * @throws PgOnceException if something would keep a notification from being handled, naming all
-   *     of it; nothing runs then
+   *     of it. The caller stops the listener then
    */
   public void start(BooleanSupplier givenUp) throws InterruptedException {
     var installed =
-        new StartCheck(context, registrations, feeds, settings.startTimeout(), givenUp).run();
-    for (var one : registrations) {
-      add(one, installed);
-    }
-    if (!started.compareAndSet(false, true)) {
-      throw new IllegalStateException("a listener starts once");
+        new StartCheck(context, registrations, feeds).run(settings.startTimeout(), givenUp);
+    for (var one : installed) {
+      if (one.channel().mode() == Mode.BROADCAST) {
+        addBroadcast(one);
+      } else {
+        addStored(one, installed);
+      }
     }
     listening.start();
-    var status =
-        listening.awaitFirstAttempt(
-            settings.listening().connectTimeout().plus(settings.listening().echoTimeout()));
-    var broadcast =
-        registrations.stream().filter(one -> one.channel().mode() == Mode.BROADCAST).findFirst();
-    var failure = status.failure();
-    if (failure != null && isHopeless(failure, broadcast.isPresent())) {
-      stop(Duration.ZERO);
-      throw new PgOnceException(
-          "pgonce cannot listen: "
-              + failure.reason()
-              + broadcast
-                  .map(
-                      one ->
-                          ". Channel "
-                              + one.name()
-                              + " is a BROADCAST, which polling alone never hears")
-                  .orElse(""));
+    var listens = settings.listening();
+    var failure =
+        listening.awaitFirstAttempt(listens.connectTimeout().plus(listens.echoTimeout())).failure();
+    if (failure != null) {
+      requireHope(failure);
     }
     poll.start(targets);
     feeds.start();
   }
 
   /**
-   * Whether waiting would not mend it: a wrong address that the user gave, or a broadcast that
-   * nothing here can hear.
+   * Throws where waiting would not help: the user gave a wrong address, or nothing here can receive
+   * a broadcast.
    */
-  private boolean isHopeless(ListenFailure failure, boolean broadcast) {
-    return (failure.permanent() && settings.addressGiven())
-        || (failure.kind() == ListenFailure.Kind.POLLING && broadcast);
+  private void requireHope(ListenFailure failure) {
+    var broadcast =
+        registrations.stream().filter(one -> one.channel().mode() == Mode.BROADCAST).findFirst();
+    var hopeless = failure.kind() == ListenFailure.Kind.POLLING && broadcast.isPresent();
+    if (hopeless || (failure.permanent() && settings.addressGiven())) {
+      throw new PgOnceException(
+          "pgonce cannot listen: "
+              + failure.reason()
+              + broadcast
+                  .map(
+                      one ->
+                          ". Channel %s is a BROADCAST, which polling alone never hears"
+                              .formatted(one.name()))
+                  .orElse(""));
+    }
   }
 
-  private <T> void add(Registration<T> defined, Map<String, Installed> all) {
-    var installed = all.getOrDefault(defined.label(), Installed.NOWHERE);
-    var one = defined.as(installed);
-    if (one.channel().mode() == Mode.BROADCAST) {
-      addBroadcast(one);
-      return;
-    }
-    var gate = gate(one, all);
+  private <T> void addStored(Registration<T> one, List<Registration<?>> all) {
     var consumer = new SubscriptionConsumer<>(one, context, sessions, poll);
-    gate.add(consumer);
+    gates.computeIfAbsent(one.name(), name -> gate(name, all)).add(consumer);
     targets.add(consumer);
     consumers.add(consumer);
-    addCallback(one, payload -> heard(consumer, payload));
+    slots.add(consumer.slots());
     activities.add(consumer::activity);
-    shutdown.add(consumer);
+    addCallback(one.name(), payload -> heard(consumer, payload));
   }
 
   private <T> void addBroadcast(Registration<T> one) {
     var receiver = new BroadcastReceiver<>(one, context);
     var definition = new DefinitionWatch(one, context.observer());
     targets.add(new Broadcast(one.installed().subscription(), definition));
-    addCallback(one, payload -> heard(receiver, definition, payload));
+    slots.add(receiver.slots());
     activities.add(() -> receiver.activity(definition.difference()));
-    shutdown.add(receiver.slots());
+    addCallback(one.name(), payload -> heard(receiver, definition, payload));
   }
 
-  /** One for each channel. */
-  private NotifyGate gate(Registration<?> one, Map<String, Installed> all) {
-    return gates.computeIfAbsent(
-        one.name(),
-        name -> {
-          var listened =
-              registrations.stream()
-                  .filter(each -> each.name().equals(name))
-                  .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
-                  .toList();
-          // From the poll that sees it open on, rows of late writers are looked for sooner.
-          Runnable pollsSoon = () -> poll.within(POLLS_SOON);
-          var gate =
-              new NotifyGate(name, context.threads(), context.transactions(), listened, pollsSoon);
-          addCallback(
-              one,
-              payload -> {
-                if (WakeUp.of(payload) == WakeUp.NEW_ROWS) {
-                  gate.heard();
-                }
-              });
-          shutdown.add(gate);
-          return gate;
+  private NotifyGate gate(String channel, List<Registration<?>> all) {
+    var subscriptions =
+        all.stream()
+            .filter(each -> each.name().equals(channel))
+            .map(each -> each.installed().subscription())
+            .toList();
+    // From the poll that sees it open on, rows of late writers are looked for sooner.
+    Runnable pollsSoon = () -> poll.within(POLLS_SOON);
+    var gate =
+        new NotifyGate(
+            channel, context.threads(), context.transactions(), subscriptions, pollsSoon);
+    addCallback(
+        channel,
+        payload -> {
+          if (WakeUp.of(payload) == WakeUp.NEW_ROWS) {
+            gate.heard();
+          }
         });
+    return gate;
   }
 
-  /** Nothing of it is stored: all that a poll can say is that it is defined anew. */
+  private void addCallback(String channel, Consumer<String> callback) {
+    callbacks
+        .computeIfAbsent(ChannelNames.wakeUpChannel(channel), name -> new ArrayList<>())
+        .add(callback);
+  }
+
+  /** A broadcast is not stored: a poll only says how its channel is defined. */
   private record Broadcast(int subscription, DefinitionWatch definition) implements PollTarget {
 
     @Override
@@ -210,7 +192,7 @@ public final class Listener {
     }
   }
 
-  /** Anybody can NOTIFY: whether it is paused, or defined anew, only the poll knows. */
+  /** Any role can NOTIFY: whether the channel is paused, or defined anew, only the poll knows. */
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
     switch (WakeUp.of(payload)) {
       case PAUSE, DEFINITION -> poll.within(consumer.heardPause(poll.begun()));
@@ -219,12 +201,6 @@ public final class Listener {
       case DUE -> consumer.freed(true);
       case NEW_ROWS -> consumer.notified();
     }
-  }
-
-  private void addCallback(Registration<?> one, Consumer<String> callback) {
-    callbacks
-        .computeIfAbsent(ChannelNames.wakeUpChannel(one.name()), channel -> new ArrayList<>())
-        .add(callback);
   }
 
   private final class Callbacks implements NotificationListener.Callback {
@@ -236,7 +212,7 @@ public final class Listener {
 
     @Override
     public void listening() {
-      // What was committed before LISTEN took effect announced itself to nobody here.
+      // Wake-ups that were sent before LISTEN took effect were not received here.
       consumers.forEach(SubscriptionConsumer::hasMissed);
       poll.within(Duration.ZERO);
       context.observer().listening(listening.status().source());
@@ -251,33 +227,21 @@ public final class Listener {
 
   public Status status() {
     var heard = listening.status();
+    var failure = heard.failure();
     return new Status(
-        state(),
+        stopped.getCount() == 0 ? State.STOPPED : stopping ? State.STOPPING : State.RUNNING,
         heard.source(),
-        reason(heard.failure()),
+        failure == null ? null : failure.reason(),
         heard.failedSources(),
         heard.reconnects(),
         activities.stream().map(Supplier::get).toList());
-  }
-
-  private State state() {
-    if (stopped.getCount() == 0) {
-      return State.STOPPED;
-    } else if (stopping) {
-      return State.STOPPING;
-    }
-    return started.get() ? State.RUNNING : State.NEW;
-  }
-
-  private static @Nullable String reason(@Nullable ListenFailure failure) {
-    return failure == null ? null : failure.reason();
   }
 
   /**
    * Ends as {@link Shutdown} says.
    *
    * @return whether all handlers ended by themselves
-   * @throws IllegalStateException if the caller is one of those whom it would wait for
+   * @throws IllegalStateException if a handler or an observer calls it
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     if (context.threads().isOwn()) {
@@ -291,6 +255,25 @@ public final class Listener {
     } finally {
       stopped.countDown();
     }
+  }
+
+  private void stopParts() {
+    slots.forEach(WorkerSlots::stop);
+    consumers.forEach(SubscriptionConsumer::stop);
+    gates.values().forEach(NotifyGate::stop);
+    poll.stop();
+    // With its LISTEN session goes its rank, as the others see with their next poll.
+    listening.close();
+  }
+
+  private boolean unregister() throws InterruptedException {
+    var end = System.nanoTime() + Shutdown.GRACE.toNanos();
+    sessions.endReleased(end);
+    for (var gate : gates.values()) {
+      gate.awaitClosed(end - Shutdown.GRACE.toNanos() / 2);
+    }
+    poll.unregister(end);
+    return true;
   }
 
   public void awaitStopped() throws InterruptedException {

@@ -2,113 +2,77 @@ package org.pgonce.internal.lifecycle;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.consume.SubscriptionConsumer;
 import org.pgonce.internal.context.BoundedSessions;
-import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.WorkerSlots;
-import org.pgonce.internal.listen.NotificationListener;
-import org.pgonce.internal.poll.Poll;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a listener ends: no new claims; waits for the handlers that run; then interrupts those that
- * are left and gives their notifications back. Every caller goes the whole way, so the earliest
- * deadline counts. Interrupted, it does not wait for the handlers any longer, but ends all the
- * same.
+ * Stops a listener: no new claims; waits for the handlers that run; then interrupts those that are
+ * left and gives their notifications back. Several threads may call it: the earliest deadline
+ * counts. An interrupt ends the wait for the handlers, and the rest is done all the same.
  */
 final class Shutdown {
 
   private static final Logger LOG = LoggerFactory.getLogger(Shutdown.class);
 
-  // After the deadline the handlers are interrupted and their sessions ended. This is for them to
-  // notice, and for the database to be told. With the 3 s of NotificationListener.close the most
-  // that it takes beyond the deadline.
-  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
-
-  // Longer than anybody waits, and short enough to be counted in nanoseconds.
+  // After the deadline, for interrupted handlers to return and for the database to be told. With
+  // the 3 s of NotificationListener.close the most that it takes beyond the deadline.
+  static final Duration GRACE = Duration.ofSeconds(2);
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  private final NotificationListener listening;
-  private final Poll poll;
-  private final FeedWatch feeds;
+  private final Runnable stop;
+  private final FutureTask<?> unregistering;
+  private final List<WorkerSlots> slots;
   private final BoundedSessions sessions;
   private final Threads threads;
-  private final List<WorkerSlots> channels = new CopyOnWriteArrayList<>();
-  private final List<SubscriptionConsumer<?>> consumers = new CopyOnWriteArrayList<>();
-  private final List<NotifyGate> gates = new CopyOnWriteArrayList<>();
   private final AtomicBoolean released = new AtomicBoolean();
-  private final FutureTask<?> goodbye = new FutureTask<>(this::tellTheDatabase, null);
 
+  /**
+   * @param stop sees to it that nothing begins any more; returns within 3 s
+   * @param unregister tells the database that the listener has stopped
+   */
   Shutdown(
-      NotificationListener listening,
-      Poll poll,
-      FeedWatch feeds,
+      Runnable stop,
+      Callable<?> unregister,
+      List<WorkerSlots> slots,
       BoundedSessions sessions,
       Threads threads) {
-    this.listening = listening;
-    this.poll = poll;
-    this.feeds = feeds;
+    this.stop = stop;
+    this.unregistering = new FutureTask<>(unregister);
+    this.slots = slots;
     this.sessions = sessions;
     this.threads = threads;
   }
 
-  /** Says who works for a channel. Before the listener starts. */
-  void add(WorkerSlots channel) {
-    channels.add(channel);
-  }
-
-  /** The same of what is stored. */
-  void add(SubscriptionConsumer<?> consumer) {
-    consumers.add(consumer);
-    add(consumer.slots());
-  }
-
-  /** Says which gates may be open. Before the listener starts. */
-  void add(NotifyGate gate) {
-    gates.add(gate);
-  }
-
   /** Returns whether all handlers ended by themselves. */
   boolean within(Duration deadline) throws InterruptedException {
-    var end = System.nanoTime() + inNanos(deadline);
+    var bounded = deadline.compareTo(LONGEST) > 0 ? LONGEST : deadline;
+    var end = System.nanoTime() + (bounded.isNegative() ? 0 : bounded.toNanos());
     var idle = false;
     try {
-      channels.forEach(WorkerSlots::stop);
-      consumers.forEach(SubscriptionConsumer::stop);
-      gates.forEach(NotifyGate::stop);
-      poll.stop();
-      feeds.stop();
-      // With its LISTEN session goes its rank, as the others see with their next poll.
-      listening.close();
+      stop.run();
       idle = awaitIdle(end);
     } finally {
       if (!idle) {
         release();
       }
-      sayGoodbye(System.nanoTime() + LAST_WORDS.toNanos());
+      finish(System.nanoTime() + GRACE.toNanos());
     }
     return !released.get();
   }
 
-  private static long inNanos(Duration deadline) {
-    if (deadline.isNegative()) {
-      return 0;
-    }
-    return (deadline.compareTo(LONGEST) > 0 ? LONGEST : deadline).toNanos();
-  }
-
   private boolean awaitIdle(long end) throws InterruptedException {
-    for (var channel : channels) {
-      if (!channel.awaitIdle(end)) {
+    for (var one : slots) {
+      if (!one.awaitIdle(end)) {
         return false;
       }
     }
@@ -120,34 +84,21 @@ final class Shutdown {
       LOG.warn(
           "pgonce: workers are still busy when the time to stop is over; handlers are interrupted and their notifications given back");
     }
-    channels.forEach(WorkerSlots::release);
+    slots.forEach(WorkerSlots::release);
   }
 
-  private void sayGoodbye(long end) throws InterruptedException {
+  private void finish(long end) throws InterruptedException {
     try {
-      threads.run(goodbye); // which runs once, whoever comes next
+      threads.run(unregistering); // runs once, however many threads stop the listener
       if (awaitIdle(end)) {
-        goodbye.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+        unregistering.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
       }
     } catch (TimeoutException | ExecutionException | CancellationException e) {
       LOG.debug("pgonce: the database could not be told that the listener has stopped", e);
     } finally {
-      goodbye.cancel(true);
+      unregistering.cancel(true);
       sessions.cutOffRest();
       threads.close();
-    }
-  }
-
-  private void tellTheDatabase() {
-    var end = System.nanoTime() + LAST_WORDS.toNanos();
-    try {
-      sessions.endReleased(end);
-      for (var gate : gates) {
-        gate.awaitClosed(end - LAST_WORDS.toNanos() / 2);
-      }
-      poll.unregister(end);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // the time is over
     }
   }
 }

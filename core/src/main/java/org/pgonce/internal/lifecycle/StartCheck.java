@@ -4,9 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.pgonce.Backoff;
 import org.pgonce.PgOnceException;
@@ -21,7 +19,9 @@ import org.pgonce.internal.store.Rights;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Whether anything would keep a notification from being handled, asked before the start. */
+/**
+ * Asks the database, before the start, for all that would keep notifications from being handled.
+ */
 final class StartCheck {
 
   private static final Logger LOG = LoggerFactory.getLogger(StartCheck.class);
@@ -33,44 +33,36 @@ final class StartCheck {
   private static final String LOGIN_REJECTED = "08004";
 
   private final ListenerContext context;
-  private final List<Registration<?>> subscribed;
+  private final List<Registration<?>> registrations;
   private final FeedWatch feeds;
-  private final Duration patience;
-  private final BooleanSupplier givenUp;
 
-  /**
-   * @param feeds told what they warn of
-   * @param patience for how long it is tried again where no connection can be had, or it ends
-   * @param givenUp asked between two tries
-   */
-  StartCheck(
-      ListenerContext context,
-      List<Registration<?>> subscribed,
-      FeedWatch feeds,
-      Duration patience,
-      BooleanSupplier givenUp) {
+  StartCheck(ListenerContext context, List<Registration<?>> registrations, FeedWatch feeds) {
     this.context = context;
-    this.subscribed = subscribed;
+    this.registrations = registrations;
     this.feeds = feeds;
-    this.patience = patience;
-    this.givenUp = givenUp;
   }
 
   /**
-   * Returns what is installed of each, by label.
+   * Returns the registrations with what is installed of each.
    *
+   * @param timeout for how long it tries again where no connection can be had, or one ends
+   * @param givenUp asked between two tries
    * @throws PgOnceException naming all problems; or the database could not be asked
    */
-  Map<String, Installed> run() throws InterruptedException {
-    var end = System.nanoTime() + patience.toNanos();
+  List<Registration<?>> run(Duration timeout, BooleanSupplier givenUp) throws InterruptedException {
+    var end = System.nanoTime() + timeout.toNanos();
     for (var tries = 1; ; tries++) {
       try {
-        requireOwnStatements();
+        var problem = context.transactions().namedStatementsProblem();
+        if (problem != null) {
+          throw refused(List.of(problem));
+        }
         return context
             .transactions()
             .run(connection -> PinnedPath.during(connection, () -> check(connection)));
       } catch (SQLException e) {
-        if (!mayPass(e) || System.nanoTime() - end > 0 || givenUp.getAsBoolean()) {
+        var left = end - System.nanoTime();
+        if (!mayPass(e) || left < 0 || givenUp.getAsBoolean()) {
           throw new PgOnceException(
               "pgonce cannot start to listen, the database cannot be asked: " + Failures.inWords(e),
               e);
@@ -78,14 +70,14 @@ final class StartCheck {
         LOG.warn(
             "pgonce: the database could not be asked at the start ({}); it is tried again for up to {} ms",
             Failures.inWords(e),
-            (end - System.nanoTime()) / 1_000_000);
+            left / 1_000_000);
         LOG.debug("pgonce: the failure in full", e);
       }
       Thread.sleep(BETWEEN_TRIES.after(tries).toMillis());
     }
   }
 
-  /** Whether nobody has to change anything for it. */
+  /** Whether it may pass without anyone changing anything. */
   private static boolean mayPass(SQLException failure) {
     var state = failure.getSQLState();
     return state == null
@@ -93,33 +85,30 @@ final class StartCheck {
         || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
   }
 
-  private void requireOwnStatements() throws SQLException {
-    var problem = context.transactions().namedStatementsProblem();
-    if (problem != null) {
-      throw new PgOnceException("pgonce cannot start to listen:\n- " + problem);
-    }
-  }
-
-  private Map<String, Installed> check(Connection connection) throws SQLException {
+  private List<Registration<?>> check(Connection connection) throws SQLException {
     var problems = new ArrayList<>(Rights.problems(connection));
-    var subscriptions = new HashMap<String, Installed>();
-    if (problems.isEmpty()) {
-      problems.addAll(Rights.copyProblems(connection));
-      for (var one : subscribed) {
-        var installed = Installed.lookUp(connection, one.channel(), one.subscription());
-        subscriptions.put(one.label(), installed);
-        var channelProblems = installed.problems(one.channel(), one.subscription());
-        problems.addAll(
-            channelProblems.isEmpty()
-                ? one.channel().feed().problems(connection, one.channel())
-                : channelProblems);
-      }
+    if (!problems.isEmpty()) {
+      throw refused(problems);
+    }
+    problems.addAll(Rights.copyProblems(connection));
+    var found = new ArrayList<Registration<?>>();
+    for (var one : registrations) {
+      var channel = one.channel();
+      var installed = Installed.lookUp(connection, channel, one.subscription());
+      var differences = installed.problems(channel, one.subscription());
+      problems.addAll(
+          differences.isEmpty() ? channel.feed().problems(connection, channel) : differences);
+      found.add(one.as(installed));
     }
     if (!problems.isEmpty()) {
-      throw new PgOnceException(
-          "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
+      throw refused(problems);
     }
     feeds.begin(connection);
-    return subscriptions;
+    return found;
+  }
+
+  private static PgOnceException refused(List<String> problems) {
+    return new PgOnceException(
+        "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
   }
 }

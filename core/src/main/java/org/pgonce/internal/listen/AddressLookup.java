@@ -3,15 +3,14 @@ package org.pgonce.internal.listen;
 import java.util.List;
 import org.pgonce.spi.ListenAddress;
 
-/** Where to listen. Asked anew for each connect, so that a rotated password is picked up. */
+/** Where to listen. Called before each connect, so that a rotated password is picked up. */
 @FunctionalInterface
 public interface AddressLookup {
 
   /**
-   * Returns the servers to try, in this order until one listens; at least one. Several stand for
-   * the same cluster: a standby refuses LISTEN, so the primary is found by trying.
+   * Returns the hosts of one cluster, at least one. They are tried in this order until one listens.
    *
-   * @throws ListenFailure of kind POLLING if there is no address to be found
+   * @throws ListenFailure of kind POLLING if no address is known
    */
   List<ListenAddress> find() throws ListenFailure;
 }

@@ -5,17 +5,13 @@ import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Runs a driver call that knows no bound, or keeps none, on a daemon thread of its own. The caller
- * waits no longer than its timeout; what the call yields after that is handed to a cleaner.
- */
+/** Runs a driver call, which may never return, on a daemon thread and waits for a bounded time. */
 final class BoundedCall {
 
   private BoundedCall() {}
@@ -23,12 +19,11 @@ final class BoundedCall {
   /**
    * Returns what the call returns.
    *
-   * @param what names the call in messages: "connecting to app@db:5432/shop"
-   * @param sqlState of the exception when the timeout passes, and when the driver names none: so it
-   *     is with pgjdbc-ng's own timeout, which may be the first of the two
-   * @param late gets a result that nobody waits for any more
-   * @throws SQLException what the call threw; or the timeout passed; or this thread was
-   *     interrupted, its interrupt flag is then set again
+   * @param what the call's name in messages
+   * @param sqlState SQLState of a timeout, and of a failure for which the driver has none
+   * @param late closes a result that comes after the timeout or an interrupt
+   * @throws SQLException if the call fails, the timeout passes, or this thread is interrupted; its
+   *     interrupt flag is then set again
    */
   static <T> T run(
       String what, Callable<T> call, Duration timeout, String sqlState, Consumer<T> late)
@@ -38,11 +33,7 @@ final class BoundedCall {
         "pgonce-call",
         () -> {
           try {
-            var value = call.call();
-            // Only one of this and the caller's failure wins, so a late connection is never lost.
-            if (!result.complete(value)) {
-              late.accept(value);
-            }
+            result.complete(call.call());
           } catch (Throwable failure) {
             result.completeExceptionally(failure);
           }
@@ -52,31 +43,22 @@ final class BoundedCall {
     } catch (ExecutionException e) {
       throw asSqlException(what, sqlState, e.getCause());
     } catch (TimeoutException e) {
-      var why = what + " took longer than " + timeout.toMillis() + " ms";
-      return givenUp(result, what, new SQLTimeoutException(why, sqlState, e));
+      var unused = result.thenAccept(late);
+      throw new SQLTimeoutException(
+          what + " took longer than " + timeout.toMillis() + " ms", sqlState, e);
     } catch (InterruptedException e) {
+      var unused = result.thenAccept(late);
       Thread.currentThread().interrupt();
-      return givenUp(result, what, new SQLException(what + " was interrupted", sqlState, e));
+      throw new SQLException(what + " was interrupted", sqlState, e);
     }
   }
 
-  /** Throws why nobody waits any more, unless the result came at just that moment. */
-  private static <T> T givenUp(CompletableFuture<T> result, String what, SQLException why)
-      throws SQLException {
-    result.completeExceptionally(why);
-    try {
-      return result.join();
-    } catch (CompletionException e) {
-      throw asSqlException(what, why.getSQLState(), e.getCause());
-    }
-  }
-
+  /** Drivers also throw runtime exceptions, errors, and SQLExceptions without a state. */
   private static SQLException asSqlException(
       String what, String sqlState, @Nullable Throwable failure) {
     if (failure instanceof SQLException sql && sql.getSQLState() != null) {
       return sql;
     }
-    // Drivers let runtime exceptions and errors of their I/O layer through.
     var message = what + " failed: " + failure;
     return failure instanceof SQLTimeoutException
         ? new SQLTimeoutException(message, sqlState, failure)

@@ -1,44 +1,42 @@
 package org.pgonce.internal.listen;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * A source's connection, each of whose calls ends in time whatever the driver does. Holds it
- * strongly: a connection of pgjdbc-ng that nobody holds is collected, and its backend still
- * listens.
- */
+/** A source's connection with a bound on each call, and the statements that run on it. */
 final class BoundedConnection implements AutoCloseable {
 
   private static final Duration UNLISTEN_BOUND = Duration.ofMillis(500);
-  private static final Duration CLOSE_BOUND = Duration.ofSeconds(1);
+  private static final long CLOSE_BOUND_MILLIS = 1_000;
+  // NAMEDATALEN - 1. LISTEN cuts a longer name with only a NOTICE: that is another channel.
+  private static final int MAX_NAME_BYTES = 63;
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
+  // Referenced as long as it listens: pgjdbc-ng collects a connection that nobody references.
   private final WakeUpConnection connection;
-  private final Set<String> listened = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean closing = new AtomicBoolean();
-  private final CountDownLatch closed = new CountDownLatch(1);
+  private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
 
   private BoundedConnection(WakeUpConnection connection) {
     this.connection = connection;
   }
 
   /**
-   * Connects. A connection that comes up later than the timeout is closed in the background.
+   * Connects. A connection that comes up after the timeout is closed in the background.
    *
-   * @throws SQLException also if this thread is interrupted, its interrupt flag is then set again
+   * @throws SQLException also if this thread is interrupted; its interrupt flag is then set again
    */
   static BoundedConnection open(
       WakeUpSource source, ListenAddress address, WakeUpSource.Callback callback, Duration timeout)
@@ -54,22 +52,21 @@ final class BoundedConnection implements AutoCloseable {
 
   /** When it returns, each NOTIFY on the channels that commits from now on arrives. */
   void listen(Collection<String> channels, Duration timeout) throws SQLException {
-    execute(channels.stream().map(ListenSql::listen).toList(), timeout);
-    listened.addAll(channels);
+    execute(channels.stream().map(channel -> "LISTEN " + identifier(channel)).toList(), timeout);
   }
 
   void notify(String channel, String payload, Duration timeout) throws SQLException {
-    execute(List.of(ListenSql.notify(channel, payload)), timeout);
+    // The E form does not depend on standard_conforming_strings.
+    var text = payload.replace("\\", "\\\\").replace("'", "''");
+    execute(List.of("NOTIFY " + identifier(channel) + ", E'" + text + "'"), timeout);
   }
 
-  void execute(List<String> statements, Duration timeout) throws SQLException {
-    if (closing.get()) {
-      throw new SQLException("the LISTEN connection is closed", "08003");
-    }
-    executeAnyway(statements, timeout);
+  /** A database or role may have a limit that is shorter than the heartbeat's interval. */
+  void allowIdleSession(Duration timeout) throws SQLException {
+    execute(List.of("SET idle_session_timeout = 0"), timeout);
   }
 
-  private void executeAnyway(List<String> statements, Duration timeout) throws SQLException {
+  private void execute(List<String> statements, Duration timeout) throws SQLException {
     BoundedCall.run(
         "a statement on the LISTEN connection",
         () -> {
@@ -89,39 +86,38 @@ final class BoundedConnection implements AutoCloseable {
     return connection.pooled();
   }
 
-  /** Returns within about a second even if the peer is frozen; idempotent. */
+  /** Returns within a second, though the peer is frozen or this thread interrupted. Idempotent. */
   @Override
   public void close() {
     if (closing.compareAndSet(false, true)) {
-      // On a thread that nobody interrupts: at the end, the closing one often is.
+      var unused = closed.completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
       DaemonThread.start("pgonce-close", this::unlistenAndClose);
     }
-    var interrupted = Thread.interrupted();
-    var end = System.nanoTime() + CLOSE_BOUND.toNanos();
-    while (true) {
-      try {
-        closed.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-        break;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    closed.join();
   }
 
   private void unlistenAndClose() {
     try {
       // A pooler lends the backend to others next, and one that LISTENs slows all writers down.
-      if (connection.pooled() && !listened.isEmpty()) {
-        executeAnyway(listened.stream().map(ListenSql::unlisten).toList(), UNLISTEN_BOUND);
+      if (connection.pooled()) {
+        execute(List.of("UNLISTEN *"), UNLISTEN_BOUND);
       }
     } catch (SQLException e) {
       log.debug("could not UNLISTEN through the pooler: {}", e.toString());
     } finally {
       connection.close();
-      closed.countDown();
+      closed.complete(null);
     }
+  }
+
+  /** Returns the quoted name; throws IllegalArgumentException for one that PostgreSQL would cut. */
+  static String identifier(String name) {
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes < 1 || bytes > MAX_NAME_BYTES || name.indexOf('\0') >= 0) {
+      throw new IllegalArgumentException(
+          "PostgreSQL channel \"%s\" has %d bytes or a NUL: 1 to 63 bytes are possible, PostgreSQL would cut a longer name"
+              .formatted(name, bytes));
+    }
+    return '"' + name.replace("\"", "\"\"") + '"';
   }
 }

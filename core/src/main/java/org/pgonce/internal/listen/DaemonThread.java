@@ -1,6 +1,6 @@
 package org.pgonce.internal.listen;
 
-/** A thread of this package: named {@code pgonce-…}, and never what keeps a JVM alive. */
+/** A thread that does not keep the JVM alive. */
 final class DaemonThread {
 
   private DaemonThread() {}

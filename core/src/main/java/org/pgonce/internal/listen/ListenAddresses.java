@@ -2,18 +2,17 @@ package org.pgonce.internal.listen;
 
 import java.sql.SQLException;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Getters;
 import org.pgonce.spi.ListenAddress;
 
 /**
- * Tells from a DataSource where its connections go, so that the LISTEN connection can go there too,
- * outside the pool. Reads settings only: never opens a connection.
+ * Reads off a DataSource where its connections go, so that the LISTEN connection can go there too,
+ * outside the pool. Never opens a connection.
  *
  * <p>Understands HikariCP, Agroal, DBCP2, tomcat-jdbc, c3p0, the DataSources of pgjdbc and
  * pgjdbc-ng, and whatever unwraps to one of them. A URL of several hosts gives several addresses in
@@ -22,7 +21,7 @@ import org.pgonce.spi.ListenAddress;
 public final class ListenAddresses {
 
   private interface Reader {
-    List<ListenAddress> read(Getters dataSource) throws ListenFailure;
+    List<ListenAddress> read(Getters dataSource) throws ListenFailure, SQLException;
   }
 
   private record Kind(String className, Reader reader) {}
@@ -44,6 +43,12 @@ public final class ListenAddresses {
               pgjdbc -> byUrl(pgjdbc, "getURL", "getUser", null)),
           new Kind("com.impossibl.postgres.jdbc.PGDataSource", ListenAddresses::pgjdbcNg));
 
+  private static final List<String> NG_SETTINGS =
+      List.of(
+          "SslMode", "SslCertificateFile", "SslCaCertificateFile", "SslKeyFile", "SslKeyPassword");
+  private static final Set<String> NG_DEFAULT_FILES =
+      Set.of("postgresql.crt", "root.crt", "postgresql.pk8");
+
   private ListenAddresses() {}
 
   /**
@@ -53,56 +58,57 @@ public final class ListenAddresses {
    */
   public static List<ListenAddress> of(DataSource dataSource) throws ListenFailure {
     try {
-      for (var kind : KINDS) {
-        var type = type(kind, dataSource);
-        if (type != null && type.isInstance(dataSource)) {
-          return kind.reader().read(new Getters(dataSource));
-        }
-      }
-      return unwrapped(dataSource);
+      return read(dataSource, true);
     } catch (SQLException | RuntimeException e) {
       throw unknown(dataSource, "it cannot be read: " + e.getMessage());
     }
   }
 
-  private static List<ListenAddress> unwrapped(DataSource wrapper)
+  /**
+   * @param itself whether it may be of a known kind itself, and not only wrap one that is
+   */
+  private static List<ListenAddress> read(DataSource dataSource, boolean itself)
       throws ListenFailure, SQLException {
     for (var kind : KINDS) {
-      var type = type(kind, wrapper);
-      if (type != null && wrapper.isWrapperFor(type) && !type.isInstance(wrapper)) {
-        return kind.reader().read(new Getters(wrapper.unwrap(type)));
+      var type = type(kind, dataSource);
+      if (type == null) {
+        continue;
+      }
+      if (type.isInstance(dataSource)) {
+        if (itself) {
+          return kind.reader().read(new Getters(dataSource));
+        }
+      } else if (dataSource.isWrapperFor(type)) {
+        return kind.reader().read(new Getters(dataSource.unwrap(type)));
       }
     }
-    throw unknown(wrapper, "its kind is not known");
+    throw unknown(dataSource, "its kind is not known");
   }
 
   private static @Nullable Class<?> type(Kind kind, DataSource dataSource) {
     try {
       return Class.forName(kind.className(), false, dataSource.getClass().getClassLoader());
     } catch (ClassNotFoundException | LinkageError e) {
-      return null; // simply not in use
+      return null; // not in use
     }
   }
 
-  private static List<ListenAddress> hikari(Getters pool) throws ListenFailure {
+  private static List<ListenAddress> hikari(Getters pool) throws ListenFailure, SQLException {
+    var inner = (DataSource) pool.get("getDataSource");
+    if (inner == null && pool.text("getJdbcUrl") != null) {
+      return byUrl(pool, "getJdbcUrl", "getUsername", "getDataSourceProperties");
+    }
+    // By class name, HikariCP makes the DataSource when the pool starts.
+    var found = inner == null ? read((DataSource) pool.bean(), false) : read(inner, true);
     var user = pool.text("getUsername");
     var password = pool.text("getPassword");
-    var url = pool.text("getJdbcUrl");
-    var wrapped = (DataSource) pool.get("getDataSource");
-    if (wrapped == null && url != null) {
-      return JdbcUrls.addresses(url, pool.properties("getDataSourceProperties", user, password));
-    }
-    try {
-      // By class name, HikariCP makes the DataSource when the pool starts.
-      var found = wrapped == null ? unwrapped((DataSource) pool.bean()) : of(wrapped);
-      return user == null ? found : found.stream().map(each -> as(each, user, password)).toList();
-    } catch (SQLException e) {
-      throw new IllegalStateException(e);
-    }
+    return user == null
+        ? found
+        : found.stream().map(address -> withLogin(address, user, password)).toList();
   }
 
-  // What the pool is given goes before what its DataSource has.
-  private static ListenAddress as(ListenAddress address, String user, @Nullable String password) {
+  private static ListenAddress withLogin(
+      ListenAddress address, String user, @Nullable String password) {
     return new ListenAddress(
         address.host(),
         address.port(),
@@ -134,12 +140,30 @@ public final class ListenAddresses {
     return new Getters(principalOrCredential).properties("asProperties", null, null);
   }
 
-  private static List<ListenAddress> tomcat(Getters pool) throws ListenFailure {
-    // The pool's own getPassword() hides it.
-    var settings = pool.of("getPoolProperties");
-    return settings.get("getDataSource") instanceof DataSource wrapped
-        ? of(wrapped)
+  private static List<ListenAddress> tomcat(Getters pool) throws ListenFailure, SQLException {
+    var settings = pool.of("getPoolProperties"); // the pool's own getPassword() hides it
+    return settings.get("getDataSource") instanceof DataSource inner
+        ? read(inner, true)
         : byUrl(settings, "getUrl", "getUsername", "getDbProperties");
+  }
+
+  private static List<ListenAddress> pgjdbcNg(Getters dataSource) throws ListenFailure {
+    var beside =
+        dataSource.properties(null, dataSource.text("getUser"), dataSource.text("getPassword"));
+    for (var setting : NG_SETTINGS) {
+      var value = dataSource.text("get" + setting);
+      if (value != null && !NG_DEFAULT_FILES.contains(value)) {
+        beside.setProperty(setting, value);
+      }
+    }
+    var url = dataSource.text("getDatabaseUrl");
+    if (url != null) {
+      return JdbcUrls.addresses(url, beside);
+    }
+    var host = String.valueOf(dataSource.text("getServerName"));
+    var database = String.valueOf(dataSource.text("getDatabaseName"));
+    var port = (int) dataSource.of("getPortNumber").bean();
+    return JdbcUrls.addresses("jdbc:pgsql:" + JdbcUrls.place(host, port, database), beside);
   }
 
   private static List<ListenAddress> byUrl(
@@ -147,36 +171,6 @@ public final class ListenAddresses {
     return JdbcUrls.addresses(
         String.valueOf(pool.text(url)),
         pool.properties(properties, pool.text(user), pool.text("getPassword")));
-  }
-
-  private static List<ListenAddress> pgjdbcNg(Getters dataSource) throws ListenFailure {
-    var user = dataSource.text("getUser");
-    var password = dataSource.text("getPassword");
-    var url = dataSource.text("getDatabaseUrl");
-    if (url != null) {
-      return JdbcUrls.addresses(url, dataSource.properties(null, user, password));
-    }
-    Map<String, String> properties = new HashMap<>();
-    put(properties, "sslmode", dataSource.text("getSslMode"), "");
-    put(properties, "sslcert", dataSource.text("getSslCertificateFile"), "postgresql.crt");
-    put(properties, "sslrootcert", dataSource.text("getSslCaCertificateFile"), "root.crt");
-    put(properties, "sslkey", dataSource.text("getSslKeyFile"), "postgresql.pk8");
-    put(properties, "sslpassword", dataSource.text("getSslKeyPassword"), "");
-    return List.of(
-        new ListenAddress(
-            String.valueOf(dataSource.text("getServerName")),
-            (int) dataSource.of("getPortNumber").bean(),
-            String.valueOf(dataSource.text("getDatabaseName")),
-            user,
-            password,
-            properties));
-  }
-
-  private static void put(
-      Map<String, String> properties, String name, @Nullable String value, String byDefault) {
-    if (value != null && !value.equals(byDefault)) {
-      properties.put(name, value);
-    }
   }
 
   private static ListenFailure unknown(DataSource dataSource, String why) {

@@ -1,38 +1,27 @@
 package org.pgonce.internal.listen;
 
 import java.time.Duration;
-import org.pgonce.Backoff;
 
 /**
- * The bounds of listening, each checked.
+ * The bounds of listening.
  *
  * @param connectTimeout for connect and login together; 100 ms to 1 min
  * @param heartbeat time between two NOTIFYs to itself; 50 ms to 10 min
  * @param echoTimeout how long the echo of one may take before the connection counts as dead; 50 ms
  *     to 1 min. A dead connection is noticed within heartbeat + echoTimeout
- * @param backoff before a reconnect; {@link ListenFailure.Kind} may shorten or lengthen its maximum
  */
-public record ListenConfig(
-    Duration connectTimeout, Duration heartbeat, Duration echoTimeout, Backoff backoff) {
+public record ListenConfig(Duration connectTimeout, Duration heartbeat, Duration echoTimeout) {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
-  /** 5 s to connect, a heartbeat every 15 s, 5 s for its echo, backoff from 100 ms to 10 s. */
+  /** 5 s to connect, a heartbeat every 15 s, 5 s for its echo. */
   public static final ListenConfig DEFAULTS =
-      new ListenConfig(
-          Duration.ofSeconds(5),
-          Duration.ofSeconds(15),
-          Duration.ofSeconds(5),
-          new Backoff(Duration.ofMillis(100), Duration.ofSeconds(10)));
+      new ListenConfig(Duration.ofSeconds(5), Duration.ofSeconds(15), Duration.ofSeconds(5));
 
   public ListenConfig {
     require("connectTimeout", connectTimeout, 100, MINUTE);
     require("heartbeat", heartbeat, 50, MINUTE.multipliedBy(10));
     require("echoTimeout", echoTimeout, 50, MINUTE);
-  }
-
-  public ListenConfig withHeartbeat(Duration interval, Duration timeout) {
-    return new ListenConfig(connectTimeout, interval, timeout, backoff);
   }
 
   private static void require(String name, Duration value, long fromMillis, Duration to) {

@@ -7,7 +7,10 @@ import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
@@ -20,14 +23,11 @@ import org.pgonce.spi.ListenAddress;
 public final class ListenFailure extends Exception {
 
   private static final long serialVersionUID = 1;
-  private static final Duration SECOND = Duration.ofSeconds(1);
-  private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final String POOLER =
-      "a transaction-mode pooler such as PgBouncer stands between; give the server's own address"
-          + " with listenAddress(...)";
+      "a transaction-mode pooler such as PgBouncer stands between; give the server's own address with listenAddress(...)";
   private static final int LONGEST_CAUSE_CHAIN = 20;
 
-  /** What follows from it. */
+  /** What follows from it, and how soon the next attempt is made. */
   public enum Kind {
     /** No server answers, or the connection broke. An attempt costs nobody anything. */
     UNREACHABLE,
@@ -40,31 +40,33 @@ public final class ListenFailure extends Exception {
     /** There is no address or no source: nothing is tried again. */
     POLLING;
 
-    Backoff backoff(Backoff configured) {
-      var longest = configured.longest();
-      return switch (this) {
-        case UNREACHABLE ->
-            longest.compareTo(SECOND) < 0 ? configured : limited(configured.first(), SECOND);
-        case POOLER ->
-            longest.compareTo(MINUTE) > 0 ? configured : limited(configured.first(), MINUTE);
-        default -> configured;
-      };
-    }
-
-    private static Backoff limited(Duration first, Duration longest) {
-      return new Backoff(first.compareTo(longest) < 0 ? first : longest, longest);
+    /** The wait before the next attempt. */
+    Backoff backoff() {
+      var longest =
+          switch (this) {
+            case UNREACHABLE -> Duration.ofSeconds(1);
+            case POOLER -> Duration.ofMinutes(1);
+            default -> Duration.ofSeconds(10);
+          };
+      return new Backoff(Duration.ofMillis(100), longest);
     }
   }
 
-  /** Where the failure lies, so whether another source may do better. */
+  /** Whether another source may do better. */
   enum Scope {
-    /** The server or the network: no source gets in. */
+    /** The server or the network fails: no source gets in. */
     SERVER,
-    /** This source: it cannot do these settings, or cannot speak with this server. */
+    /** This source cannot do these settings, or cannot speak with this server. */
     SOURCE,
     /** Not known: another source may do better, and this one may next time. */
     UNKNOWN
   }
+
+  /** SQLStates that say more than their class does. */
+  private static final Set<String> TOLD_APART =
+      Set.of("25006", "26000", "28P01", "3D000", "42501", "42P05");
+
+  private static final String TLS = "TLS";
 
   private final Kind kind;
   private final Scope scope;
@@ -82,6 +84,10 @@ public final class ListenFailure extends Exception {
   /** No address or no source. */
   static ListenFailure polling(String reason) {
     return new ListenFailure(Kind.POLLING, reason);
+  }
+
+  static ListenFailure closed() {
+    return polling("the listener is closed");
   }
 
   /** LISTEN was accepted, and the first NOTIFY never came. */
@@ -102,23 +108,14 @@ public final class ListenFailure extends Exception {
   static ListenFailure silent(ListenAddress address, Duration timeout) {
     return new ListenFailure(
         Kind.UNREACHABLE,
-        "the LISTEN connection to %s fell silent: a NOTIFY to itself did not come back within %d ms"
-                .formatted(address, timeout.toMillis())
-            + " (network or server frozen, or UNLISTEN or DISCARD ALL ran on it); it is renewed");
+        "the LISTEN connection to %s fell silent: a NOTIFY to itself did not come back within %d ms (network or server frozen, or UNLISTEN or DISCARD ALL ran on it); it is renewed"
+            .formatted(address, timeout.toMillis()));
   }
 
   /** An error of pgonce or of a callback. */
   static ListenFailure unexpected(Throwable failure) {
     return new ListenFailure(
         Kind.FAILED, Scope.SERVER, "listening failed unexpectedly: " + failure, failure);
-  }
-
-  /** What a driver or server said while connecting. */
-  static ListenFailure of(ListenAddress address, SQLException failure) {
-    var what = diagnosis(address, failure);
-    var reason = "cannot listen at %s: %s (%s)".formatted(address, what.advice, inShort(failure));
-    var scope = isUnanswered(failure) ? Scope.SERVER : what.scope;
-    return new ListenFailure(what.kind, scope, reason, failure);
   }
 
   /** Of several addresses: all reasons together; transient if one of them is. */
@@ -129,91 +126,90 @@ public final class ListenFailure extends Exception {
         each.stream().map(ListenFailure::reason).distinct().collect(Collectors.joining("; ")));
   }
 
-  private record Diagnosis(Kind kind, Scope scope, String advice) {}
-
-  private static Diagnosis diagnosis(ListenAddress address, SQLException failure) {
+  /** What a driver or server said while connecting. */
+  static ListenFailure of(ListenAddress address, SQLException failure) {
+    var state = Objects.requireNonNullElse(failure.getSQLState(), "");
+    var key = key(state, failure);
     var user = address.user() == null ? System.getProperty("user.name") : address.user();
-    var state = failure.getSQLState() == null ? "" : failure.getSQLState();
-    return switch (state) {
-      case "28P01" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.UNKNOWN,
-              "the server refused the password of user \""
-                  + user
-                  + "\"; check user and password of the DataSource, or give the LISTEN connection"
-                  + " its own with listenAddress(...)");
-      case "3D000" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.SERVER,
-              "there is no database \"" + address.database() + "\" on this server; check the name");
-      case "42501" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.SERVER,
-              "user \"%s\" may not connect to the database; grant connect on database \"%s\""
-                  .formatted(user, address.database()));
-      case "25006" ->
-          new Diagnosis(
-              Kind.FAILED,
-              Scope.SERVER,
-              "this server is a standby, and a standby refuses LISTEN; give the primary's address"
-                  + " with listenAddress(...). It is tried again, in case it is promoted");
-      // pgjdbc-ng's first statements meet those of others, or find their own gone.
-      case "26000", "42P05" ->
-          new Diagnosis(
-              Kind.POOLER,
-              Scope.SOURCE,
-              "prepared statements of several sessions are mixed up: " + POOLER);
-      default -> byClass(state.length() < 2 ? "" : state.substring(0, 2), user, failure);
+    return new ListenFailure(
+        kind(key),
+        scope(key, failure),
+        "cannot listen at %s: %s (%s%s)"
+            .formatted(
+                address,
+                advice(key).formatted(user, address.database()),
+                state.isEmpty() ? "" : state + ": ",
+                failure.getMessage()),
+        failure);
+  }
+
+  /** Returns the SQLState or its class, or TLS for a handshake that failed. */
+  private static String key(String state, SQLException failure) {
+    if (TOLD_APART.contains(state)) {
+      return state;
+    }
+    var stateClass = state.substring(0, Math.min(2, state.length()));
+    return stateClass.equals("08") && causedBy(failure, SSLException.class) ? TLS : stateClass;
+  }
+
+  private static Kind kind(String key) {
+    return switch (key) {
+      case "28P01", "28", "3D000", "42501", "0A" -> Kind.REFUSED;
+      case "26000", "42P05" -> Kind.POOLER;
+      case "57", "08" -> Kind.UNREACHABLE;
+      default -> Kind.FAILED;
     };
   }
 
-  private static Diagnosis byClass(String stateClass, @Nullable String user, SQLException failure) {
-    return switch (stateClass) {
+  private static Scope scope(String key, SQLException failure) {
+    return switch (key) {
+      case "3D000", "42501", "25006", "53", "57" -> Scope.SERVER;
+      case "28P01", "28" -> Scope.UNKNOWN;
+      case "08" -> isUnanswered(failure) ? Scope.SERVER : Scope.UNKNOWN;
+      default -> Scope.SOURCE;
+    };
+  }
+
+  /** Returns what is wrong and what to do, a format for user and database. */
+  private static String advice(String key) {
+    return switch (key) {
+      case "28P01" ->
+          "the server refused the password of user \"%1$s\"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)";
+      case "3D000" -> "there is no database \"%2$s\" on this server; check the name";
+      case "42501" ->
+          "user \"%1$s\" may not connect to the database; grant connect on database \"%2$s\"";
+      case "25006" ->
+          "this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted";
+      // pgjdbc-ng's first statements meet those of other sessions, or find their own gone.
+      case "26000", "42P05" -> "prepared statements of several sessions are mixed up: " + POOLER;
       case "28" ->
-          new Diagnosis(
-              Kind.REFUSED,
-              Scope.UNKNOWN,
-              "the server does not let user \""
-                  + user
-                  + "\" in from here; check pg_hba.conf and the TLS settings");
+          "the server does not let user \"%1$s\" in from here; check pg_hba.conf and the TLS settings";
       case "53" ->
-          new Diagnosis(
-              Kind.FAILED,
-              Scope.SERVER,
-              "the server has no connection left, or is short of something else; raise"
-                  + " max_connections or the user's connection limit, or make a pool smaller. It is"
-                  + " tried again");
-      case "57" ->
-          new Diagnosis(
-              Kind.UNREACHABLE,
-              Scope.SERVER,
-              "the server is starting up, stopping or recovering. It is tried again");
-      case "0A" ->
-          new Diagnosis(Kind.REFUSED, Scope.SOURCE, "no wake-up source can use these settings");
+          "the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again";
+      case "57" -> "the server is starting up, stopping or recovering. It is tried again";
+      case "0A" -> "no wake-up source can use these settings";
+      case TLS ->
+          "no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again";
       case "08" ->
-          causedBy(failure, SSLException.class)
-              ? new Diagnosis(
-                  Kind.FAILED,
-                  Scope.SOURCE,
-                  "no TLS connection came about; check sslmode, sslrootcert and the server's"
-                      + " certificate. It is tried again")
-              : new Diagnosis(
-                  Kind.UNREACHABLE,
-                  Scope.UNKNOWN,
-                  "no connection came about; check that the server runs, and host and port. It is"
-                      + " tried again");
-      default -> new Diagnosis(Kind.FAILED, Scope.SOURCE, "connecting failed. It is tried again");
+          "no connection came about; check that the server runs, and host and port. It is tried again";
+      default -> "connecting failed. It is tried again";
     };
   }
 
   private static boolean isUnanswered(SQLException failure) {
     return failure instanceof SQLTransientConnectionException
-        || causedBy(failure, ConnectException.class)
-        || causedBy(failure, NoRouteToHostException.class)
-        || causedBy(failure, UnknownHostException.class);
+        || causedBy(
+            failure,
+            ConnectException.class,
+            NoRouteToHostException.class,
+            UnknownHostException.class);
+  }
+
+  private static boolean causedBy(SQLException failure, Class<?>... types) {
+    // Limited, because a chain of causes can be a circle.
+    return Stream.<@Nullable Throwable>iterate(failure, Objects::nonNull, Throwable::getCause)
+        .limit(LONGEST_CAUSE_CHAIN)
+        .anyMatch(cause -> Stream.of(types).anyMatch(type -> type.isInstance(cause)));
   }
 
   public Kind kind() {
@@ -232,22 +228,5 @@ public final class ListenFailure extends Exception {
   /** Whether trying again is pointless until somebody changes a setting or a right. */
   public boolean permanent() {
     return kind == Kind.REFUSED;
-  }
-
-  /** What the driver or server said, with its SQLState. */
-  private static String inShort(SQLException failure) {
-    var state = failure.getSQLState();
-    return (state == null ? "" : state + ": ") + failure.getMessage();
-  }
-
-  private static boolean causedBy(@Nullable Throwable failure, Class<? extends Exception> type) {
-    // Bounded: nothing keeps a chain of causes from being a circle.
-    for (int depth = 0; depth < LONGEST_CAUSE_CHAIN && failure != null; depth++) {
-      if (type.isInstance(failure)) {
-        return true;
-      }
-      failure = failure.getCause();
-    }
-    return false;
   }
 }

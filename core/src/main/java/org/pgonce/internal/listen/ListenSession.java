@@ -2,185 +2,148 @@ package org.pgonce.internal.listen;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 
-/** One connection that is made to prove, again and again, that NOTIFY arrives on it. */
+/** One LISTEN connection, which proves with NOTIFYs to itself that notifications arrive. */
 final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
+
+  /** A NOTIFY to itself. Any role can send one, so only an unguessable token counts. */
+  private record Echo(String token, CompletableFuture<@Nullable Void> arrived) {
+    Echo() {
+      this(UUID.randomUUID().toString(), new CompletableFuture<>());
+    }
+  }
 
   private final WakeUpSource source;
   private final ListenAddress address;
-  private final String ownChannel;
-  private final Set<String> channels;
-  private final NotificationListener.Callback callback;
-
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
-  private @Nullable String lost;
-  private @Nullable String echoed;
-  private long tokens;
-  private volatile boolean open = true;
-  private volatile @Nullable BoundedConnection connection;
+  private final ListenConfig config;
+  private final BiConsumer<String, String> wakeUps;
+  // Another process that could cause the echo would prove nothing.
+  private final String ownChannel = "pgonce_self_" + UUID.randomUUID().toString().replace("-", "");
+  // Ends with an exception when the connection is lost, and never otherwise.
+  private final CompletableFuture<@Nullable Void> lost = new CompletableFuture<>();
+  private volatile Echo expected = new Echo();
+  private final BoundedConnection connection;
 
   /**
-   * @param ownChannel where it NOTIFYs itself; nobody else's, or an echo would prove nothing
+   * Connects.
+   *
+   * @param wakeUps gets channel and payload on the driver's thread
    */
   ListenSession(
       WakeUpSource source,
       ListenAddress address,
-      String ownChannel,
-      Set<String> channels,
-      NotificationListener.Callback callback) {
+      ListenConfig config,
+      BiConsumer<String, String> wakeUps)
+      throws ListenFailure {
     this.source = source;
     this.address = address;
-    this.ownChannel = ownChannel;
-    this.channels = channels;
-    this.callback = callback;
-  }
-
-  /** Whether the source could connect: what fails then is not its fault. */
-  boolean connected() {
-    return connection != null;
+    this.config = config;
+    this.wakeUps = wakeUps;
+    try {
+      this.connection = BoundedConnection.open(source, address, this, config.connectTimeout());
+    } catch (SQLException e) {
+      throw ListenFailure.of(address, e);
+    }
   }
 
   ListenStatus.Session describe() {
-    var current = connection;
-    return new ListenStatus.Session(
-        source.name(), address, current == null ? 0 : current.backendPid());
+    return new ListenStatus.Session(source.name(), address, connection.backendPid());
   }
 
-  /** Connects, proves that NOTIFY arrives, and LISTENs. */
-  void open(ListenConfig config) throws ListenFailure {
+  /** Proves that NOTIFY arrives, then LISTENs on the channels. */
+  void listen(Collection<String> channels) throws ListenFailure, InterruptedException {
     try {
-      var opened = BoundedConnection.open(source, address, this, config.connectTimeout());
-      connection = opened;
-      if (!open) { // closed meanwhile, by a close that did not see the connection yet
-        opened.close();
-        throw new SQLException("the listener is closed", "08003");
-      }
-      // First alone: a pooler that drops LISTEN shall not keep all the channels of it.
-      opened.listen(List.of(ownChannel), config.echoTimeout());
-      if (!(opened.pooled() ? echoOfAnother(config) : echo(opened, config.echoTimeout()))) {
+      // First alone: a transaction-mode pooler must not keep the LISTEN of all channels.
+      connection.listen(List.of(ownChannel), config.echoTimeout());
+      if (!(connection.pooled() ? echoOfAnother() : echo(connection))) {
         throw ListenFailure.pooler(address);
       }
-      // Not before: never on a session that a pooler lends to others.
-      opened.execute(List.of(ListenSql.NO_IDLE_TIMEOUT), config.echoTimeout());
-      opened.listen(channels, config.echoTimeout());
+      // Not before the proof: a setting must not stay on a backend that others use too.
+      connection.allowIdleSession(config.echoTimeout());
+      connection.listen(channels, config.echoTimeout());
     } catch (SQLException e) {
       throw ListenFailure.of(address, e);
     }
   }
 
   /**
-   * Waits for the time to the next heartbeat.
+   * Waits for the time to the next heartbeat, then sends it and waits for its echo.
    *
-   * @throws ListenFailure as soon as the connection is lost
+   * @throws ListenFailure as soon as the connection is lost, or if the echo does not come in time
    */
-  void await(Duration time) throws ListenFailure, InterruptedException {
-    lock.lock();
+  void heartbeat() throws ListenFailure, InterruptedException {
     try {
-      long left = time.toNanos();
-      while (lost == null && left > 0) {
-        left = changed.awaitNanos(left);
-      }
-      if (lost != null) {
-        throw ListenFailure.lost(address, lost);
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * NOTIFYs itself.
-   *
-   * @throws ListenFailure if the echo does not come in time
-   */
-  void heartbeat(Duration timeout) throws ListenFailure {
-    var current = connection;
-    try {
-      if (current == null || !echo(current, timeout)) {
-        throw ListenFailure.silent(address, timeout);
+      if (!arrives(lost, config.heartbeat()) && !echo(connection)) {
+        throw ListenFailure.silent(address, config.echoTimeout());
       }
     } catch (SQLException e) {
       throw ListenFailure.lost(address, e.getMessage());
     }
   }
 
-  // In transaction mode a pooler gives the echo of a session's own NOTIFY back inside that very
-  // transaction. Only what another session sends while this one is idle proves something.
-  private boolean echoOfAnother(ListenConfig config) throws SQLException {
+  // In transaction mode a pooler delivers a session's own NOTIFY inside the transaction that sent
+  // it. Only a NOTIFY of another session, sent while this one is idle, proves something.
+  private boolean echoOfAnother() throws SQLException, InterruptedException {
     try (var other =
         BoundedConnection.open(source, address, new Ignore(), config.connectTimeout())) {
-      return echo(other, config.echoTimeout());
+      return echo(other);
     }
   }
 
-  private boolean echo(BoundedConnection sender, Duration timeout) throws SQLException {
-    long end = System.nanoTime() + timeout.toNanos();
-    var token = Long.toString(++tokens);
-    sender.notify(ownChannel, token, timeout);
-    lock.lock();
+  private boolean echo(BoundedConnection sender) throws SQLException, InterruptedException {
+    var end = Deadline.in(config.echoTimeout());
+    var echo = new Echo();
+    expected = echo;
+    sender.notify(ownChannel, echo.token(), config.echoTimeout());
+    return arrives(CompletableFuture.anyOf(echo.arrived(), lost), end.remaining());
+  }
+
+  /** Returns false after the time; throws if the connection is lost before. */
+  private static boolean arrives(CompletableFuture<?> what, Duration time)
+      throws SQLException, InterruptedException {
     try {
-      while (!token.equals(echoed)) { // anybody can NOTIFY; only what was sent last counts
-        if (lost != null) {
-          throw new SQLException(lost, "08006");
-        }
-        long left = end - System.nanoTime();
-        if (left <= 0) {
-          return false;
-        }
-        var unused = changed.awaitNanos(left);
-      }
+      what.get(time.toNanos(), TimeUnit.NANOSECONDS);
       return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new SQLException("waiting for the echo was interrupted", "08006", e);
-    } finally {
-      lock.unlock();
+    } catch (TimeoutException e) {
+      return false;
+    } catch (ExecutionException e) {
+      var reason = Objects.requireNonNull(e.getCause()).getMessage();
+      throw new SQLException(reason, "08006", e);
     }
   }
 
   @Override
   public void notified(String channel, String payload) {
-    if (!open) {
-      return;
-    }
-    if (channel.equals(ownChannel)) {
-      change(() -> echoed = payload);
-    } else if (channels.contains(channel)) {
-      callback.notified(channel, payload);
+    var echo = expected;
+    if (!channel.equals(ownChannel)) {
+      wakeUps.accept(channel, payload);
+    } else if (payload.equals(echo.token())) {
+      echo.arrived().complete(null);
     }
   }
 
   @Override
   public void lost(String reason) {
-    change(() -> lost = reason);
+    lost.completeExceptionally(new SQLException(reason));
   }
 
-  private void change(Runnable change) {
-    lock.lock();
-    try {
-      change.run();
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Ends it within about a second; what arrives from now on is dropped. */
+  /** Returns within a second. */
   @Override
   public void close() {
-    open = false;
-    var current = connection;
-    if (current != null) {
-      current.close();
-    }
+    connection.close();
   }
 
   /** For a connection that only sends. */

@@ -5,11 +5,11 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.ListenAddress;
 
 /**
- * How listening stands at one moment. Immutable.
+ * The state of listening at one moment. Immutable.
  *
  * @param session the connection that listens; null while there is none
  * @param failure why there is none; null while there is one, or before the first attempt ended
- * @param failedSources which sources could not connect though something answered, and why
+ * @param failedSources which sources could not connect though the server answered, and why
  * @param reconnects how often listening began again after it had ended
  */
 public record ListenStatus(
@@ -24,11 +24,7 @@ public record ListenStatus(
     failedSources = Map.copyOf(failedSources);
   }
 
-  /**
-   * The connection that listens.
-   *
-   * @param backendPid to be found in {@code pg_stat_activity}
-   */
+  /** The connection that listens; its backend is in {@code pg_stat_activity}. */
   public record Session(String source, ListenAddress address, int backendPid) {}
 
   /** Name of the source that listens, or {@code polling}. */

@@ -1,32 +1,35 @@
 package org.pgonce.internal.listen;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.listen.ListenFailure.Kind;
+import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Keeps one LISTEN connection for a process: connects, proves by a NOTIFY to itself that
  * notifications arrive, notices when they no longer do, and connects again. Without an address or a
  * source it says so and ends: the owner polls anyway.
  *
- * <p>Safe for use by several threads. Owns one daemon thread, and the source's while connected.
+ * <p>Safe for use by several threads. One daemon thread runs the loop and owns the session.
  */
 public final class NotificationListener implements AutoCloseable {
 
-  /**
-   * Called back. {@code notified} comes on the driver's thread and must return at once: put a token
-   * in a queue, never query, never block. The others come on the thread of this object.
-   */
+  /** What it throws is logged, and listening goes on. */
   public interface Callback {
 
-    /** A NOTIFY on one of the channels. Only a hint: it can be lost, folded or forged. */
+    /**
+     * A NOTIFY on one of the channels: only a hint, it can be lost, folded or forged. Called on the
+     * driver's thread: must return at once, never query, never block.
+     */
     void notified(String channel, String payload);
 
     /**
@@ -39,13 +42,21 @@ public final class NotificationListener implements AutoCloseable {
     void disconnected(ListenFailure failure);
   }
 
-  private static final Duration CLOSE_BOUND = Duration.ofSeconds(2);
+  private static final Duration CLOSE_BOUND = Duration.ofSeconds(3);
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
-  private final ListenLoop loop;
-  private final CountDownLatch ended = new CountDownLatch(1);
+  private final SourceOrder sources;
+  private final AddressLookup addresses;
+  private final ListenConfig config;
+  private final Set<String> channels;
+  private final Callback callback;
+  private final Thread thread = new Thread(this::run, "pgonce-listen");
   private final AtomicBoolean started = new AtomicBoolean();
-  private volatile @Nullable Thread thread;
+  private final CountDownLatch firstAttempt = new CountDownLatch(1);
+  private volatile ListenStatus status = ListenStatus.BEFORE_FIRST_ATTEMPT;
+  private volatile boolean open = true;
+  private int failures;
+  private long sessions;
 
   /**
    * @param sources in the order in which they are tried; empty for polling only
@@ -58,8 +69,13 @@ public final class NotificationListener implements AutoCloseable {
       ListenConfig config,
       Set<String> channels,
       Callback callback) {
-    channels.forEach(ListenSql::listen); // a name that cannot be is refused here, not later
-    this.loop = new ListenLoop(sources, addresses, config, channels, new Guarded(callback));
+    channels.forEach(BoundedConnection::identifier);
+    this.sources = new SourceOrder(sources);
+    this.addresses = addresses;
+    this.config = config;
+    this.channels = Set.copyOf(channels);
+    this.callback = callback;
+    thread.setDaemon(true);
   }
 
   /** Begins to listen, in the background. May be called once. */
@@ -67,78 +83,158 @@ public final class NotificationListener implements AutoCloseable {
     if (!started.compareAndSet(false, true)) {
       throw new IllegalStateException("the listener was started or closed before; make a new one");
     }
-    thread =
-        DaemonThread.start(
-            "pgonce-listen",
-            () -> {
-              try {
-                loop.run();
-              } finally {
-                ended.countDown();
-              }
-            });
+    thread.start();
   }
 
   /**
    * Waits for the first attempt to end, well or badly: with it a wrong password or database shows
    * at start.
    *
-   * @return how it stands then, or when the bound has passed
+   * @return the status then, or when the bound has passed
    */
   public ListenStatus awaitFirstAttempt(Duration bound) throws InterruptedException {
-    loop.awaitFirstAttempt(bound);
-    return status();
+    firstAttempt.await(bound.toNanos(), TimeUnit.NANOSECONDS);
+    return status;
   }
 
-  /** How it stands now; never waits. */
+  /** Never waits. */
   public ListenStatus status() {
-    return loop.status();
+    return status;
   }
 
   /**
-   * Ends the connection and the thread. Returns within about 3 s even if the peer is frozen;
-   * idempotent.
+   * Ends the connection and the thread. Returns within 3 s even if the peer is frozen; idempotent.
    */
   @Override
   public void close() {
-    var neverStarted = started.compareAndSet(false, true);
-    loop.close();
-    var running = thread;
-    if (neverStarted || running == null || running == Thread.currentThread()) {
+    open = false;
+    if (!started.getAndSet(true) || Thread.currentThread() == thread) {
       return;
     }
-    running.interrupt();
+    thread.interrupt();
     try {
-      ended.await(CLOSE_BOUND.toMillis(), TimeUnit.MILLISECONDS);
+      thread.join(CLOSE_BOUND.toMillis());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** A callback's mistake must end neither the loop nor a thread of the driver. */
-  private record Guarded(Callback callback) implements Callback {
-
-    @Override
-    public void notified(String channel, String payload) {
-      guard(() -> callback.notified(channel, payload));
-    }
-
-    @Override
-    public void listening() {
-      guard(callback::listening);
-    }
-
-    @Override
-    public void disconnected(ListenFailure failure) {
-      guard(() -> callback.disconnected(failure));
-    }
-
-    private static void guard(Runnable call) {
-      try {
-        call.run();
-      } catch (RuntimeException e) {
-        log.error("a callback of the listener threw; listening goes on", e);
+  private void run() {
+    try {
+      while (open) {
+        var failure = listen();
+        if (open) {
+          disconnected(failure);
+          firstAttempt.countDown();
+          if (failure.kind() == Kind.POLLING) {
+            return;
+          }
+          Thread.sleep(failure.kind().backoff().after(++failures).toMillis());
+        }
       }
+    } catch (InterruptedException e) {
+      log.trace("closed", e);
+    } finally {
+      if (!open) {
+        status = disconnectedBy(ListenFailure.closed());
+      }
+      firstAttempt.countDown();
+    }
+  }
+
+  /** Returns why listening ended, or did not begin. */
+  private ListenFailure listen() throws InterruptedException {
+    try (var session = connect()) {
+      listening(session);
+      while (open) {
+        session.heartbeat();
+        failures = 0; // not before: one that dies right after LISTEN must not be a hot loop
+      }
+      return ListenFailure.closed();
+    } catch (ListenFailure e) {
+      return e;
+    } catch (RuntimeException | Error e) { // the thread must not end without a word
+      log.error("listening failed unexpectedly; it is tried again", e);
+      return ListenFailure.unexpected(e);
+    }
+  }
+
+  /** Tries each address until a session listens. */
+  private ListenSession connect() throws ListenFailure, InterruptedException {
+    List<ListenFailure> reasons = new ArrayList<>();
+    for (var address : addresses.find()) {
+      try {
+        var session = connect(address);
+        try {
+          session.listen(channels);
+          return session;
+        } catch (Throwable e) {
+          session.close();
+          throw e;
+        }
+      } catch (ListenFailure e) {
+        reasons.add(e);
+      }
+    }
+    throw ListenFailure.together(reasons);
+  }
+
+  /** Tries each source until one connects. */
+  private ListenSession connect(ListenAddress address) throws ListenFailure {
+    var usable = sources.usable().iterator();
+    while (true) {
+      var source = usable.next();
+      try {
+        var session = new ListenSession(source, address, config, this::notified);
+        sources.connected(source);
+        return session;
+      } catch (ListenFailure e) {
+        if (!sources.failed(source, e) || !usable.hasNext()) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private void listening(ListenSession session) {
+    var described = session.describe();
+    var failed = sources.failures();
+    status = new ListenStatus(described, null, failed, sessions++);
+    log.info(
+        "listening at {} through {} (backend {}){}",
+        described.address(),
+        described.source(),
+        described.backendPid(),
+        failed.isEmpty() ? "" : "; not through " + failed);
+    guarded(callback::listening);
+    firstAttempt.countDown();
+  }
+
+  private void disconnected(ListenFailure failure) {
+    var before = status.failure();
+    status = disconnectedBy(failure);
+    if (before != null && failure.reason().equals(before.reason())) {
+      log.debug("still {}", failure.reason());
+      return;
+    }
+    log.atLevel(sources.isEmpty() ? Level.INFO : Level.WARN)
+        .log("{}; notifications are found by polling, so up to a second later", failure.reason());
+    guarded(() -> callback.disconnected(failure));
+  }
+
+  private ListenStatus disconnectedBy(ListenFailure failure) {
+    return new ListenStatus(null, failure, sources.failures(), status.reconnects());
+  }
+
+  private void notified(String channel, String payload) {
+    guarded(() -> callback.notified(channel, payload));
+  }
+
+  private static void guarded(Runnable call) {
+    try {
+      call.run();
+    } catch (RuntimeException e) {
+      log.error("a callback of the listener threw; listening goes on", e);
     }
   }
 }

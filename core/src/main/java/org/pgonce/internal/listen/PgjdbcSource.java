@@ -1,7 +1,5 @@
 package org.pgonce.internal.listen;
 
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -12,20 +10,13 @@ import org.pgonce.spi.WakeUpSource;
 import org.postgresql.Driver;
 import org.postgresql.PGProperty;
 
-/**
- * Listens through pgjdbc: a thread of its own that waits in {@code getNotifications}. Understands
- * every TLS and authentication setup that the pool's pgjdbc does.
- */
+/** Listens through pgjdbc, with every TLS and authentication setting that it knows. */
 public final class PgjdbcSource implements WakeUpSource {
 
-  /** Settings of a pool's sessions, or of choosing among hosts, that have no place here. */
+  /** Settings of a pool's sessions that would change what LISTEN or the connect does. */
   private static final List<PGProperty> NOT_HERE =
       List.of(
-          PGProperty.AUTOSAVE,
           PGProperty.CURRENT_SCHEMA,
-          PGProperty.DEFAULT_ROW_FETCH_SIZE,
-          PGProperty.HOST_RECHECK_SECONDS,
-          PGProperty.LOAD_BALANCE_HOSTS,
           PGProperty.LOGIN_TIMEOUT,
           PGProperty.QUERY_TIMEOUT,
           PGProperty.READ_ONLY,
@@ -40,7 +31,12 @@ public final class PgjdbcSource implements WakeUpSource {
   @Override
   public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
       throws SQLException {
-    var connection = new Driver().connect(url(address), properties(address, timeout));
+    var connection =
+        new Driver()
+            .connect(
+                "jdbc:postgresql:"
+                    + JdbcUrls.place(address.host(), address.port(), address.database()),
+                properties(address, timeout));
     if (connection == null) {
       throw new SQLException("pgjdbc does not understand the address " + address, "08001");
     }
@@ -50,18 +46,14 @@ public final class PgjdbcSource implements WakeUpSource {
       try (var statement = connection.createStatement();
           var row = statement.executeQuery("SELECT pg_catalog.pg_backend_pid()")) {
         row.next();
+        // From here on BoundedConnection bounds each call.
+        connection.setNetworkTimeout(Runnable::run, 0);
         return new PgjdbcConnection(connection, row.getInt(1), callback);
       }
     } catch (SQLException | RuntimeException e) {
       connection.abort(Runnable::run);
       throw e;
     }
-  }
-
-  private static String url(ListenAddress address) {
-    var host = address.host().contains(":") ? "[" + address.host() + "]" : address.host();
-    var database = URLEncoder.encode(address.database(), StandardCharsets.UTF_8);
-    return "jdbc:postgresql://" + host + ":" + address.port() + "/" + database;
   }
 
   private static Properties properties(ListenAddress address, Duration timeout) {
@@ -74,13 +66,13 @@ public final class PgjdbcSource implements WakeUpSource {
     if (address.password() != null) {
       PGProperty.PASSWORD.set(properties, address.password());
     }
-    // Whole seconds, so not the timeout itself: they end the thread that nobody waits for any more.
+    // Whole seconds, beyond the timeout: they end the abandoned thread.
     int seconds = (int) Math.max(1, timeout.toSeconds() + 1);
     PGProperty.CONNECT_TIMEOUT.set(properties, seconds);
     PGProperty.SOCKET_TIMEOUT.set(properties, seconds);
     PGProperty.TCP_KEEP_ALIVE.set(properties, true);
     PGProperty.APPLICATION_NAME.set(properties, APPLICATION_NAME);
-    // Plain statements only, and nothing prepared that a pooler could mix up.
+    // A pooler could mix up prepared statements.
     PGProperty.PREFER_QUERY_MODE.set(properties, "simple");
     return properties;
   }

@@ -1,8 +1,8 @@
 package org.pgonce.internal.listen;
 
 /**
- * What a NOTIFY on a stored channel says: that there may be work, and nothing else, as any role can
- * LISTEN and NOTIFY. {@code pgonce.wake_up} sends them. Nothing but latency depends on one.
+ * What a NOTIFY on a stored channel says, as {@code pgonce.wake_up} sends it. Any role can NOTIFY,
+ * so nothing but latency depends on it.
  */
 public enum WakeUp {
   /** New rows: the empty payload, and any that is not known. */
@@ -11,11 +11,11 @@ public enum WakeUp {
   DUE,
   /** {@code later}: rows were stored that are due later, so the poll learns when. */
   LATER,
-  /** {@code pause}: a poll is to read whether it is paused. */
+  /** {@code pause}: a poll reads whether the channel is paused. */
   PAUSE,
   /** {@code resume}: the same. */
   RESUME,
-  /** {@code definition}: a poll is to read how the channel is installed by now. */
+  /** {@code definition}: a poll reads how the channel is installed by now. */
   DEFINITION;
 
   public static WakeUp of(String payload) {

@@ -3,7 +3,6 @@ package org.pgonce.internal.listen;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import org.pgonce.Backoff;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 
@@ -12,19 +11,11 @@ final class Listeners {
 
   /** A dead connection is noticed within 1.2 s. */
   static final ListenConfig QUICK =
-      new ListenConfig(
-          Duration.ofSeconds(5),
-          Duration.ofMillis(200),
-          Duration.ofSeconds(1),
-          new Backoff(Duration.ofMillis(20), Duration.ofMillis(200)));
+      new ListenConfig(Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1));
 
   /** For what is to listen throughout: a busy machine may not answer for seconds. */
   static final ListenConfig PATIENT =
-      new ListenConfig(
-          Duration.ofSeconds(30),
-          Duration.ofMillis(200),
-          Duration.ofSeconds(5),
-          new Backoff(Duration.ofMillis(20), Duration.ofMillis(200)));
+      new ListenConfig(Duration.ofSeconds(30), Duration.ofMillis(200), Duration.ofSeconds(5));
 
   /** What the bounds do not count: a machine that does many other things. */
   static final Duration SLACK = Duration.ofSeconds(5);
