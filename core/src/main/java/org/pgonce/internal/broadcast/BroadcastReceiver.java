@@ -44,20 +44,20 @@ public final class BroadcastReceiver<T> {
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicLong received = new AtomicLong();
-  private final WorkerSlots places;
+  private final WorkerSlots slots;
 
   public BroadcastReceiver(Registration<T> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
     this.context = context;
     this.reader = new PayloadReader<>(subscribed.channel(), context.codec());
-    this.places = new WorkerSlots(subscribed, context.threads(), this::join);
+    this.slots = new WorkerSlots(subscribed, context.threads(), this::join);
   }
 
   /** A NOTIFY came. Called on the one thread that hears; returns at once. */
   public void heard(String payload) {
     try {
       var message = assembly.add(payload);
-      if (message != null && !places.isStopping()) {
+      if (message != null && !slots.isStopping()) {
         if (waiting.offer(message)) {
           join();
         } else {
@@ -69,8 +69,8 @@ public final class BroadcastReceiver<T> {
     }
   }
 
-  public WorkerSlots places() {
-    return places;
+  public WorkerSlots slots() {
+    return slots;
   }
 
   /**
@@ -79,34 +79,34 @@ public final class BroadcastReceiver<T> {
    * @param outdated why it is not heard any more; null if it is
    */
   public ChannelActivity activity(@Nullable String outdated) {
-    return places.activity(received.get(), 0, null, outdated);
+    return slots.activity(received.get(), 0, null, outdated);
   }
 
   private void join() {
-    var place = places.take();
-    if (place != null) {
-      context.threads().run(() -> work(place));
+    var slot = slots.take();
+    if (slot != null) {
+      context.threads().run(() -> work(slot));
     }
   }
 
-  private void work(WorkerSlots.Place place) {
+  private void work(WorkerSlots.Slot slot) {
     try {
       for (var message = waiting.poll(); message != null; message = waiting.poll()) {
-        if (!handle(message, place)) {
+        if (!handle(message, slot)) {
           return;
         }
       }
     } finally {
-      place.leave();
-      // One may have come between the last poll and the leaving, and found no free place.
+      slot.leave();
+      // One may have come between the last poll and the leaving, and found no free slot.
       if (!waiting.isEmpty()) {
         join();
       }
     }
   }
 
-  /** Handles one message; false if this worker's place is lost. */
-  private boolean handle(Message message, WorkerSlots.Place place) {
+  /** Handles one message; false if this worker's slot is lost. */
+  private boolean handle(Message message, WorkerSlots.Slot slot) {
     var begun = System.nanoTime();
     var longestCall = LEEWAY.plus(subscribed.options().handlerTimeout());
     var origin = NotificationHeaders.ofBroadcast(message.depth(), message.version());
@@ -119,13 +119,13 @@ public final class BroadcastReceiver<T> {
             origin,
             subscribed.options().handlerTimeout(),
             token)) {
-      if (!place.begin(new End(transaction, token))) {
+      if (!slot.begin(new End(transaction, token))) {
         waiting.clear(); // The listener stops.
         return false;
       }
       received.incrementAndGet();
       var outcome = outcome(message, origin, transaction);
-      if (!place.end()) {
+      if (!slot.end()) {
         transaction.cutOff(); // whoever does that may not have got to it yet
         return false;
       }

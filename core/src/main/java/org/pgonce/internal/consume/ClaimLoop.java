@@ -29,7 +29,7 @@ interface ClaimLoop {
   /** What a loop says to its consumer, and asks it, between two notifications. */
   interface Control {
 
-    WorkerSlots.Place place();
+    WorkerSlots.Slot slot();
 
     /** A claim begins; returns whether it is for a scheduled row. */
     boolean begins();

@@ -16,7 +16,7 @@ final class ClaimWorker implements ClaimLoop.Control {
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
   private final RateLimiter rate;
-  private final WorkerSlots.Place slot;
+  private final WorkerSlots.Slot slot;
   // What it has at work, where its channel goes by key.
   private KeyCursors.@Nullable AtWork atWork;
   private boolean hasPermit;
@@ -24,7 +24,7 @@ final class ClaimWorker implements ClaimLoop.Control {
   private boolean isUnsettled;
 
   /** Called with the consumer's lock held. */
-  ClaimWorker(SubscriptionConsumer<?> consumer, WorkerSlots.Place slot) {
+  ClaimWorker(SubscriptionConsumer<?> consumer, WorkerSlots.Slot slot) {
     this.consumer = consumer;
     this.lock = consumer.lock();
     this.trigger = consumer.trigger();
@@ -52,7 +52,7 @@ final class ClaimWorker implements ClaimLoop.Control {
   }
 
   @Override
-  public WorkerSlots.Place place() {
+  public WorkerSlots.Slot slot() {
     return slot;
   }
 

@@ -49,7 +49,7 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
   }
 
   /** Delivers and settles; returns what may lie behind it. */
-  RowsBehind run(Delivery<?> delivery, WorkerSlots.Place place) {
+  RowsBehind run(Delivery<?> delivery, WorkerSlots.Slot slot) {
     var begun = System.nanoTime();
     try {
       boolean handled;
@@ -61,13 +61,13 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
         renewals.letGo(claim);
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
-      var left = acknowledge(place);
+      var left = acknowledge(slot);
       settlement.told(claim, handled, inHandler);
       return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       giveConnectionBack();
-      if (!place.isCutOff()) {
+      if (!slot.isCutOff()) {
         settlement.failLate(claim, failure);
       }
       return settlement.afterFailure();
@@ -76,13 +76,13 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
     }
   }
 
-  private RowsBehind acknowledge(WorkerSlots.Place place) throws Exception {
+  private RowsBehind acknowledge(WorkerSlots.Slot slot) throws Exception {
     try {
       return transaction.commitWith(own -> settlement.acknowledge(own, claim));
     } catch (SQLException e) {
       try {
         if (!transaction.isUsed() && LostConnection.isLikely(e)) {
-          return acknowledgeAgain(place);
+          return acknowledgeAgain(slot);
         }
         throw e;
       } catch (SQLException unsettled) {
@@ -101,14 +101,14 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
    * so the token tells: whoever deletes the row with it waits for the first try to end. Nothing of
    * the handler's is in that transaction.
    */
-  private RowsBehind acknowledgeAgain(WorkerSlots.Place place)
+  private RowsBehind acknowledgeAgain(WorkerSlots.Slot slot)
       throws SQLException, InterruptedException {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
     for (var failures = 1; ; failures++) {
       try {
         return settlement.acknowledgeAlone(claim);
       } catch (SQLException e) {
-        if (!LostConnection.isLikely(e) || place.isCutOff() || System.nanoTime() - end > 0) {
+        if (!LostConnection.isLikely(e) || slot.isCutOff() || System.nanoTime() - end > 0) {
           throw e;
         }
         LOG.debug("pgonce: the end of {} could not be recorded yet", claim, e);

@@ -231,7 +231,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
   }
 
-  /** Runs the handler and settles; false if this worker's place is lost. */
+  /** Runs the handler and settles; false if this worker's slot is lost. */
   private boolean handle(Claim claim, Control control) {
     if (control.isPaused()) {
       settlement.giveBack(claim);
@@ -248,17 +248,17 @@ final class LeaseClaimLoop implements ClaimLoop {
             Objects.requireNonNull(claim.token()));
     var attempt = new LeaseAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, () -> control.place().loseLease(attempt));
-    if (!control.place().begin(attempt)) {
+    renewals.hold(claim, () -> control.slot().loseLease(attempt));
+    if (!control.slot().begin(attempt)) {
       renewals.letGo(claim);
       settlement.giveBack(claim); // The listener stops.
       return false;
     }
     var inTime = false;
     try {
-      control.ended(attempt.run(delivery, control.place()));
+      control.ended(attempt.run(delivery, control.slot()));
     } finally {
-      inTime = control.place().end();
+      inTime = control.slot().end();
     }
     if (inTime) {
       return true;

@@ -69,24 +69,24 @@ abstract class TransactionalAttempt implements WorkerSlots.CutOff {
   public abstract String toString();
 
   /** Delivers and settles. */
-  final Outcome run(Delivery<?> delivery, WorkerSlots.Place place) {
+  final Outcome run(Delivery<?> delivery, WorkerSlots.Slot slot) {
     var inTime = false;
     Outcome outcome;
     try {
-      outcome = deliverAndSettle(delivery, place);
+      outcome = deliverAndSettle(delivery, slot);
     } finally {
-      inTime = place.end();
+      inTime = slot.end();
     }
     return inTime ? outcome : new Outcome(false, outcome.left());
   }
 
-  private Outcome deliverAndSettle(Delivery<?> delivery, WorkerSlots.Place place) {
+  private Outcome deliverAndSettle(Delivery<?> delivery, WorkerSlots.Slot slot) {
     var before = first.sessionBefore();
     while (true) {
       var guarded =
           GuardedConnection.over(
               connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
-      var outcome = deliverAndSettle(delivery, place, guarded);
+      var outcome = deliverAndSettle(delivery, slot, guarded);
       if (outcome != null) {
         return outcome;
       }
@@ -96,7 +96,7 @@ abstract class TransactionalAttempt implements WorkerSlots.CutOff {
 
   /** Null if it is to be run again. */
   private @Nullable Outcome deliverAndSettle(
-      Delivery<?> delivery, WorkerSlots.Place place, GuardedConnection guarded) {
+      Delivery<?> delivery, WorkerSlots.Slot slot, GuardedConnection guarded) {
     var begun = System.nanoTime();
     try {
       Set<Long> handled;
@@ -111,7 +111,7 @@ abstract class TransactionalAttempt implements WorkerSlots.CutOff {
       return complete(guarded, handled, Duration.ofNanos(System.nanoTime() - begun));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
-      if (place.isCutOff()) {
+      if (slot.isCutOff()) {
         return new Outcome(false, settlement.afterFailure());
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);

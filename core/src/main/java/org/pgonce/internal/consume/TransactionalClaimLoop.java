@@ -196,7 +196,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
         suspects.postpone(connection, claim, Quarantine.TURN);
         control.notBegun(1);
         if (goesByKey) {
-          control.ended(settlement.afterFailure()); // its place is another's
+          control.ended(settlement.afterFailure()); // its key may be claimed by others
         }
         return true;
       }
@@ -211,7 +211,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var clear = claim.suspect() ? suspected(claim) : claim;
       if (clear != null) {
         var attempt = new SingleAttempt(clear, session, settlement, sessions, next);
-        if (control.place().begin(attempt)) {
+        if (control.slot().begin(attempt)) {
           return attempt(attempt, clear);
         }
       }
@@ -230,7 +230,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     private boolean attempt(SingleAttempt attempt, Claim claim) {
       var fit = false;
       try {
-        var outcome = attempt.run(delivery, control.place());
+        var outcome = attempt.run(delivery, control.slot());
         limit.passed(1);
         if (!claim.scheduled() || goesByKey) {
           control.ended(outcome.left()); // else a scheduled one says nothing of the others
@@ -307,10 +307,10 @@ final class TransactionalClaimLoop implements ClaimLoop {
     /** Handles several as one; null, and they are still held, if no handler may begin any more. */
     private @Nullable Outcome together(List<Claim> claims) throws SQLException {
       var attempt = new BatchAttempt(label, claims, session, settlement, sessions, limit);
-      if (!control.place().begin(attempt)) {
+      if (!control.slot().begin(attempt)) {
         return null;
       }
-      var outcome = attempt.run(delivery, control.place());
+      var outcome = attempt.run(delivery, control.slot());
       var part = attempt.partAfterUndo();
       if (part == 0) {
         return outcome;

@@ -34,13 +34,13 @@ public final class WorkerSlots {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   // Those whose handler has begun and whose end, one way or the other, is not seen to yet.
-  private final Set<Place> handling = new HashSet<>();
+  private final Set<Slot> handling = new HashSet<>();
   private int working;
   private int stuck;
   private boolean stopping;
 
   /**
-   * @param whenFree told, on any thread, that a place has become free by cutting a handler off
+   * @param whenFree told, on any thread, that a slot has become free by cutting a handler off
    */
   public WorkerSlots(Registration<?> subscribed, Threads threads, Runnable whenFree) {
     this.subscribed = subscribed;
@@ -66,15 +66,15 @@ public final class WorkerSlots {
     }
   }
 
-  /** Takes a place for a worker; null if there is none, or no more work is to begin. */
-  public @Nullable Place take() {
+  /** Takes a slot for a worker; null if there is none, or no more work is to begin. */
+  public @Nullable Slot take() {
     lock.lock();
     try {
       if (!isFree()) {
         return null;
       }
       working++;
-      return new Place();
+      return new Slot();
     } finally {
       lock.unlock();
     }
@@ -136,14 +136,14 @@ public final class WorkerSlots {
 
   /** Cuts off the handlers that run. To be called after {@link #stop}. */
   public void release() {
-    List<Place> running;
+    List<Slot> running;
     lock.lock();
     try {
       running = List.copyOf(handling);
     } finally {
       lock.unlock();
     }
-    running.forEach(Place::release);
+    running.forEach(Slot::release);
   }
 
   /** How it stands; what it is given is the owner's. */
@@ -166,8 +166,8 @@ public final class WorkerSlots {
     }
   }
 
-  /** A worker's place among the channel's concurrency, given up exactly once. */
-  public final class Place {
+  /** A worker's slot among the channel's concurrency, given up exactly once. */
+  public final class Slot {
 
     // Of the handler that runs here, or ran last.
     private @Nullable ThreadTimeout deadline;
@@ -175,7 +175,7 @@ public final class WorkerSlots {
     private boolean returned;
     private boolean isStuck;
 
-    private Place() {}
+    private Slot() {}
 
     /**
      * This thread begins to run a handler; it calls {@link #end} after it. False if no handler is
@@ -251,7 +251,7 @@ public final class WorkerSlots {
       ThreadTimeout lost;
       lock.lock();
       try {
-        lost = handler == loser ? deadline : null; // the place may be another's by now
+        lost = handler == loser ? deadline : null; // the slot may be another's by now
       } finally {
         lock.unlock();
       }
@@ -266,7 +266,7 @@ public final class WorkerSlots {
       }
     }
 
-    /** If its thread is not back, and who knows when it will be, its place goes to another. */
+    /** If its thread is not back, and who knows when it will be, its slot goes to another. */
     private void stick() {
       lock.lock();
       try {

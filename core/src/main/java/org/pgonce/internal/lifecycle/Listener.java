@@ -164,7 +164,7 @@ public final class Listener {
     targets.add(new Broadcast(one.installed().subscription(), definition));
     addCallback(one, payload -> heard(receiver, definition, payload));
     activities.add(() -> receiver.activity(definition.difference()));
-    shutdown.add(receiver.places());
+    shutdown.add(receiver.slots());
   }
 
   /** One for each channel. */
