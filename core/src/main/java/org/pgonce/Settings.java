@@ -38,7 +38,7 @@ record Settings(
         dataSource,
         pool,
         codec,
-        new SafeObserver(observer),
+        SafeObserver.over(observer),
         new Threads(),
         listening.instance(),
         new Quarantine());
