@@ -11,8 +11,8 @@ import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.concurrent.Threads;
 
 /**
- * Decides when the next worker of a subscription begins to claim. It knows one time, the earliest
- * at which somebody wants a claim, and for what: new rows, scheduled rows, or both.
+ * Decides when the next worker of a subscription begins to claim, and for what: new rows, scheduled
+ * rows, or both.
  *
  * <table>
  * <caption>Delays</caption>
@@ -31,8 +31,8 @@ import org.pgonce.internal.concurrent.Threads;
  * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
  * </table>
  *
- * <p>No second worker begins while one is claiming: whatever is asked for meanwhile, that one
- * claims once more. Guarded by the consumer's lock, with which each method is called.
+ * <p>No second worker begins while one is claiming: that one claims once more for whatever is asked
+ * for meanwhile. Guarded by the consumer's lock, with which each method is called.
  */
 final class FetchTrigger {
 
@@ -46,7 +46,6 @@ final class FetchTrigger {
   enum Reason {
     POLLED,
     GATE,
-    RESUMED,
     /** Scheduled rows are due. */
     DUE
   }
@@ -80,27 +79,30 @@ final class FetchTrigger {
   private final KeyCursors keys;
   private final Runnable begin;
 
-  // Claims of workers under way, and when they began.
+  private final ClaimCounts counts = new ClaimCounts();
+  // Claims under way.
   private final Set<Claiming> claiming = new HashSet<>();
-  // What no claim has begun for since it was asked for.
+  // New rows, or scheduled ones, were asked for since the last claim of them began.
   private boolean fresh;
   private boolean due;
   private boolean dueWasLast;
-  // Rows lie behind a claimed one, by the latest that was seen.
+  // Rows lie behind a claimed one, by the latest settlement.
   private boolean more;
   // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one; a wake-up is to be
-  // answered late; rows are due that others should claim first.
+  // answered late; rows are due that other processes should claim first.
   private long behindAt = NEVER;
   private long answerAt = NEVER;
   private long dueAt = NEVER;
+  // Until then other processes should claim due rows first.
   private long newerUntil;
   // No claim begins before that.
   private long restUntil;
   private long timerAt = NEVER;
 
   private volatile int rank;
+  // Something was found late: answers at once, though its rank is not 0.
   private volatile boolean quick;
-  // Of what the next claim is for: whether it was heard of late, whether it is a wake-up's.
+  // Whether the next claim is for what was found late; whether it answers a wake-up.
   private boolean late;
   private boolean answers;
   private int emptyInARow;
@@ -119,6 +121,10 @@ final class FetchTrigger {
     this.origin = nanoTime.getAsLong();
     this.keys = keys;
     this.begin = begin;
+  }
+
+  ClaimCounts counts() {
+    return counts;
   }
 
   private long now() {
@@ -165,7 +171,7 @@ final class FetchTrigger {
     beginIfWanted();
   }
 
-  /** A row was put back that only a newer version of the channel's definition reads. */
+  /** A row was put back that only a newer version of the channel's payload reads. */
   void metNewerVersion() {
     newerUntil = now() + NEWER_IS_THERE.toNanos();
   }
@@ -207,7 +213,7 @@ final class FetchTrigger {
     return claiming.stream().allMatch(one -> now - one.since >= LOST_NANOS);
   }
 
-  /** Lets a worker begin, where one is wanted and none is claiming; later, while it rests. */
+  /** Lets a worker begin if one is wanted and none is claiming; else plans the timer. */
   void beginIfWanted() {
     if (isNobodyClaiming(now()) && isWanted()) {
       begin.run();
@@ -216,7 +222,7 @@ final class FetchTrigger {
     }
   }
 
-  /** One timer, for the earliest of what is wanted later. */
+  /** One timer, for the earliest time. */
   private void plan() {
     var at = Math.min(Math.min(behindAt, answerAt), dueAt);
     if (now() < restUntil && (fresh || due || more)) {
@@ -237,7 +243,7 @@ final class FetchTrigger {
     lock.lock();
     try {
       if (timerAt != planned) {
-        return; // an earlier one has taken its place
+        return; // an earlier one was planned meanwhile
       }
       timerAt = NEVER;
       var now = now();
@@ -264,11 +270,9 @@ final class FetchTrigger {
     }
   }
 
-  /** A worker begins; it claims from now on. */
+  /** For a worker that is new. */
   Claiming claiming() {
-    var one = new Claiming();
-    one.starts();
-    return one;
+    return new Claiming();
   }
 
   /** The claims of one worker, one after the other. */
@@ -287,6 +291,7 @@ final class FetchTrigger {
 
     /** A claim begins; returns whether it is to be for a scheduled row. */
     boolean begins() {
+      counts.begins();
       starts();
       // New and scheduled rows take turns.
       isDue = isDue() && !dueWasLast;
@@ -294,8 +299,7 @@ final class FetchTrigger {
       isLate = late && !isDue;
       isAnswer = answers && !isDue;
       if (!isDue) {
-        // Before the claim's snapshot is taken: what is asked for from now on may be a row that
-        // this claim does not see.
+        // Before the claim's snapshot, which may not have a row that is asked for from now on.
         fresh = false;
         late = false;
         answers = false;
@@ -307,6 +311,7 @@ final class FetchTrigger {
 
     /** A claim of new rows is sent behind a commit: what was asked for stays asked for. */
     void beginsBehindCommit() {
+      counts.begins();
       isDue = false;
       isLate = false;
       isAnswer = false;
@@ -318,6 +323,7 @@ final class FetchTrigger {
 
     /** The claim has found so many. */
     void found(int count) {
+      counts.found(count, isDue);
       ends();
       troubles = 0;
       if (isDue) {
@@ -334,13 +340,13 @@ final class FetchTrigger {
       }
     }
 
-    /** The worker does not claim any more, or not for now. */
+    /** The worker does not claim, for now or for good. */
     void ends() {
       claiming.remove(this);
     }
   }
 
-  /** What was claimed is free again, and nobody may know of it. */
+  /** What was claimed is free again, and nothing may say so. */
   void wentBack() {
     fresh = true;
   }

@@ -26,7 +26,7 @@ final class Prefetch implements Following {
   private final int subscription;
   private final ClaimCursor cursor;
   private final ClaimSession session;
-  private final ClaimLoop.Control control;
+  private final ClaimWorker worker;
   // From when on, by System.nanoTime(); shared by the workers of a listener.
   private final AtomicLong allowedFrom;
   private ClaimCursor.@Nullable Look look;
@@ -37,18 +37,18 @@ final class Prefetch implements Following {
       int subscription,
       ClaimCursor cursor,
       ClaimSession session,
-      ClaimLoop.Control control,
+      ClaimWorker worker,
       AtomicLong allowedFrom) {
     this.subscription = subscription;
     this.cursor = cursor;
     this.session = session;
-    this.control = control;
+    this.worker = worker;
     this.allowedFrom = allowedFrom;
   }
 
   /** A commit is about to be sent: what is to follow it; null where nothing is to. */
   @Nullable Following begin() {
-    if (System.nanoTime() - allowedFrom.get() < 0 || !control.beginsBehindCommit()) {
+    if (System.nanoTime() - allowedFrom.get() < 0 || !worker.beginsBehindCommit()) {
       return null;
     }
     look = cursor.beginAmongOthers();
@@ -86,7 +86,7 @@ final class Prefetch implements Following {
   }
 
   /**
-   * The one before has ended, and {@link ClaimLoop.Control#ended} was told.
+   * The one before has ended, and {@link ClaimWorker#ended} was called.
    *
    * @param fit whether the connection is
    */
@@ -99,7 +99,7 @@ final class Prefetch implements Following {
     if (fit && claims != null) {
       var first = claims.isEmpty() ? null : claims.get(0);
       cursor.ended(ended, first == null ? 0 : first.id());
-      control.found(first, claims.size());
+      worker.found(claims);
     } else {
       claims = null;
       cursor.failed(ended);

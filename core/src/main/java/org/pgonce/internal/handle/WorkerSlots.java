@@ -28,7 +28,7 @@ public final class WorkerSlots {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Registration<?> subscribed;
-  private final ThreadTimeout.Bound bound;
+  private final Threads threads;
   private final Runnable whenFree;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -44,11 +44,12 @@ public final class WorkerSlots {
    */
   public WorkerSlots(Registration<?> subscribed, Threads threads, Runnable whenFree) {
     this.subscribed = subscribed;
-    this.bound =
-        new ThreadTimeout.Bound(
-            subscribed.options().handlerTimeout(),
-            (time, work) -> threads.alarmAfter(time, work)::cancel);
+    this.threads = threads;
     this.whenFree = whenFree;
+  }
+
+  private Duration handlerTimeout() {
+    return subscribed.options().handlerTimeout();
   }
 
   /** What becomes of a handler that is cut off. Its thread is interrupted already. */
@@ -188,7 +189,7 @@ public final class WorkerSlots {
           return false;
         }
         // With the lock held, so that nobody can cut it off before it is in the set.
-        deadline = bound.begin(() -> overran(begun));
+        deadline = ThreadTimeout.begin(threads, handlerTimeout(), () -> overran(begun));
         handler = begun;
         returned = false;
         handling.add(this);
@@ -239,7 +240,7 @@ public final class WorkerSlots {
 
     private void overran(CutOff begun) {
       try {
-        begun.overran(bound.timeout());
+        begun.overran(handlerTimeout());
       } finally {
         stick();
         whenFree.run();
@@ -280,7 +281,7 @@ public final class WorkerSlots {
         LOG.error(
             "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
             subscribed.label(),
-            bound.timeout().toMillis(),
+            handlerTimeout().toMillis(),
             stuck,
             subscribed.options().concurrency() + 1);
       } finally {

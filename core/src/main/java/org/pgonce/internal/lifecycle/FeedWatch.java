@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.Channel;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.BoundedSessions;
@@ -52,12 +51,7 @@ final class FeedWatch {
             .distinct()
             .toList();
     this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_LOOKS);
-    this.looks =
-        new RepeatedTask(
-            context.threads()::runLater,
-            new ReentrantLock(),
-            this::look,
-            (returned, again) -> interval);
+    this.looks = new RepeatedTask(context.threads(), this::look);
   }
 
   /** Tells the warnings of the start, in which no problem was found. */

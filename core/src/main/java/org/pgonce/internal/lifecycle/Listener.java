@@ -42,8 +42,6 @@ import org.pgonce.internal.store.Installed;
  */
 public final class Listener {
 
-  private static final Duration POLLS_SOON = Duration.ofMillis(300);
-
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
@@ -75,8 +73,7 @@ public final class Listener {
             settings.listening(),
             wakeUpChannels(),
             new Callbacks());
-    this.poll =
-        new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status, sessions);
+    this.poll = new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status);
     this.feeds =
         new FeedWatch(
             context,
@@ -177,10 +174,7 @@ public final class Listener {
                   .filter(each -> each.name().equals(name))
                   .map(each -> all.getOrDefault(each.label(), Installed.NOWHERE).subscription())
                   .toList();
-          // From the poll that sees it open on, rows of late writers are looked for sooner.
-          Runnable pollsSoon = () -> poll.within(POLLS_SOON);
-          var gate =
-              new NotifyGate(name, context.threads(), context.transactions(), listened, pollsSoon);
+          var gate = new NotifyGate(name, context.threads(), context.transactions(), listened);
           addCallback(
               one,
               payload -> {
@@ -214,8 +208,7 @@ public final class Listener {
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
     switch (WakeUp.of(payload)) {
       case PAUSE, DEFINITION -> poll.within(consumer.heardPause(poll.begun()));
-      case RESUME -> poll.within(consumer.heardResume());
-      case LATER -> poll.within(Duration.ZERO);
+      case RESUME, LATER -> poll.within(Duration.ZERO);
       case DUE -> consumer.freed(true);
       case NEW_ROWS -> consumer.notified();
     }

@@ -143,7 +143,7 @@ final class Shutdown {
     try {
       sessions.endReleased(end);
       for (var gate : gates) {
-        gate.awaitClosed(end - LAST_WORDS.toNanos() / 2);
+        gate.close(end - LAST_WORDS.toNanos() / 2);
       }
       poll.unregister(end);
     } catch (InterruptedException e) {
