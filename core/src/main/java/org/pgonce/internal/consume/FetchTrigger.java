@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.locks.Lock;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.pgonce.Backoff;
 import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.RowsBehind;
-import org.pgonce.internal.concurrent.Threads;
 
 /**
  * Decides when the next worker of a subscription begins to claim, and for what: new rows, scheduled
@@ -35,12 +35,6 @@ import org.pgonce.internal.concurrent.Threads;
  * for meanwhile. Guarded by the consumer's lock, with which each method is called.
  */
 final class FetchTrigger {
-
-  /** As {@link Threads#tickLater}. */
-  @FunctionalInterface
-  interface Timer {
-    void runAfter(Duration delay, Runnable tick);
-  }
 
   /** Why a claim is wanted at once. */
   enum Reason {
@@ -72,7 +66,7 @@ final class FetchTrigger {
 
   private static final long NEVER = Long.MAX_VALUE;
 
-  private final Timer timer;
+  private final BiConsumer<Duration, Runnable> timer;
   private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
@@ -109,12 +103,17 @@ final class FetchTrigger {
   private int troubles;
 
   /**
-   * @param timer runs it without the lock
+   * @param timer runs work after a delay, without the lock
    * @param nanoTime as of System
    * @param keys what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
-  FetchTrigger(Timer timer, Lock lock, LongSupplier nanoTime, KeyCursors keys, Runnable begin) {
+  FetchTrigger(
+      BiConsumer<Duration, Runnable> timer,
+      Lock lock,
+      LongSupplier nanoTime,
+      KeyCursors keys,
+      Runnable begin) {
     this.timer = timer;
     this.lock = lock;
     this.nanoTime = nanoTime;
@@ -235,7 +234,7 @@ final class FetchTrigger {
     if (at < timerAt) {
       timerAt = at;
       var planned = at;
-      timer.runAfter(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
+      timer.accept(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
     }
   }
 

@@ -42,7 +42,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     this.settlement = settlement;
     this.subscribed = parts.subscribed();
     this.context = parts.context();
-    this.renewals = new Renewals(subscribed, context, parts.sessions());
+    this.renewals = new Renewals(subscribed, context);
     var mode = subscribed.channel().mode();
     this.rules =
         new LeaseRules(
@@ -86,11 +86,11 @@ final class LeaseClaimLoop implements ClaimLoop {
     void take() throws SQLException {
       try {
         if (subscribed.goesByKey()) {
-          takeByKey();
+          var unused = parts.claimByKey(due, where -> new Result(take(where), seen));
         } else if (due) {
-          take(KeyLook.behind(0));
+          var unused = take(KeyLook.behind(0));
         } else {
-          var unused = parts.cursor().claim(after -> take(KeyLook.behind(after)), id -> id);
+          var unused = parts.cursor().claim(this::takeBehind, id -> id);
         }
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
@@ -101,22 +101,15 @@ final class LeaseClaimLoop implements ClaimLoop {
       }
     }
 
-    private void takeByKey() throws SQLException {
-      var keyCursor = parts.keys().of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        var unused = take(look.where());
-        result = new Result(found, seen);
-      } finally {
-        keyCursor.ended(look, result);
-      }
+    /** Returns the id of what it has found; 0 if nothing. */
+    private long takeBehind(long id) throws SQLException {
+      var claim = take(KeyLook.behind(id));
+      return claim == null ? 0 : claim.id();
     }
 
-    /** Returns the id of what it has found; 0 if nothing. */
-    private long take(KeyLook where) throws SQLException {
+    private @Nullable Claim take(KeyLook where) throws SQLException {
       context.transactions().make(transaction -> take(transaction, where));
-      return found == null ? 0 : found.id();
+      return found;
     }
 
     /** In its transaction, which may be begun again. */
@@ -124,13 +117,7 @@ final class LeaseClaimLoop implements ClaimLoop {
       leaveQuarantine();
       leased = null;
       asked = System.nanoTime();
-      var answer =
-          parts
-              .sessions()
-              .within(
-                  CLAIM_TIMEOUT,
-                  transaction,
-                  same -> LeaseStatements.lease(same, rules, due, where, context.transactions()));
+      var answer = LeaseStatements.lease(transaction, rules, due, where, context.transactions());
       seen = answer.seen();
       found = answer.claim();
       if (found == null) {

@@ -2,7 +2,6 @@ package org.pgonce.internal.consume;
 
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.handle.Registration;
@@ -28,7 +27,6 @@ final class Pausing {
   private final Registration<?> subscribed;
   private final Observer observer;
 
-  private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean on = true;
   private volatile @Nullable Paused known;
   // The last poll that may not have seen what was heard, or done here, since.
@@ -59,42 +57,27 @@ final class Pausing {
    * @param polls how many polls have begun
    * @return within which time a poll is to say whether that is so
    */
-  Duration heardPause(long polls) {
-    lock.lock();
-    try {
-      var now = System.nanoTime();
-      if (now - believesFrom < 0) {
-        return POLL_IF_NOT_BELIEVED;
-      }
-      believesFrom = now + BETWEEN_BELIEFS.toNanos();
-      on = true;
-      outdated = Math.max(outdated, polls);
-      return Duration.ZERO;
-    } finally {
-      lock.unlock();
+  synchronized Duration heardPause(long polls) {
+    var now = System.nanoTime();
+    if (now - believesFrom < 0) {
+      return POLL_IF_NOT_BELIEVED;
     }
+    believesFrom = now + BETWEEN_BELIEFS.toNanos();
+    on = true;
+    outdated = Math.max(outdated, polls);
+    return Duration.ZERO;
   }
 
   /** A handler pauses it: {@link #asked} follows. */
-  void asks() {
-    lock.lock();
-    try {
-      on = true;
-      asking++;
-    } finally {
-      lock.unlock();
-    }
+  synchronized void asks() {
+    on = true;
+    asking++;
   }
 
   /** The handler's pause is committed, or has failed: a poll that begins from now on tells. */
-  void asked(long polls) {
-    lock.lock();
-    try {
-      asking--;
-      outdated = Math.max(outdated, polls);
-    } finally {
-      lock.unlock();
-    }
+  synchronized void asked(long polls) {
+    asking--;
+    outdated = Math.max(outdated, polls);
   }
 
   /**
@@ -107,8 +90,7 @@ final class Pausing {
   boolean told(@Nullable Paused found, long poll) {
     Paused before;
     boolean goesOn;
-    lock.lock();
-    try {
+    synchronized (this) {
       if (found == null && (asking > 0 || poll <= outdated)) {
         return false;
       }
@@ -116,8 +98,6 @@ final class Pausing {
       known = found;
       goesOn = on && found == null;
       on = found != null;
-    } finally {
-      lock.unlock();
     }
     if (!Objects.equals(before, found)) {
       report(found);

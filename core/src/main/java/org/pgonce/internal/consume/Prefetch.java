@@ -14,13 +14,13 @@ import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.jdbc.Following;
 
 /**
- * The claim of the next notification in the message that commits the one before: amid a backlog
- * that saves one of three round trips, and a fifth of the time. Of one worker.
+ * Claims the next notification in the message that commits the one before. Amid a backlog that
+ * saves one of three round trips, and a fifth of the time. Of one worker.
  */
 final class Prefetch implements Following {
 
-  // What it held when it is undone is taken for what somebody died with. So behind a handler that
-  // changes its session each is claimed by itself, for so long.
+  // A row whose prefetch was undone looks as if its process had died. So behind a failed commit, or
+  // a handler that changes its session, each is claimed by itself for so long.
   private static final Duration BY_ITSELF = Duration.ofMinutes(1);
 
   private final int subscription;

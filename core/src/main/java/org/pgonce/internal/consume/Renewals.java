@@ -1,5 +1,7 @@
 package org.pgonce.internal.consume;
 
+import static org.pgonce.internal.consume.ClaimLoop.CLAIM_TIMEOUT;
+
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
@@ -10,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.concurrent.RepeatedTask;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,19 +28,19 @@ final class Renewals {
   private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
 
   private final Registration<?> subscribed;
-  private final ListenerContext context;
-  private final BoundedSessions sessions;
+  private final Transactions transactions;
   private final Duration lease;
   private final Duration interval;
   private final Map<Claim, Runnable> held = new ConcurrentHashMap<>();
   private final RepeatedTask renewals;
 
-  Renewals(Registration<?> subscribed, ListenerContext context, BoundedSessions sessions) {
+  Renewals(Registration<?> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
-    this.context = context;
-    this.sessions = sessions;
     this.lease = subscribed.options().lease();
     this.interval = lease.dividedBy(3);
+    // Later than the end of the lease an answer is of no use.
+    var longestCall = lease.compareTo(CLAIM_TIMEOUT) < 0 ? lease : CLAIM_TIMEOUT;
+    this.transactions = new Transactions(context.dataSource(), context.pool(), longestCall);
     this.renewals = new RepeatedTask(context.threads(), this::renewAll);
   }
 
@@ -94,13 +96,7 @@ final class Renewals {
   /** Renews these leases at once; returns the ids of those that are still held. */
   Set<Long> renew(Collection<Claim> claims) throws SQLException {
     var subscription = subscribed.installed().subscription();
-    return context
-        .transactions()
-        .run(
-            transaction ->
-                sessions.within(
-                    lease,
-                    transaction,
-                    same -> LeaseStatements.renew(same, subscription, claims, lease)));
+    return transactions.run(
+        transaction -> LeaseStatements.renew(transaction, subscription, claims, lease));
   }
 }

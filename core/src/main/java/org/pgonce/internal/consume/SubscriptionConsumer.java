@@ -8,7 +8,7 @@ import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.KeyCursors;
-import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.GatedSubscription;
 import org.pgonce.internal.handle.Delivery;
@@ -46,7 +46,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   private @Nullable ClaimWorker waiting;
 
   public SubscriptionConsumer(
-      Registration<T> subscribed, ListenerContext context, BoundedSessions sessions, Poll poll) {
+      Registration<T> subscribed, ListenerContext context, CutOffSessions sessions, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     this.keys = KeyCursors.create(subscribed.goesByKey());
@@ -67,7 +67,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.loop = loop(subscribed, sessions, poll);
   }
 
-  private ClaimLoop loop(Registration<T> subscribed, BoundedSessions sessions, Poll poll) {
+  private ClaimLoop loop(Registration<T> subscribed, CutOffSessions sessions, Poll poll) {
     var parts =
         new ClaimLoop.Parts(
             subscribed,
@@ -245,11 +245,6 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   @Override
   public void fetch() {
-    locked(() -> trigger.request(FetchTrigger.Reason.GATE));
-  }
-
-  @Override
-  public void keepFetching() {
     lock.lock();
     try {
       if (!trigger.counts().hasBegunSince()) {

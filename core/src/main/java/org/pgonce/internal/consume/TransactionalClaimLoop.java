@@ -12,11 +12,13 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
@@ -114,7 +116,8 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
       if (goesByKey) {
-        return claimByKey(due);
+        var claim = parts.claimByKey(due, where -> claimByKey(due, where)).claim();
+        return claim == null ? List.of() : List.of(claim);
       }
       return due
           ? bounded(() -> ClaimStatement.claim(session, subscription, true, 0, most))
@@ -124,22 +127,16 @@ final class TransactionalClaimLoop implements ClaimLoop {
               claims -> claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id());
     }
 
-    private List<Claim> claimByKey(boolean due) throws SQLException {
-      var keyCursor = parts.keys().of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        result =
-            bounded(
-                () -> ClaimStatement.claimByKey(session, subscription, due, rules, look.where()));
-        return result.claim() == null ? List.of() : List.of(result.claim());
-      } finally {
-        keyCursor.ended(look, result);
-      }
+    private Result claimByKey(boolean due, KeyLook where) throws SQLException {
+      return bounded(() -> ClaimStatement.claimByKey(session, subscription, due, rules, where));
     }
 
+    /** The driver gives the connection up if the claim is not answered in time. */
     private <R> R bounded(Claiming<R> claiming) throws SQLException {
-      return parts.sessions().within(CLAIM_TIMEOUT, connection, same -> claiming.run());
+      var bound = NetworkTimeout.set(connection, CLAIM_TIMEOUT);
+      var claimed = claiming.run();
+      bound.restore(connection);
+      return claimed;
     }
 
     private boolean handle(List<Claim> claims, int most) throws SQLException {

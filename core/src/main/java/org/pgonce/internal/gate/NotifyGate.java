@@ -57,7 +57,8 @@ public final class NotifyGate {
   // Of the steps, one at a time.
   private long mine;
   private int fewInARow;
-  private int lastClaims;
+  // Of the claims, one at a time.
+  private int claimsSinceClosed;
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
@@ -67,7 +68,7 @@ public final class NotifyGate {
     this.channel = channel;
     this.database = new GateStatements(transactions, channel, listened);
     this.steps = new RepeatedTask(threads, this::step);
-    this.claims = new RepeatedTask(threads, this::claimWhileOpen);
+    this.claims = new RepeatedTask(threads, this::claim);
   }
 
   /** Before the listener starts. */
@@ -149,7 +150,7 @@ public final class NotifyGate {
       }
       refuseFor(value == null ? AFTER_REFUSAL : AFTER_FAILURE);
     }
-    return lastClaims > 0 ? claimLast() : null;
+    return null;
   }
 
   private boolean doWritersWait() throws SQLException {
@@ -166,7 +167,6 @@ public final class NotifyGate {
     LOG.debug("pgonce: the gate of channel {} is open", channel);
     mine = value;
     fewInARow = 0;
-    lastClaims = 0;
     lock.lock();
     try {
       open = true;
@@ -174,17 +174,20 @@ public final class NotifyGate {
     } finally {
       lock.unlock();
     }
-    subscriptions.forEach(GatedSubscription::fetch);
-    claims.within(BETWEEN_CLAIMS);
+    claims.within(Duration.ZERO);
     return RENEWAL;
   }
 
-  private @Nullable Duration claimWhileOpen() {
-    if (!open) {
-      return null;
+  private @Nullable Duration claim() {
+    subscriptions.forEach(GatedSubscription::fetch);
+    if (open) {
+      claimsSinceClosed = 0;
+      return BETWEEN_CLAIMS;
     }
-    subscriptions.forEach(GatedSubscription::keepFetching);
-    return BETWEEN_CLAIMS;
+    claimsSinceClosed++;
+    return claimsSinceClosed == LAST_CLAIMS
+        ? null
+        : BETWEEN_CLAIMS.multipliedBy(1L << (claimsSinceClosed - 1));
   }
 
   private @Nullable Duration stayOpen() throws SQLException {
@@ -208,16 +211,8 @@ public final class NotifyGate {
   private @Nullable Duration closed() {
     LOG.debug("pgonce: the gate of channel {} is closed", channel);
     open = false;
-    lastClaims = LAST_CLAIMS;
-    return claimLast();
-  }
-
-  private @Nullable Duration claimLast() {
-    subscriptions.forEach(GatedSubscription::fetch);
-    lastClaims--;
-    return lastClaims == 0
-        ? null
-        : BETWEEN_CLAIMS.multipliedBy(1L << (LAST_CLAIMS - 1 - lastClaims));
+    claims.within(Duration.ZERO);
+    return null;
   }
 
   private boolean isHeldUp() {

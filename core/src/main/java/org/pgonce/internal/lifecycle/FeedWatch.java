@@ -10,7 +10,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.pgonce.Channel;
 import org.pgonce.internal.concurrent.RepeatedTask;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.spi.ChannelFeed;
@@ -29,22 +28,15 @@ final class FeedWatch {
 
   // Ten minutes with the default poll interval.
   private static final int POLLS_BETWEEN_LOOKS = 600;
-  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final ListenerContext context;
-  private final BoundedSessions sessions;
   private final List<Channel<?>> channels;
   private final Duration interval;
   private final RepeatedTask looks;
   private final Map<String, Set<String>> known = new ConcurrentHashMap<>();
 
-  FeedWatch(
-      ListenerContext context,
-      BoundedSessions sessions,
-      List<Channel<?>> channels,
-      Duration pollInterval) {
+  FeedWatch(ListenerContext context, List<Channel<?>> channels, Duration pollInterval) {
     this.context = context;
-    this.sessions = sessions;
     this.channels =
         channels.stream()
             .filter(channel -> channel.feed() != ChannelFeed.PUBLISHED)
@@ -79,12 +71,7 @@ final class FeedWatch {
             channel,
             context
                 .transactions()
-                .run(
-                    same ->
-                        sessions.within(
-                            TIMEOUT,
-                            same,
-                            one -> PinnedPath.during(one, () -> found(one, channel)))));
+                .run(same -> PinnedPath.during(same, () -> found(same, channel))));
       } catch (SQLException | RuntimeException e) {
         // A table may be locked; and the poll says what is wrong with the database.
         LOG.debug("pgonce: what feeds channel {} cannot be looked at", channel.name(), e);

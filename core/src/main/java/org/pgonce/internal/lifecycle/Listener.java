@@ -23,7 +23,7 @@ import org.pgonce.Status.State;
 import org.pgonce.internal.broadcast.BroadcastReceiver;
 import org.pgonce.internal.consume.DefinitionWatch;
 import org.pgonce.internal.consume.SubscriptionConsumer;
-import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
@@ -45,7 +45,7 @@ public final class Listener {
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
-  private final BoundedSessions sessions;
+  private final CutOffSessions sessions;
   private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
@@ -65,7 +65,7 @@ public final class Listener {
     this.context = context;
     this.settings = settings;
     this.registrations = List.copyOf(registrations);
-    this.sessions = new BoundedSessions(context.transactions(), context.threads());
+    this.sessions = new CutOffSessions(context.transactions(), context.threads());
     this.listening =
         new NotificationListener(
             settings.sources(),
@@ -77,7 +77,6 @@ public final class Listener {
     this.feeds =
         new FeedWatch(
             context,
-            sessions,
             registrations.stream().<Channel<?>>map(Registration::channel).toList(),
             settings.pollInterval());
     this.shutdown = new Shutdown(listening, poll, feeds, sessions, context.threads());

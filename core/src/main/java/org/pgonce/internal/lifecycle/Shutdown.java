@@ -11,7 +11,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.consume.SubscriptionConsumer;
-import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.listen.NotificationListener;
@@ -40,7 +40,7 @@ final class Shutdown {
   private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
-  private final BoundedSessions sessions;
+  private final CutOffSessions sessions;
   private final Threads threads;
   private final List<WorkerSlots> channels = new CopyOnWriteArrayList<>();
   private final List<SubscriptionConsumer<?>> consumers = new CopyOnWriteArrayList<>();
@@ -52,7 +52,7 @@ final class Shutdown {
       NotificationListener listening,
       Poll poll,
       FeedWatch feeds,
-      BoundedSessions sessions,
+      CutOffSessions sessions,
       Threads threads) {
     this.listening = listening;
     this.poll = poll;
@@ -133,7 +133,6 @@ final class Shutdown {
       LOG.debug("pgonce: the database could not be told that the listener has stopped", e);
     } finally {
       goodbye.cancel(true);
-      sessions.cutOffRest();
       threads.close();
     }
   }

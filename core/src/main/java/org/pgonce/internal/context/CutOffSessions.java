@@ -5,11 +5,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.concurrent.ThreadTimeout;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
@@ -18,55 +15,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives up connections that do not answer, or whose handler was cut off, so that their locks are
- * released at once. The socket is closed on the thread that gives the connection up ({@link
- * LostConnection#abandon}), before the connection can go back to the pool, so that no later user of
- * it loses its transaction.
+ * Gives up the sessions whose handler was cut off, so that their locks are released at once. The
+ * socket is closed ({@link LostConnection#abandon}) before the connection can go back to the pool,
+ * so that no later user of it loses its transaction.
  */
-public final class BoundedSessions {
+public final class CutOffSessions {
 
-  private static final Logger LOG = LoggerFactory.getLogger(BoundedSessions.class);
+  private static final Logger LOG = LoggerFactory.getLogger(CutOffSessions.class);
 
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private final Transactions transactions;
   private final Threads threads;
   private final LinkedBlockingQueue<Released> released = new LinkedBlockingQueue<>();
-  private final Map<ThreadTimeout, Connection> bounded = new ConcurrentHashMap<>();
 
   private record Released(@Nullable Connection connection, Transactions.Work<Runnable> lastWord) {}
 
-  public BoundedSessions(Transactions transactions, Threads threads) {
+  public CutOffSessions(Transactions transactions, Threads threads) {
     this.transactions = transactions;
     this.threads = threads;
-  }
-
-  /**
-   * Works on the connection within the bound. If the server does not answer in that time the
-   * connection is given up: the work fails, and so does the connection's next use.
-   */
-  public <R> R within(Duration bound, Connection connection, Transactions.Work<R> work)
-      throws SQLException {
-    var timeout = ThreadTimeout.begin(threads, bound, () -> LostConnection.abandon(connection));
-    bounded.put(timeout, connection);
-    try {
-      return work.on(connection);
-    } finally {
-      bounded.remove(timeout);
-      if (!timeout.end()) {
-        LostConnection.abandon(connection); // the other thread may not have got to it yet
-      }
-    }
-  }
-
-  /** Gives up what is still at work within its bound, since the timer stops. */
-  public void cutOffRest() {
-    bounded.forEach(
-        (timeout, connection) -> {
-          if (timeout.cutOff()) {
-            LostConnection.abandon(connection);
-          }
-        });
   }
 
   /**
