@@ -167,7 +167,7 @@ public final class PgOnceBuilder {
     var pool = new PoolSettings();
     var name = instance;
     var reads = codec;
-    var observes = new SafeObserver(observer);
+    var observes = SafeObserver.over(observer);
     // Each start has threads of its own, which its listener closes.
     Supplier<ListenerContext> contexts =
         () ->

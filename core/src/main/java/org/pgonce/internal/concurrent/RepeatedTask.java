@@ -2,54 +2,24 @@ package org.pgonce.internal.concurrent;
 
 import java.time.Duration;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Takes steps that may wait for the database, on workers, and never two at once. There is one next
- * step at the most: the earliest that was asked for. If its time comes while another one is under
- * way, the owner is told so when that has ended. Thread-safe, by the owner's lock.
+ * Repeats a step that may wait for the database, on workers, never two at once. One step at most is
+ * planned: the earliest that was asked for. If its time comes while a step is under way, it begins
+ * when that one has ended. Thread-safe.
  */
 public final class RepeatedTask {
 
-  private static final Logger LOG = LoggerFactory.getLogger(RepeatedTask.class);
+  private static final Duration AFTER_ERROR = Duration.ofSeconds(1);
 
-  /** As {@link Threads#runLater}. */
-  @FunctionalInterface
-  public interface Timer {
-    Future<?> runLater(Duration delay, Runnable work);
-  }
-
-  /** What is done. */
-  @FunctionalInterface
-  public interface Step {
-    /** Returns what {@link Next#after} is to know. The lock is not held. */
-    @Nullable Duration take();
-  }
-
-  /** How it goes on. */
-  @FunctionalInterface
-  public interface Next {
-
-    /**
-     * A step has ended. Called with the lock held.
-     *
-     * @param returned what it has returned; null as well if it has thrown something
-     * @param again whether the time of the next one has come meanwhile
-     * @return within which time the next one is to begin; null: when somebody asks for it
-     */
-    @Nullable Duration after(@Nullable Duration returned, boolean again);
-  }
-
-  private final Timer timer;
-  private final Lock lock;
-  private final Condition ended;
-  private final Step step;
-  private final Next next;
+  private final Threads threads;
+  private final Supplier<@Nullable Duration> step;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition ended = lock.newCondition();
   private boolean underWay;
   private boolean again;
   private boolean stopped;
@@ -57,12 +27,13 @@ public final class RepeatedTask {
   private long plannedAt;
   private @Nullable Future<?> planned;
 
-  public RepeatedTask(Timer timer, Lock lock, Step step, Next next) {
-    this.timer = timer;
-    this.lock = lock;
-    this.ended = lock.newCondition();
+  /**
+   * @param step returns within which time the next step is to begin; null: when it is asked for.
+   *     After one that throws the next comes in a second
+   */
+  public RepeatedTask(Threads threads, Supplier<@Nullable Duration> step) {
+    this.threads = threads;
     this.step = step;
-    this.next = next;
   }
 
   /** Sees to it that a step begins within that time. Returns at once. */
@@ -77,9 +48,7 @@ public final class RepeatedTask {
         planned.cancel(false);
       }
       plannedAt = at;
-      planned = timer.runLater(delay, this::begin);
-    } catch (RejectedExecutionException closed) {
-      LOG.debug("pgonce: the listener has stopped");
+      planned = threads.runLater(delay, this::begin);
     } finally {
       lock.unlock();
     }
@@ -126,22 +95,23 @@ public final class RepeatedTask {
     } finally {
       lock.unlock();
     }
-    @Nullable Duration returned = null;
+    @Nullable Duration next = AFTER_ERROR;
     try {
-      returned = step.take();
+      next = step.get();
     } finally {
-      end(returned);
+      end(next);
     }
   }
 
-  private void end(@Nullable Duration returned) {
+  private void end(@Nullable Duration next) {
     lock.lock();
     try {
       underWay = false;
       ended.signalAll();
-      var delay = next.after(returned, again);
-      if (delay != null) {
-        within(delay);
+      if (again) {
+        within(Duration.ZERO);
+      } else if (next != null) {
+        within(next);
       }
     } finally {
       lock.unlock();

@@ -1,56 +1,46 @@
 package org.pgonce.internal.concurrent;
 
 import java.time.Duration;
+import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bound on what one thread does. It ends in exactly one way: the thread was in time, or it was
- * cut off. Who cuts off interrupts the thread while the lock is held, so that no interrupt reaches
- * a thread that was in time and has gone on to something else.
+ * A bound on what the current thread does. Either the thread is in time, or it is cut off. The cut
+ * interrupts the thread with the lock held, so no interrupt reaches a thread that was in time and
+ * does something else by now.
  */
 public final class ThreadTimeout {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Thread thread = Thread.currentThread();
-  private @Nullable Runnable cancel;
+  private @Nullable Future<?> timer;
   private boolean inTime;
   private boolean cutOff;
 
   private ThreadTimeout() {}
 
-  /** Runs work after a time, on a thread that may wait. */
-  @FunctionalInterface
-  public interface Timer {
-    /** Returns what cancels it: idempotent; without effect on what has begun. */
-    Runnable after(Duration time, Runnable work);
-  }
-
-  /** How long, and whose timer. */
-  public record Bound(Duration timeout, Timer timer) {
-
-    /** Begins for the current thread; {@code whenCutOff} runs on a worker if the time runs out. */
-    public ThreadTimeout begin(Runnable whenCutOff) {
-      var begun = new ThreadTimeout();
-      begun.start(this, whenCutOff);
-      return begun;
-    }
-  }
-
-  private void start(Bound bound, Runnable whenCutOff) {
-    lock.lock();
+  /**
+   * Begins for the current thread.
+   *
+   * @param whenCutOff runs on a worker if the time runs out
+   */
+  public static ThreadTimeout begin(Threads threads, Duration timeout, Runnable whenCutOff) {
+    var begun = new ThreadTimeout();
+    begun.lock.lock();
     try {
-      cancel =
-          bound.timer.after(
-              bound.timeout,
+      begun.timer =
+          threads.runLater(
+              timeout,
               () -> {
-                if (cutOff()) {
+                if (begun.cutOff()) {
                   whenCutOff.run();
                 }
               });
     } finally {
-      lock.unlock();
+      begun.lock.unlock();
     }
+    return begun;
   }
 
   /**
@@ -61,10 +51,10 @@ public final class ThreadTimeout {
     lock.lock();
     try {
       inTime = !cutOff;
-      if (cancel != null) {
-        cancel.run();
+      if (timer != null) {
+        timer.cancel(false);
       }
-      // Also what a handler left behind: the next wait of this thread is not its business.
+      // An interrupt that a handler left behind is cleared, too.
       Thread.interrupted();
       return inTime;
     } finally {

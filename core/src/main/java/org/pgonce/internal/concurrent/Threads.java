@@ -3,8 +3,9 @@ package org.pgonce.internal.concurrent;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -14,9 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Owns every thread of a listener but the one that hears: workers, which may wait for the database
- * or run a handler, and one timer, which must do neither and only hands on. How many workers there
- * are is bounded by those who ask for them: the drains' concurrency.
+ * All threads of a listener but the listening one: workers, which may wait for the database or run
+ * a handler, and one timer, which only hands work on. The callers bound the number of workers.
  */
 public final class Threads implements AutoCloseable {
 
@@ -30,26 +30,6 @@ public final class Threads implements AutoCloseable {
 
   private final ExecutorService workers;
   private final ScheduledThreadPoolExecutor timer;
-  private final Alarms alarms =
-      new Alarms(
-          new Alarms.Timer() {
-            @Override
-            public void lookAfter(long nanos, Runnable look) {
-              tickLater(Duration.ofNanos(nanos), look);
-            }
-
-            @Override
-            public void run(Runnable work) {
-              Threads.this.run(work);
-            }
-          });
-
-  /** Something that will happen unless it is cancelled before. */
-  @FunctionalInterface
-  public interface Alarm {
-    /** Idempotent; without effect on what has begun. */
-    void cancel();
-  }
 
   public Threads() {
     this(virtualWhereTheyAre());
@@ -60,59 +40,48 @@ public final class Threads implements AutoCloseable {
     timer = new ScheduledThreadPoolExecutor(1, daemons("pgonce-timer-"));
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    // Now, and not with the first delay: it is what helps when there are no threads to be had.
+    // Now, since it is needed when the machine has no threads to give.
     timer.prestartCoreThread();
   }
 
-  /**
-   * Runs the work on a thread of its own, as soon as the machine has one to give; drops it if this
-   * is closed. Whoever counts its workers can count this one from now on.
-   */
+  /** Runs the work on a worker, as soon as the machine has a thread; drops it if this is closed. */
   public void run(Runnable work) {
     try {
-      try {
-        workers.execute(() -> guarded(work));
-      } catch (OutOfMemoryError noThread) {
-        // «unable to create native thread»: too many in the machine or the container, which passes.
-        LOG.error(
-            "pgonce: no thread for a worker ({}); tried again in {} ms",
-            noThread.getMessage(),
-            SHORTAGE.toMillis());
-        var unused = runLater(SHORTAGE, work);
-      }
+      workers.execute(() -> guarded(work));
+    } catch (OutOfMemoryError noThread) {
+      // «unable to create native thread»: too many in the machine or the container, which passes.
+      LOG.error(
+          "pgonce: no thread for a worker ({}); tried again in {} ms",
+          noThread.getMessage(),
+          SHORTAGE.toMillis());
+      var unused = runLater(SHORTAGE, work);
     } catch (RejectedExecutionException closed) {
       LOG.debug("pgonce: not run, the listener has stopped");
     }
   }
 
-  /** Whether the current thread is one of these, as a handler's is. */
+  /** Whether the current thread is one of these workers, as a handler's is. */
   public boolean isOwn() {
     return OWNER.get() == this;
   }
 
-  /** Runs the work on a thread of its own after the delay; drops it if this is closed by then. */
-  public ScheduledFuture<?> runLater(Duration delay, Runnable work) {
-    return timer.schedule(() -> run(work), delay.toNanos(), TimeUnit.NANOSECONDS);
+  /** Runs the work on a worker after the delay, unless it is cancelled or this is closed. */
+  public Future<?> runLater(Duration delay, Runnable work) {
+    return schedule(delay, () -> run(work));
   }
 
-  /**
-   * Runs it on the timer's thread after the delay: it must not wait for anything but a short lock.
-   */
+  /** Runs it on the timer's thread after the delay: it must not wait but for a short lock. */
   public void tickLater(Duration delay, Runnable tick) {
+    var unused = schedule(delay, tick);
+  }
+
+  private Future<?> schedule(Duration delay, Runnable tick) {
     try {
-      var unused = timer.schedule(tick, delay.toNanos(), TimeUnit.NANOSECONDS);
+      return timer.schedule(tick, delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closed) {
       LOG.debug("pgonce: not timed, the listener has stopped");
+      return new FutureTask<>(tick, null);
     }
-  }
-
-  /**
-   * Runs the work on a thread of its own after the time, unless the alarm is cancelled before;
-   * drops it if this is closed by then. Cheaper than {@link #runLater} for what is mostly
-   * cancelled.
-   */
-  public Alarm alarmAfter(Duration time, Runnable work) {
-    return alarms.set(time, work);
   }
 
   private void guarded(Runnable work) {
@@ -120,8 +89,7 @@ public final class Threads implements AutoCloseable {
     try {
       work.run();
     } catch (Throwable unexpected) {
-      // The last line of defence: each work catches what it expects. Errors such as
-      // OutOfMemoryError must not pass unheard.
+      // Each work catches what it expects; Errors such as OutOfMemoryError must not pass unheard.
       LOG.error(
           "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or poll",
           unexpected);
@@ -130,9 +98,7 @@ public final class Threads implements AutoCloseable {
     }
   }
 
-  /**
-   * Takes no new work, and interrupts who still runs: those that wait for a connection, for one.
-   */
+  /** Takes no new work, and interrupts the workers. */
   @Override
   public void close() {
     timer.shutdownNow();

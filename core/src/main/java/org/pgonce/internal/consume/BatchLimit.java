@@ -1,16 +1,14 @@
 package org.pgonce.internal.consume;
 
 import java.time.Duration;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
  * How many notifications of a subscription one transaction of this process may claim. A batch that
- * PostgreSQL undid for a deadlock or a serialization failure halves the limit. After that the limit
- * doubles whenever {@link #SHARE} times the time of the last undone batch went by without another
- * one, so that about a twentieth of the time is lost to conflicts. A deadlock costs {@code
- * deadlock_timeout}, 1 s by default, which is the time of hundreds of small batches: a limit that
- * grew with each ten batches met the next deadlock at once. Thread-safe.
+ * was undone for a deadlock or a serialization failure halves the limit. The limit doubles again
+ * whenever {@link #SHARE} times the time of the last undone batch has gone by, so that about a
+ * twentieth of the time is lost to conflicts. It is a time and no number of batches, since a
+ * deadlock lasts {@code deadlock_timeout}, as long as hundreds of small batches. Thread-safe.
  */
 final class BatchLimit {
 
@@ -20,7 +18,6 @@ final class BatchLimit {
   private static final Duration LONGEST = Duration.ofSeconds(10);
 
   private final LongSupplier nanoTime;
-  private final ReentrantLock lock = new ReentrantLock();
   private int most;
   private int now;
   private long restNanos;
@@ -37,13 +34,8 @@ final class BatchLimit {
   }
 
   /** The limit now, at least 1. */
-  int now() {
-    lock.lock();
-    try {
-      return now;
-    } finally {
-      lock.unlock();
-    }
+  synchronized int now() {
+    return now;
   }
 
   /**
@@ -52,38 +44,23 @@ final class BatchLimit {
    * @param size how many it had
    * @param took from its handler's begin to the failure
    */
-  void conflicted(int size, Duration took) {
-    lock.lock();
-    try {
-      now = Math.max(1, Math.min(now, size) / 2);
-      restNanos = SHARE * (took.compareTo(LONGEST) < 0 ? took : LONGEST).toNanos();
-      growsAt = nanoTime.getAsLong() + restNanos;
-    } finally {
-      lock.unlock();
-    }
+  synchronized void conflicted(int size, Duration took) {
+    now = Math.max(1, Math.min(now, size) / 2);
+    restNanos = SHARE * (took.compareTo(LONGEST) < 0 ? took : LONGEST).toNanos();
+    growsAt = nanoTime.getAsLong() + restNanos;
   }
 
   /** A batch of this size met no conflict. One below the limit says nothing of a larger one. */
-  void passed(int size) {
-    lock.lock();
-    try {
-      if (size >= now && now < most && nanoTime.getAsLong() - growsAt >= 0) {
-        now = Math.min(most, 2 * now);
-        growsAt = nanoTime.getAsLong() + restNanos;
-      }
-    } finally {
-      lock.unlock();
+  synchronized void passed(int size) {
+    if (size >= now && now < most && nanoTime.getAsLong() - growsAt >= 0) {
+      now = Math.min(most, 2 * now);
+      growsAt = nanoTime.getAsLong() + restNanos;
     }
   }
 
   /** Each notification gets a transaction of its own from now on, for good. */
-  void forbid() {
-    lock.lock();
-    try {
-      most = 1;
-      now = 1;
-    } finally {
-      lock.unlock();
-    }
+  synchronized void forbid() {
+    most = 1;
+    now = 1;
   }
 }

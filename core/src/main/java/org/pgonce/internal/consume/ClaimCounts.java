@@ -1,22 +1,20 @@
 package org.pgonce.internal.consume;
 
-/** What the claims of a subscription came to so far. Guarded by the consumer's lock. */
+/** Counts the claims of a subscription. Guarded by the consumer's lock. */
 final class ClaimCounts {
 
-  // Where fewer come in the 50 ms between two questions, a wake-up is quicker, and costs little.
+  // If fewer come in the 50 ms between two questions, a wake-up is quicker, and costs little.
   private static final int MANY = 6;
 
-  private long begun;
-  private long begunBefore;
   private long claims;
   private long empty;
-  private long emptyOfDue;
+  // Since the last question.
+  private boolean hasBegun;
   private long claimed;
-  private long claimedBefore;
-  private long emptyBefore;
+  private boolean wasEmpty;
 
   void begins() {
-    begun++;
+    hasBegun = true;
   }
 
   /**
@@ -29,9 +27,10 @@ final class ClaimCounts {
     claims++;
     if (count == 0) {
       empty++;
-      emptyOfDue += isDue ? 1 : 0;
-    } else if (!isDue) {
+    }
+    if (!isDue) {
       claimed += count;
+      wasEmpty |= count == 0;
     }
   }
 
@@ -43,22 +42,18 @@ final class ClaimCounts {
     return empty;
   }
 
-  /** Whether a claim has begun since this was asked last. */
+  /** Whether a claim has begun since the last question. */
   boolean hasBegunSince() {
-    var since = begun != begunBefore;
-    begunBefore = begun;
+    var since = hasBegun;
+    hasBegun = false;
     return since;
   }
 
-  /**
-   * Whether many new notifications were claimed since this was asked last; or some, and no claim
-   * was empty.
-   */
+  /** Whether since the last question many new rows were claimed; or some, and none in vain. */
   boolean wasBusySince() {
-    var some = claimed - claimedBefore;
-    var neverEmpty = empty - emptyOfDue == emptyBefore;
-    claimedBefore = claimed;
-    emptyBefore = empty - emptyOfDue;
-    return some >= MANY || (some > 0 && neverEmpty);
+    var busy = claimed >= MANY || (claimed > 0 && !wasEmpty);
+    claimed = 0;
+    wasEmpty = false;
+    return busy;
   }
 }

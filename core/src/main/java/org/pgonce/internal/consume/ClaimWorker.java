@@ -1,6 +1,9 @@
 package org.pgonce.internal.consume;
 
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
@@ -8,37 +11,69 @@ import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.WorkerSlots;
 
-/** One worker of a subscription, from its first claim until nothing is wanted any more. */
-final class ClaimWorker implements ClaimLoop.Control {
+/**
+ * A worker of a subscription: it runs the {@link ClaimLoop} while claims are wanted, and then waits
+ * for more to do. For 50 ms it keeps its connection, so that the next row meets a session whose
+ * settings are known and a driver that has its statements prepared. After that it gives back slot
+ * and connection and keeps its thread, to which a pool gives the same connection again.
+ */
+final class ClaimWorker implements Runnable {
+
+  // Short, for those that wait for a connection of a pool that is too small.
+  private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
+  private static final Duration FOR_EVER = Duration.ofDays(365);
 
   private final SubscriptionConsumer<?> consumer;
+  private final ClaimLoop loop;
   private final Lock lock;
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
   private final RateLimiter rate;
-  private final WorkerSlots.Slot slot;
+  private WorkerSlots.@Nullable Slot slot;
+  // Permits of the rate that no handler has used.
+  private int permits;
   // What it has at work, where its channel goes by key.
   private KeyCursors.@Nullable AtWork atWork;
-  private boolean hasPermit;
-  // Whether it has claimed new rows of which nobody has said how they ended.
+  // Whether it has claimed new rows that are not settled.
   private boolean isUnsettled;
 
-  /** Called with the consumer's lock held. */
-  ClaimWorker(SubscriptionConsumer<?> consumer, WorkerSlots.Slot slot) {
+  ClaimWorker(SubscriptionConsumer<?> consumer, ClaimLoop loop) {
     this.consumer = consumer;
-    this.lock = consumer.lock();
-    this.trigger = consumer.trigger();
+    this.loop = loop;
+    this.lock = consumer.lock;
+    this.trigger = consumer.trigger;
     this.claiming = trigger.claiming();
-    this.rate = consumer.rate();
-    this.slot = slot;
+    this.rate = consumer.rate;
   }
 
-  /** Claims and handles; returns when nothing is wanted that this worker can do. */
-  void work(ClaimLoop loop) {
+  /** Has it claim from now on; false if there is no slot for it. Called with the lock held. */
+  boolean starts() {
+    if (slot == null) {
+      slot = consumer.slots().take();
+    }
+    if (slot == null) {
+      return false;
+    }
+    claiming.starts();
+    return true;
+  }
+
+  @Override
+  public void run() {
+    do {
+      try {
+        work();
+      } finally {
+        leave();
+      }
+    } while (consumer.awaitCall(this, FOR_EVER));
+  }
+
+  private void work() {
     try {
       var wait = rate.enter();
       if (wait.isZero()) {
-        hasPermit = true;
+        permits = 1;
         loop.work(this);
       } else {
         consumer.restFor(wait);
@@ -46,38 +81,35 @@ final class ClaimWorker implements ClaimLoop.Control {
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       consumer.troubled(e);
-    } finally {
-      leave();
     }
   }
 
-  @Override
-  public WorkerSlots.Slot slot() {
-    return slot;
+  WorkerSlots.Slot slot() {
+    return Objects.requireNonNull(slot);
   }
 
-  @Override
-  public boolean begins() {
+  /** A claim begins; returns whether it is for scheduled rows. */
+  boolean begins() {
     lock.lock();
     try {
-      hasPermit = false;
       isUnsettled = false;
       wentBack();
-      consumer.counts().begins();
       return claiming.begins();
     } finally {
       lock.unlock();
     }
   }
 
-  @Override
-  public boolean beginsBehindCommit() {
+  /**
+   * A claim of new rows is to be sent behind a commit. False, and none may be, if scheduled rows
+   * come first or no handler may begin.
+   */
+  boolean beginsBehindCommit() {
     lock.lock();
     try {
-      if (!consumer.mayClaim() || trigger.isDue()) {
+      if (!mayBegin() || trigger.isDue()) {
         return false;
       }
-      consumer.counts().begins();
       claiming.beginsBehindCommit();
       return true;
     } finally {
@@ -85,48 +117,55 @@ final class ClaimWorker implements ClaimLoop.Control {
     }
   }
 
-  @Override
-  public void found(@Nullable Claim claim, int count) {
+  /** How many may be claimed at once: fewer than wanted if the rate does not allow them. */
+  int permits(int wanted) {
+    if (permits < wanted) {
+      permits += rate.enterMore(wanted - permits);
+    }
+    return Math.min(permits, wanted);
+  }
+
+  /** The claim has found these. */
+  void found(List<Claim> claims) {
     lock.lock();
     try {
-      consumer.counts().found(count, claiming.wasForDue());
-      claiming.found(count);
-      if (claim == null) {
-        rate.giveBack(1);
-        return;
+      keepPermits(claims.size());
+      claiming.found(claims.size());
+      if (!claims.isEmpty()) {
+        atWork = consumer.keys.begins(claims.get(0));
+        isUnsettled = !claiming.wasForDue();
+        trigger.beginIfWanted();
       }
-      atWork = consumer.keys().begins(claim);
-      isUnsettled = !claiming.wasForDue();
-      trigger.beginIfWanted();
     } finally {
       lock.unlock();
     }
   }
 
-  @Override
-  public int mayClaim(int most) {
-    return 1 + rate.enterMore(most - 1);
+  private void keepPermits(int count) {
+    rate.giveBack(permits - count);
+    permits = count;
   }
 
-  @Override
-  public boolean mayRedo(int count) {
-    if (!consumer.mayClaim()) {
+  /** Whether handlers may begin: not while the listener stops or the subscription is paused. */
+  boolean mayBegin() {
+    return consumer.mayClaim();
+  }
+
+  /** The handler of so many notifications begins; false if it may not. */
+  boolean begin(WorkerSlots.CutOff attempt, int count) {
+    if (!mayBegin() || !slot().begin(attempt)) {
       return false;
     }
-    var allowed = rate.enterMore(count);
-    if (allowed < count) {
-      rate.giveBack(allowed);
-    }
-    return allowed == count;
+    permits -= count;
+    return true;
   }
 
-  @Override
-  public void notBegun(int count) {
-    rate.giveBack(count);
-  }
-
-  @Override
-  public void ended(RowsBehind left) {
+  /**
+   * What was claimed is settled, or given back.
+   *
+   * @param left what may lie behind it
+   */
+  void ended(RowsBehind left) {
     lock.lock();
     try {
       if (atWork != null) {
@@ -140,7 +179,7 @@ final class ClaimWorker implements ClaimLoop.Control {
     }
   }
 
-  /** What it had claimed was let go, if nobody has said how it ended. Called with the lock held. */
+  /** A row of a key was let go without {@link #ended}. Called with the lock held. */
   private void wentBack() {
     if (atWork != null) {
       atWork.ended(new RowsBehind(true, true));
@@ -148,26 +187,17 @@ final class ClaimWorker implements ClaimLoop.Control {
     }
   }
 
-  @Override
-  public boolean isPaused() {
-    return consumer.isHeldUp();
-  }
-
-  @Override
-  public boolean mayGoOn() {
+  /** Whether to claim once more; waits for a moment until there is something to claim. */
+  boolean mayGoOn() {
     lock.lock();
     try {
-      return consumer.mayClaim()
-          && (trigger.isWanted() || consumer.parked().park(this))
-          && (hasPermit = rate.enterAtOnce());
+      keepPermits(0);
+      return mayBegin()
+          && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
+          && permits(1) == 1;
     } finally {
       lock.unlock();
     }
-  }
-
-  /** It was parked, and claims from now on. Called with the lock held. */
-  void goesOn() {
-    claiming.starts();
   }
 
   private void leave() {
@@ -176,12 +206,12 @@ final class ClaimWorker implements ClaimLoop.Control {
       wentBack();
       claiming.ends();
       if (isUnsettled) {
+        isUnsettled = false;
         trigger.wentBack();
       }
-      if (hasPermit) {
-        rate.giveBack(1);
-      }
-      slot.leave();
+      keepPermits(0);
+      slot().leave();
+      slot = null;
       trigger.beginIfWanted();
     } finally {
       lock.unlock();

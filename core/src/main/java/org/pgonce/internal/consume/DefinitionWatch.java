@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether a subscription is still installed as this process knows it. The start has seen to that,
- * and each poll says it again: from the first that finds a difference nothing of it is handled
- * here, until one finds none. Told by one thread at a time, asked by any.
+ * Whether a subscription is still installed as this process defines it. Each poll compares; from
+ * the first difference on nothing of it is handled here, until a poll finds none. Only the poll
+ * calls {@link #told}; any thread may ask.
  */
 public final class DefinitionWatch {
 

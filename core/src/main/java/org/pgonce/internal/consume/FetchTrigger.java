@@ -4,15 +4,15 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.locks.Lock;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.pgonce.Backoff;
 import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.RowsBehind;
-import org.pgonce.internal.concurrent.Threads;
 
 /**
- * Decides when the next worker of a subscription begins to claim. It knows one time, the earliest
- * at which somebody wants a claim, and for what: new rows, scheduled rows, or both.
+ * Decides when the next worker of a subscription begins to claim, and for what: new rows, scheduled
+ * rows, or both.
  *
  * <table>
  * <caption>Delays</caption>
@@ -31,22 +31,15 @@ import org.pgonce.internal.concurrent.Threads;
  * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
  * </table>
  *
- * <p>No second worker begins while one is claiming: whatever is asked for meanwhile, that one
- * claims once more. Guarded by the consumer's lock, with which each method is called.
+ * <p>No second worker begins while one is claiming: that one claims once more for whatever is asked
+ * for meanwhile. Guarded by the consumer's lock, with which each method is called.
  */
 final class FetchTrigger {
-
-  /** As {@link Threads#tickLater}. */
-  @FunctionalInterface
-  interface Timer {
-    void runAfter(Duration delay, Runnable tick);
-  }
 
   /** Why a claim is wanted at once. */
   enum Reason {
     POLLED,
     GATE,
-    RESUMED,
     /** Scheduled rows are due. */
     DUE
   }
@@ -73,52 +66,64 @@ final class FetchTrigger {
 
   private static final long NEVER = Long.MAX_VALUE;
 
-  private final Timer timer;
+  private final BiConsumer<Duration, Runnable> timer;
   private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
   private final KeyCursors keys;
   private final Runnable begin;
 
-  // Claims of workers under way, and when they began.
+  private final ClaimCounts counts = new ClaimCounts();
+  // Claims under way.
   private final Set<Claiming> claiming = new HashSet<>();
-  // What no claim has begun for since it was asked for.
+  // New rows, or scheduled ones, were asked for since the last claim of them began.
   private boolean fresh;
   private boolean due;
   private boolean dueWasLast;
-  // Rows lie behind a claimed one, by the latest that was seen.
+  // Rows lie behind a claimed one, by the latest settlement.
   private boolean more;
   // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one; a wake-up is to be
-  // answered late; rows are due that others should claim first.
+  // answered late; rows are due that other processes should claim first.
   private long behindAt = NEVER;
   private long answerAt = NEVER;
   private long dueAt = NEVER;
+  // Until then other processes should claim due rows first.
   private long newerUntil;
   // No claim begins before that.
   private long restUntil;
   private long timerAt = NEVER;
 
   private volatile int rank;
+  // Something was found late: answers at once, though its rank is not 0.
   private volatile boolean quick;
-  // Of what the next claim is for: whether it was heard of late, whether it is a wake-up's.
+  // Whether the next claim is for what was found late; whether it answers a wake-up.
   private boolean late;
   private boolean answers;
   private int emptyInARow;
   private int troubles;
 
   /**
-   * @param timer runs it without the lock
+   * @param timer runs work after a delay, without the lock
    * @param nanoTime as of System
    * @param keys what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
-  FetchTrigger(Timer timer, Lock lock, LongSupplier nanoTime, KeyCursors keys, Runnable begin) {
+  FetchTrigger(
+      BiConsumer<Duration, Runnable> timer,
+      Lock lock,
+      LongSupplier nanoTime,
+      KeyCursors keys,
+      Runnable begin) {
     this.timer = timer;
     this.lock = lock;
     this.nanoTime = nanoTime;
     this.origin = nanoTime.getAsLong();
     this.keys = keys;
     this.begin = begin;
+  }
+
+  ClaimCounts counts() {
+    return counts;
   }
 
   private long now() {
@@ -165,7 +170,7 @@ final class FetchTrigger {
     beginIfWanted();
   }
 
-  /** A row was put back that only a newer version of the channel's definition reads. */
+  /** A row was put back that only a newer version of the channel's payload reads. */
   void metNewerVersion() {
     newerUntil = now() + NEWER_IS_THERE.toNanos();
   }
@@ -207,7 +212,7 @@ final class FetchTrigger {
     return claiming.stream().allMatch(one -> now - one.since >= LOST_NANOS);
   }
 
-  /** Lets a worker begin, where one is wanted and none is claiming; later, while it rests. */
+  /** Lets a worker begin if one is wanted and none is claiming; else plans the timer. */
   void beginIfWanted() {
     if (isNobodyClaiming(now()) && isWanted()) {
       begin.run();
@@ -216,7 +221,7 @@ final class FetchTrigger {
     }
   }
 
-  /** One timer, for the earliest of what is wanted later. */
+  /** One timer, for the earliest time. */
   private void plan() {
     var at = Math.min(Math.min(behindAt, answerAt), dueAt);
     if (now() < restUntil && (fresh || due || more)) {
@@ -229,7 +234,7 @@ final class FetchTrigger {
     if (at < timerAt) {
       timerAt = at;
       var planned = at;
-      timer.runAfter(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
+      timer.accept(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
     }
   }
 
@@ -237,7 +242,7 @@ final class FetchTrigger {
     lock.lock();
     try {
       if (timerAt != planned) {
-        return; // an earlier one has taken its place
+        return; // an earlier one was planned meanwhile
       }
       timerAt = NEVER;
       var now = now();
@@ -264,11 +269,9 @@ final class FetchTrigger {
     }
   }
 
-  /** A worker begins; it claims from now on. */
+  /** For a worker that is new. */
   Claiming claiming() {
-    var one = new Claiming();
-    one.starts();
-    return one;
+    return new Claiming();
   }
 
   /** The claims of one worker, one after the other. */
@@ -287,6 +290,7 @@ final class FetchTrigger {
 
     /** A claim begins; returns whether it is to be for a scheduled row. */
     boolean begins() {
+      counts.begins();
       starts();
       // New and scheduled rows take turns.
       isDue = isDue() && !dueWasLast;
@@ -294,8 +298,7 @@ final class FetchTrigger {
       isLate = late && !isDue;
       isAnswer = answers && !isDue;
       if (!isDue) {
-        // Before the claim's snapshot is taken: what is asked for from now on may be a row that
-        // this claim does not see.
+        // Before the claim's snapshot, which may not have a row that is asked for from now on.
         fresh = false;
         late = false;
         answers = false;
@@ -307,6 +310,7 @@ final class FetchTrigger {
 
     /** A claim of new rows is sent behind a commit: what was asked for stays asked for. */
     void beginsBehindCommit() {
+      counts.begins();
       isDue = false;
       isLate = false;
       isAnswer = false;
@@ -318,6 +322,7 @@ final class FetchTrigger {
 
     /** The claim has found so many. */
     void found(int count) {
+      counts.found(count, isDue);
       ends();
       troubles = 0;
       if (isDue) {
@@ -334,13 +339,13 @@ final class FetchTrigger {
       }
     }
 
-    /** The worker does not claim any more, or not for now. */
+    /** The worker does not claim, for now or for good. */
     void ends() {
       claiming.remove(this);
     }
   }
 
-  /** What was claimed is free again, and nobody may know of it. */
+  /** What was claimed is free again, and nothing may say so. */
   void wentBack() {
     fresh = true;
   }

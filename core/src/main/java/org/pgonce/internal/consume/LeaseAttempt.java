@@ -2,13 +2,12 @@ package org.pgonce.internal.consume;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeoutException;
 import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
-import org.pgonce.internal.context.BoundedSessions;
-import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
@@ -19,46 +18,44 @@ import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One leased notification from its delivery to its settlement. */
+/** Delivers and settles one leased notification. */
 final class LeaseAttempt implements WorkerSlots.CutOff {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseAttempt.class);
 
   private static final Backoff PAUSES = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
+  private final LeaseClaimLoop loop;
   private final Claim claim;
   private final Registration<?> subscribed;
-  private final OwnTransaction transaction;
   private final LeaseSettlement settlement;
-  private final BoundedSessions sessions;
-  private final Renewals renewals;
+  private final OwnTransaction transaction;
 
-  LeaseAttempt(
-      Claim claim,
-      Registration<?> subscribed,
-      OwnTransaction transaction,
-      LeaseSettlement settlement,
-      BoundedSessions sessions,
-      Renewals renewals) {
+  LeaseAttempt(LeaseClaimLoop loop, Claim claim) {
+    this.loop = loop;
     this.claim = claim;
-    this.subscribed = subscribed;
-    this.transaction = transaction;
-    this.settlement = settlement;
-    this.sessions = sessions;
-    this.renewals = renewals;
+    this.subscribed = loop.parts.subscribed();
+    this.settlement = loop.settlement;
+    this.transaction =
+        new OwnTransaction(
+            loop.parts.context(),
+            claim + " of channel " + subscribed.label(),
+            claim.headers(),
+            subscribed.options().handlerTimeout(),
+            Objects.requireNonNull(claim.token()));
   }
 
-  /** Delivers and settles; returns what may lie behind it. */
-  RowsBehind run(Delivery<?> delivery, WorkerSlots.Slot slot) {
+  /** Returns what may lie behind it. */
+  RowsBehind run(WorkerSlots.Slot slot) {
     var begun = System.nanoTime();
     try {
       boolean handled;
       try {
-        handled = delivery.run(claim, transaction::connection);
+        handled = loop.parts.delivery().run(claim, transaction::connection);
       } finally {
         // What the handler left: settling must not meet it.
         Thread.interrupted();
-        renewals.letGo(claim);
+        loop.renewals.letGo(claim);
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       var left = acknowledge(slot);
@@ -76,6 +73,10 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
     }
   }
 
+  private boolean isAtMostOnce() {
+    return subscribed.channel().mode() == Mode.AT_MOST_ONCE;
+  }
+
   private RowsBehind acknowledge(WorkerSlots.Slot slot) throws Exception {
     try {
       return transaction.commitWith(own -> settlement.acknowledge(own, claim));
@@ -86,7 +87,7 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
         }
         throw e;
       } catch (SQLException unsettled) {
-        throw subscribed.channel().mode() == Mode.AT_MOST_ONCE
+        throw isAtMostOnce()
             ? new UnknownOutcomeException(
                 "its handler returned, but that could not be recorded: "
                     + Failures.inWords(unsettled),
@@ -98,8 +99,8 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
 
   /**
    * The connection ended with the acknowledgement, or before it. The lease still holds for a while,
-   * so the token tells: whoever deletes the row with it waits for the first try to end. Nothing of
-   * the handler's is in that transaction.
+   * so the token tells: a deletion by it waits for the first try to end. Nothing of the handler's
+   * is in that transaction.
    */
   private RowsBehind acknowledgeAgain(WorkerSlots.Slot slot)
       throws SQLException, InterruptedException {
@@ -128,17 +129,14 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
   /** What it did elsewhere may go on; what it did in its transaction is undone. */
   @Override
   public void overran(Duration timeout) {
-    renewals.letGo(claim);
+    loop.renewals.letGo(claim);
     transaction.cutOff();
     if (transaction.isUsed()) {
       settlement.endSession(claim); // The server goes on with its statement, and keeps its locks.
     }
     var words = "the handler did not return within " + timeout.toMillis() + " ms";
     settlement.failLate(
-        claim,
-        subscribed.channel().mode() == Mode.AT_MOST_ONCE
-            ? new UnknownOutcomeException(words)
-            : new TimeoutException(words));
+        claim, isAtMostOnce() ? new UnknownOutcomeException(words) : new TimeoutException(words));
   }
 
   @Override
@@ -148,8 +146,8 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
 
   @Override
   public void released() {
-    renewals.letGo(claim);
+    loop.renewals.letGo(claim);
     transaction.cutOff();
-    sessions.release(settlement.release(claim));
+    loop.parts.sessions().release(null, settlement.release(claim));
   }
 }

@@ -2,70 +2,47 @@ package org.pgonce.internal.consume;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.HandlerSession;
-import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.KeyLook.Seen;
 import org.pgonce.internal.claim.LeaseRules;
 import org.pgonce.internal.claim.LeaseStatements;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.Quarantine.Stay;
-import org.pgonce.internal.handle.Delivery;
-import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.LeaseSettlement;
-import org.pgonce.internal.settle.Suspects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins; the
- * end is a transaction of its own, which the handler may share. In between no connection is held.
+ * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins. The
+ * settlement is a transaction of its own, which the handler may share. In between no connection is
+ * held.
  */
 final class LeaseClaimLoop implements ClaimLoop {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseClaimLoop.class);
 
+  final Parts parts;
+  final LeaseSettlement settlement;
+  final Renewals renewals;
   private final Registration<?> subscribed;
   private final ListenerContext context;
-  private final BoundedSessions sessions;
-  private final Delivery<?> delivery;
-  private final LeaseSettlement settlement;
-  private final Suspects suspects;
-  private final ClaimCursor cursor;
-  private final KeyCursors keys;
-  private final Renewals renewals;
   private final LeaseRules rules;
 
-  LeaseClaimLoop(
-      Registration<?> subscribed,
-      ListenerContext context,
-      BoundedSessions sessions,
-      Delivery<?> delivery,
-      LeaseSettlement settlement,
-      Suspects suspects,
-      ClaimCursor cursor,
-      KeyCursors keys) {
-    this.subscribed = subscribed;
-    this.context = context;
-    this.sessions = sessions;
-    this.delivery = delivery;
+  LeaseClaimLoop(Parts parts, LeaseSettlement settlement) {
+    this.parts = parts;
     this.settlement = settlement;
-    this.suspects = suspects;
-    this.cursor = cursor;
-    this.keys = keys;
-    this.renewals = new Renewals(subscribed, context, sessions);
+    this.subscribed = parts.subscribed();
+    this.context = parts.context();
+    this.renewals = new Renewals(subscribed, context);
     var mode = subscribed.channel().mode();
     this.rules =
         new LeaseRules(
@@ -77,64 +54,43 @@ final class LeaseClaimLoop implements ClaimLoop {
   }
 
   @Override
-  public void work(Control control) throws SQLException {
+  public void work(ClaimWorker worker) throws SQLException {
     do {
-      var leasing = new Leasing(control.begins());
+      var lease = new Lease(worker.begins());
       try {
-        var claim = lease(leasing, control);
-        if (claim != null && !handle(claim, control)) {
+        lease.take();
+        worker.found(lease.found == null ? List.of() : List.of(lease.found));
+        if (lease.found != null && !handle(lease, worker)) {
           return;
         }
       } finally {
-        leasing.leave();
+        lease.leaveQuarantine();
       }
-    } while (control.mayGoOn());
+    } while (worker.mayGoOn());
   }
 
-  /** Leases one row, and commits that; null if there is none to run. */
-  private @Nullable Claim lease(Leasing leasing, Control control) throws SQLException {
-    leasing.look();
-    control.found(leasing.claim, leasing.claim == null ? 0 : 1);
-    if (leasing.claim == null) {
-      return null;
-    }
-    if (leasing.leased == null) {
-      control.notBegun(1);
-      if (subscribed.goesByKey()) {
-        control.ended(settlement.afterFailure()); // others may have waited for it
-      }
-      return null;
-    }
-    var late = System.nanoTime() - leasing.asked > subscribed.options().lease().toNanos();
-    if (late && !isStillOurs(leasing.leased)) {
-      control.notBegun(1);
-      return null;
-    }
-    return leasing.leased;
-  }
-
-  /** One look for a row, and what it has found. */
-  private final class Leasing {
+  /** One claim, committed, and what it has found. */
+  private final class Lease {
 
     private final boolean due;
     private long asked; // by System.nanoTime()
-    private @Nullable Claim claim;
-    private @Nullable Claim leased; // null as well if it is a dead letter, or waits for its turn
+    private @Nullable Claim found;
+    private @Nullable Claim leased; // null as well if it became a dead letter, or was postponed
     private @Nullable Stay stay;
     private @Nullable Seen seen;
 
-    Leasing(boolean due) {
+    Lease(boolean due) {
       this.due = due;
     }
 
-    void look() throws SQLException {
+    void take() throws SQLException {
       try {
         if (subscribed.goesByKey()) {
-          lookByKey();
+          var unused = parts.claimByKey(due, where -> new Result(take(where), seen));
         } else if (due) {
-          look(KeyLook.behind(0));
+          var unused = take(KeyLook.behind(0));
         } else {
-          var unused = cursor.claim(after -> look(KeyLook.behind(after)), id -> id);
+          var unused = parts.cursor().claim(this::takeBehind, id -> id);
         }
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
@@ -145,64 +101,67 @@ final class LeaseClaimLoop implements ClaimLoop {
       }
     }
 
-    private void lookByKey() throws SQLException {
-      var keyCursor = keys.of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        var unused = look(look.where());
-        result = new Result(claim, seen);
-      } finally {
-        keyCursor.ended(look, result);
-      }
-    }
-
     /** Returns the id of what it has found; 0 if nothing. */
-    private long look(KeyLook where) throws SQLException {
-      context.transactions().make(connection -> lookIn(connection, where));
+    private long takeBehind(long id) throws SQLException {
+      var claim = take(KeyLook.behind(id));
       return claim == null ? 0 : claim.id();
     }
 
+    private @Nullable Claim take(KeyLook where) throws SQLException {
+      context.transactions().make(transaction -> take(transaction, where));
+      return found;
+    }
+
     /** In its transaction, which may be begun again. */
-    private void lookIn(Connection connection, KeyLook where) throws SQLException {
-      leave();
+    private void take(Connection transaction, KeyLook where) throws SQLException {
+      leaveQuarantine();
       leased = null;
       asked = System.nanoTime();
-      var found =
-          sessions.within(
-              CLAIM_TIMEOUT,
-              connection,
-              same -> LeaseStatements.lease(same, rules, due, where, context.transactions()));
-      seen = found.seen();
-      claim = found.claim();
-      if (claim == null) {
+      var answer = LeaseStatements.lease(transaction, rules, due, where, context.transactions());
+      seen = answer.seen();
+      found = answer.claim();
+      if (found == null) {
         return;
       }
-      var died = claim.token();
-      if (died != null && (found.spent() || claim.suspect())) {
+      var died = found.token();
+      if (died != null && (answer.spent() || found.suspect())) {
         // Its holder may be frozen or cut off, and keep what its handler has locked.
-        HandlerSession.end(connection, died);
+        HandlerSession.end(transaction, died);
       }
-      if (found.spent()) {
-        suspects.bury(connection, claim);
+      if (answer.spent()) {
+        parts.suspects().bury(transaction, found);
       } else {
-        leased = claim.suspect() ? suspected(connection, claim) : claim;
+        leased = found.suspect() ? leaseSuspect(transaction, found) : found;
       }
     }
 
     /** It may have to wait until it is the only one of its kind here; only then is it counted. */
-    private @Nullable Claim suspected(Connection connection, Claim died) throws SQLException {
+    private @Nullable Claim leaseSuspect(Connection transaction, Claim died) throws SQLException {
       if (died.mustBeAlone(died.attempts(), died.attempts() + 1, rules.maxAttempts())) {
-        stay = context.quarantine().enter(longestCall());
+        stay = context.quarantine().enter(parts.longestCall());
         if (stay == null) {
-          suspects.postpone(connection, died, Quarantine.TURN);
+          parts.suspects().postpone(transaction, died, Quarantine.TURN);
           return null;
         }
       }
-      return suspects.lease(connection, died);
+      return parts.suspects().lease(transaction, died);
     }
 
-    void leave() {
+    /** If the answer took longer than the lease, another process may have the row by now. */
+    boolean isOver(Claim claim) throws SQLException {
+      if (System.nanoTime() - asked <= subscribed.options().lease().toNanos()
+          || renewals.renew(List.of(claim)).contains(claim.id())) {
+        return false;
+      }
+      LOG.warn(
+          "pgonce: the lease of {} of channel {} was over before the database had answered that it is leased; its"
+              + " handler does not run here",
+          claim,
+          subscribed.label());
+      return true;
+    }
+
+    void leaveQuarantine() {
       if (stay != null) {
         context.quarantine().leave(stay);
         stay = null;
@@ -210,59 +169,36 @@ final class LeaseClaimLoop implements ClaimLoop {
     }
   }
 
-  /**
-   * The answer took longer than the lease, so another may have the row by now, or have buried it.
-   * The token tells.
-   */
-  private boolean isStillOurs(Claim claim) throws SQLException {
-    var held = renewals.renew(List.of(claim)).contains(claim.id());
-    if (!held) {
-      LOG.warn(
-          "pgonce: the lease of {} of channel {} was over before the database had answered that it is leased; its"
-              + " handler does not run here",
-          claim,
-          subscribed.label());
-    }
-    return held;
-  }
-
-  /** Later than the deadlines of statement and handler: those know what they cut off. */
-  private Duration longestCall() {
-    return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
-  }
-
-  /** Runs the handler and settles; false if this worker's slot is lost. */
-  private boolean handle(Claim claim, Control control) {
-    if (control.isPaused()) {
-      settlement.giveBack(claim);
-      control.notBegun(1);
+  /** Runs the handler and settles; false if this worker's slot is lost, or none may begin. */
+  private boolean handle(Lease lease, ClaimWorker worker) throws SQLException {
+    var claim = lease.leased;
+    if (claim == null) {
+      if (subscribed.goesByKey()) {
+        worker.ended(settlement.afterFailure()); // others may have waited for its key
+      }
       return true;
     }
-    var transaction =
-        new OwnTransaction(
-            context,
-            claim + " of channel " + subscribed.label(),
-            claim.headers(),
-            subscribed.options().handlerTimeout(),
-            Objects.requireNonNull(claim.token()));
-    var attempt = new LeaseAttempt(claim, subscribed, transaction, settlement, sessions, renewals);
+    if (lease.isOver(claim)) {
+      return true;
+    }
+    var slot = worker.slot();
+    var attempt = new LeaseAttempt(this, claim);
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, () -> control.slot().loseLease(attempt));
-    if (!control.slot().begin(attempt)) {
+    renewals.hold(claim, () -> slot.loseLease(attempt));
+    if (!worker.begin(attempt, 1)) {
       renewals.letGo(claim);
-      settlement.giveBack(claim); // The listener stops.
+      settlement.giveBack(claim);
       return false;
     }
     var inTime = false;
     try {
-      control.ended(attempt.run(delivery, control.slot()));
+      worker.ended(attempt.run(slot));
     } finally {
-      inTime = control.slot().end();
+      inTime = slot.end();
     }
-    if (inTime) {
-      return true;
+    if (!inTime) {
+      attempt.leaseLost(); // the other thread may not have got to it yet
     }
-    transaction.cutOff(); // whoever does that may not have got to it yet
-    return false;
+    return inTime;
   }
 }

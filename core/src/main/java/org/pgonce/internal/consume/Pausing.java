@@ -2,7 +2,6 @@ package org.pgonce.internal.consume;
 
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.handle.Registration;
@@ -11,35 +10,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether a subscription is paused, as far as this process knows. The database says so, and the
- * poll asks it; no claim does. Until the first poll has told, nothing is claimed.
+ * Whether a subscription is paused, as far as this process knows. The poll asks the database; no
+ * claim does. Until the first poll has answered, nothing is claimed.
  *
- * <p>A wake-up that says «pause» is believed at once, and only until the next poll has told: the
- * handlers may hold all connections, and the poll gets one when they stop claiming. But anybody can
- * forge it. So after one that was not true the next ones are not believed for a second, and the
- * poll is asked no more often than each 100 ms. Thread-safe.
+ * <p>A wake-up that says «pause» is believed at once, until the next poll has answered: handlers
+ * may hold all connections, and the poll gets one when they stop claiming. But any role can forge
+ * it, so it is believed once a second at most, and asks for a poll otherwise. Thread-safe.
  */
 final class Pausing {
 
   private static final Logger LOG = LoggerFactory.getLogger(Pausing.class);
 
-  private static final Duration DISTRUST = Duration.ofSeconds(1);
-  private static final Duration WHILE_DISTRUSTED = Duration.ofMillis(100);
+  private static final Duration BETWEEN_BELIEFS = Duration.ofSeconds(1);
+  private static final Duration POLL_IF_NOT_BELIEVED = Duration.ofMillis(100);
 
   private final Registration<?> subscribed;
   private final Observer observer;
 
-  private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean on = true;
   private volatile @Nullable Paused known;
   // The last poll that may not have seen what was heard, or done here, since.
   private long outdated;
   // Handlers that are pausing it at this moment.
   private int asking;
-  // Whether a wake-up spoke of a change that no poll has confirmed yet.
-  private boolean rumoured;
-  private boolean distrusts;
-  private long distrustsUntil;
+  // By System.nanoTime().
+  private long believesFrom = System.nanoTime();
 
   Pausing(Registration<?> subscribed, Observer observer) {
     this.subscribed = subscribed;
@@ -51,7 +46,7 @@ final class Pausing {
     return on;
   }
 
-  /** What the last poll has told. */
+  /** What the last poll has found. */
   @Nullable Paused known() {
     return known;
   }
@@ -62,94 +57,55 @@ final class Pausing {
    * @param polls how many polls have begun
    * @return within which time a poll is to say whether that is so
    */
-  Duration heardPause(long polls) {
-    lock.lock();
-    try {
-      rumoured = true;
-      if (isDistrusted()) {
-        return WHILE_DISTRUSTED;
-      }
-      on = true;
-      outdated = Math.max(outdated, polls);
-      return Duration.ZERO;
-    } finally {
-      lock.unlock();
+  synchronized Duration heardPause(long polls) {
+    var now = System.nanoTime();
+    if (now - believesFrom < 0) {
+      return POLL_IF_NOT_BELIEVED;
     }
-  }
-
-  /** A wake-up says that it is not paused any more; see {@link #heardPause}. */
-  Duration heardResume() {
-    lock.lock();
-    try {
-      rumoured = true;
-      return isDistrusted() ? WHILE_DISTRUSTED : Duration.ZERO;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private boolean isDistrusted() {
-    distrusts = distrusts && System.nanoTime() - distrustsUntil < 0;
-    return distrusts;
+    believesFrom = now + BETWEEN_BELIEFS.toNanos();
+    on = true;
+    outdated = Math.max(outdated, polls);
+    return Duration.ZERO;
   }
 
   /** A handler pauses it: {@link #asked} follows. */
-  void asks() {
-    lock.lock();
-    try {
-      on = true;
-      asking++;
-    } finally {
-      lock.unlock();
-    }
+  synchronized void asks() {
+    on = true;
+    asking++;
   }
 
   /** The handler's pause is committed, or has failed: a poll that begins from now on tells. */
-  void asked(long polls) {
-    lock.lock();
-    try {
-      asking--;
-      outdated = Math.max(outdated, polls);
-    } finally {
-      lock.unlock();
-    }
+  synchronized void asked(long polls) {
+    asking--;
+    outdated = Math.max(outdated, polls);
   }
 
   /**
-   * What a poll has found.
+   * A poll has answered.
    *
    * @param found null if it is not paused
-   * @param changed whether something else has changed, of which a wake-up may have spoken
    * @param poll its number
    * @return whether claims may begin that were held up until now
    */
-  boolean told(@Nullable Paused found, boolean changed, long poll) {
+  boolean told(@Nullable Paused found, long poll) {
     Paused before;
     boolean goesOn;
-    lock.lock();
-    try {
+    synchronized (this) {
       if (found == null && (asking > 0 || poll <= outdated)) {
         return false;
       }
       before = known;
-      if (rumoured && !changed && (before == null) == (found == null)) {
-        distrusts = true;
-        distrustsUntil = System.nanoTime() + DISTRUST.toNanos();
-      }
-      rumoured = false;
       known = found;
       goesOn = on && found == null;
       on = found != null;
-    } finally {
-      lock.unlock();
     }
     if (!Objects.equals(before, found)) {
-      tell(found);
+      report(found);
     }
     return goesOn;
   }
 
-  private void tell(@Nullable Paused paused) {
+  private void report(@Nullable Paused paused) {
     if (paused == null) {
       LOG.info("pgonce: channel {} is not paused any more", subscribed.label());
       observer.resumed(subscribed.name(), subscribed.subscription());

@@ -14,19 +14,19 @@ import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.jdbc.Pipeline;
 
 /**
- * The claim of the next notification in the message that commits the one before: amid a backlog
- * that saves one of three round trips, and a fifth of the time. Of one worker.
+ * Claims the next notification in the message that commits the one before. Amid a backlog that
+ * saves one of three round trips, and a fifth of the time. Of one worker.
  */
 final class Prefetch implements Pipeline.Next {
 
-  // What it held when it is undone is taken for what somebody died with. So behind a handler that
-  // changes its session each is claimed by itself, for so long.
+  // A row whose prefetch was undone looks as if its process had died. So behind a failed commit, or
+  // a handler that changes its session, each is claimed by itself for so long.
   private static final Duration BY_ITSELF = Duration.ofMinutes(1);
 
   private final int subscription;
   private final ClaimCursor cursor;
   private final ClaimSession session;
-  private final ClaimLoop.Control control;
+  private final ClaimWorker worker;
   // From when on, by System.nanoTime(); shared by the workers of a listener.
   private final AtomicLong allowedFrom;
   private ClaimCursor.@Nullable Look look;
@@ -37,18 +37,18 @@ final class Prefetch implements Pipeline.Next {
       int subscription,
       ClaimCursor cursor,
       ClaimSession session,
-      ClaimLoop.Control control,
+      ClaimWorker worker,
       AtomicLong allowedFrom) {
     this.subscription = subscription;
     this.cursor = cursor;
     this.session = session;
-    this.control = control;
+    this.worker = worker;
     this.allowedFrom = allowedFrom;
   }
 
   /** A commit is about to be sent: what is to follow it; null where nothing is to. */
   Pipeline.@Nullable Next begin() {
-    if (System.nanoTime() - allowedFrom.get() < 0 || !control.beginsBehindCommit()) {
+    if (System.nanoTime() - allowedFrom.get() < 0 || !worker.beginsBehindCommit()) {
       return null;
     }
     look = cursor.beginAmongOthers();
@@ -81,7 +81,7 @@ final class Prefetch implements Pipeline.Next {
   }
 
   /**
-   * The one before has ended, and {@link ClaimLoop.Control#ended} was told.
+   * The one before has ended, and {@link ClaimWorker#ended} was called.
    *
    * @param fit whether the connection is
    */
@@ -94,7 +94,7 @@ final class Prefetch implements Pipeline.Next {
     if (fit && claims != null) {
       var first = claims.isEmpty() ? null : claims.get(0);
       cursor.ended(ended, first == null ? 0 : first.id());
-      control.found(first, claims.size());
+      worker.found(claims);
     } else {
       claims = null;
       cursor.failed(ended);

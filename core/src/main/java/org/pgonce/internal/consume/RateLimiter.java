@@ -1,13 +1,13 @@
 package org.pgonce.internal.consume;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.locks.ReentrantLock;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
- * Lets as many claims through as the rate of the channel allows all processes together. Permits are
+ * Lets as many handlers begin as the rate of the channel allows all processes together. Permits are
  * taken from the database for a twentieth of a second at once, and kept for a second at most.
  * Thread-safe.
  */
@@ -15,12 +15,14 @@ final class RateLimiter {
 
   private static final long KEPT_NANOS = Duration.ofSeconds(1).toNanos();
 
+  private static final String TAKE =
+      "SELECT t.granted, t.wait_ms FROM pgonce.take_permits(?, ?) AS t";
+
   private final Transactions transactions;
   private final int subscription;
   private final int maxRate;
   private final Duration shortestWait;
 
-  private final ReentrantLock lock = new ReentrantLock();
   private int permits;
   private long keptUntil;
 
@@ -41,74 +43,54 @@ final class RateLimiter {
    * @return zero if it has one; else how long until one is free
    */
   Duration enter() throws SQLException {
-    if (enterAtOnce()) {
-      return Duration.ZERO;
+    return enterAtOnce() ? Duration.ZERO : transactions.run(this::take);
+  }
+
+  /** In a transaction that should end soon, since all processes wait for it. */
+  private Duration take(Connection transaction) throws SQLException {
+    try (var statement = transaction.prepareStatement(TAKE)) {
+      statement.setInt(1, subscription);
+      statement.setInt(2, Math.max(1, maxRate / 20));
+      try (var row = statement.executeQuery()) {
+        row.next();
+        var granted = row.getInt("granted");
+        if (granted == 0) {
+          var freeIn = Duration.ofMillis(row.getLong("wait_ms"));
+          return freeIn.compareTo(shortestWait) < 0 ? shortestWait : freeIn;
+        }
+        keep(granted - 1);
+        return Duration.ZERO;
+      }
     }
-    var taken =
-        transactions.run(
-            transaction ->
-                RateStatements.take(transaction, subscription, Math.max(1, maxRate / 20)));
-    if (taken.granted() == 0) {
-      return taken.freeIn().compareTo(shortestWait) < 0 ? shortestWait : taken.freeIn();
-    }
-    lock.lock();
-    try {
-      // Another worker may have taken some meanwhile.
-      permits = (isKept() ? permits : 0) + taken.granted() - 1;
-      keptUntil = System.nanoTime() + KEPT_NANOS;
-    } finally {
-      lock.unlock();
-    }
-    return Duration.ZERO;
+  }
+
+  private synchronized void keep(int more) {
+    // Another worker may have taken some meanwhile.
+    permits = (isKept() ? permits : 0) + more;
+    keptUntil = System.nanoTime() + KEPT_NANOS;
   }
 
   /** Takes a permit if this process has one. */
   boolean enterAtOnce() {
-    if (maxRate == ChannelOptions.NO_MAX_RATE) {
-      return true;
-    }
-    lock.lock();
-    try {
-      if (permits == 0 || !isKept()) {
-        return false;
-      }
-      permits--;
-      return true;
-    } finally {
-      lock.unlock();
-    }
+    return enterMore(1) == 1;
   }
 
-  /** Takes as many more as this process has, at most so many; returns how many. */
-  int enterMore(int most) {
+  /** Takes as many permits as this process has, at most so many; returns how many. */
+  synchronized int enterMore(int most) {
     if (maxRate == ChannelOptions.NO_MAX_RATE) {
       return most;
     }
-    lock.lock();
-    try {
-      var taken = isKept() ? Math.min(permits, most) : 0;
-      permits -= taken;
-      return taken;
-    } finally {
-      lock.unlock();
-    }
+    var taken = isKept() ? Math.min(permits, most) : 0;
+    permits -= taken;
+    return taken;
   }
 
-  /** Called with the lock held. */
   private boolean isKept() {
     return System.nanoTime() - keptUntil <= 0;
   }
 
   /** So many permits were not needed. */
-  void giveBack(int count) {
-    if (maxRate == ChannelOptions.NO_MAX_RATE) {
-      return;
-    }
-    lock.lock();
-    try {
-      permits += count;
-    } finally {
-      lock.unlock();
-    }
+  synchronized void giveBack(int count) {
+    permits += maxRate == ChannelOptions.NO_MAX_RATE ? 0 : count;
   }
 }

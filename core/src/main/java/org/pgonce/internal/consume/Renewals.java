@@ -1,57 +1,61 @@
 package org.pgonce.internal.consume;
 
+import static org.pgonce.internal.consume.ClaimLoop.CLAIM_TIMEOUT;
+
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.LeaseStatements;
-import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Prolongs the leases of one subscription whose handlers run, all in one statement, each third of
- * their term. It runs only while there are any.
+ * Renews the leases of one subscription whose handlers run, all in one statement, each third of
+ * their term.
  */
 final class Renewals {
 
   private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
 
   private final Registration<?> subscribed;
-  private final ListenerContext context;
-  private final BoundedSessions sessions;
+  private final Transactions transactions;
   private final Duration lease;
   private final Duration interval;
   private final Map<Claim, Runnable> held = new ConcurrentHashMap<>();
-  private final AtomicBoolean ticking = new AtomicBoolean();
+  private final RepeatedTask renewals;
 
-  Renewals(Registration<?> subscribed, ListenerContext context, BoundedSessions sessions) {
+  Renewals(Registration<?> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
-    this.context = context;
-    this.sessions = sessions;
     this.lease = subscribed.options().lease();
     this.interval = lease.dividedBy(3);
+    // Later than the end of the lease an answer is of no use.
+    var longestCall = lease.compareTo(CLAIM_TIMEOUT) < 0 ? lease : CLAIM_TIMEOUT;
+    this.transactions = new Transactions(context.dataSource(), context.pool(), longestCall);
+    this.renewals = new RepeatedTask(context.threads(), this::renewAll);
   }
 
   /**
-   * Prolongs this lease from now on.
+   * Renews this lease from now on.
    *
-   * @param whenLost run, on a thread of its own, when it turns out that another has the row
+   * @param whenLost run, on a thread of its own, when another has the row
    */
   void hold(Claim claim, Runnable whenLost) {
     held.put(claim, whenLost);
-    tickIfNeeded();
+    renewals.within(interval);
   }
 
   /**
-   * Prolongs this lease no more, and never reports it as lost from now on. To be called before the
+   * Renews this lease no more, and never reports it as lost from now on. To be called before the
    * end of the attempt is recorded: a renewal under way may wait for that transaction, and then
    * finds the row gone or with another token.
    */
@@ -59,18 +63,24 @@ final class Renewals {
     held.remove(claim);
   }
 
-  private void tickIfNeeded() {
-    if (!held.isEmpty() && ticking.compareAndSet(false, true)) {
-      context.threads().tickLater(interval, () -> context.threads().run(this::tick));
+  private @Nullable Duration renewAll() {
+    var now = Map.copyOf(held);
+    if (now.isEmpty()) {
+      return null;
     }
-  }
-
-  private void tick() {
     try {
-      var now = Map.copyOf(held);
-      if (!now.isEmpty()) {
-        renew(now);
-      }
+      var kept = renew(now.keySet());
+      now.forEach(
+          (claim, whenLost) -> {
+            // Nothing of this process has changed the row: what does that lets go of it first.
+            if (!kept.contains(claim.id()) && held.remove(claim) != null) {
+              LOG.warn(
+                  "pgonce: the lease of {} of channel {} is over before its handler returned: another has it, or it was deleted",
+                  claim,
+                  subscribed.label());
+              whenLost.run();
+            }
+          });
     } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: {} leases of channel {} could not be renewed ({}); tried again in {} ms",
@@ -79,38 +89,14 @@ final class Renewals {
           Failures.inWords(e),
           interval.toMillis());
       LOG.debug("pgonce: the failure in full", e);
-    } finally {
-      ticking.set(false);
-      tickIfNeeded();
     }
+    return interval;
   }
 
-  /** Prolongs these leases at once; returns the ids of those that are still held. */
+  /** Renews these leases at once; returns the ids of those that are still held. */
   Set<Long> renew(Collection<Claim> claims) throws SQLException {
-    return context
-        .transactions()
-        .run(
-            connection ->
-                sessions.within(
-                    lease,
-                    connection,
-                    same ->
-                        LeaseStatements.renew(
-                            same, subscribed.installed().subscription(), claims, lease)));
-  }
-
-  private void renew(Map<Claim, Runnable> now) throws SQLException {
-    var kept = renew(now.keySet());
-    now.forEach(
-        (claim, whenLost) -> {
-          // Nothing of this process has changed the row: what does that lets go of it first.
-          if (!kept.contains(claim.id()) && held.remove(claim) != null) {
-            LOG.warn(
-                "pgonce: the lease of {} of channel {} is over before its handler returned: another has it, or it was deleted",
-                claim,
-                subscribed.label());
-            whenLost.run();
-          }
-        });
+    var subscription = subscribed.installed().subscription();
+    return transactions.run(
+        transaction -> LeaseStatements.renew(transaction, subscription, claims, lease));
   }
 }

@@ -1,13 +1,14 @@
 package org.pgonce.internal.consume;
 
 import java.time.Duration;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.KeyCursors;
-import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.GatedSubscription;
 import org.pgonce.internal.handle.Delivery;
@@ -23,29 +24,29 @@ import org.pgonce.internal.settle.Suspects;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
- * Consumes one subscription in this process: what is heard and polled goes to the {@link
- * FetchTrigger}, which lets workers begin, as many as the concurrency allows. Thread-safe.
+ * Consumes one subscription in this process: wake-ups and polls go to the {@link FetchTrigger},
+ * which lets workers begin, as many as the concurrency allows. Thread-safe.
  */
 public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
 
+  final ReentrantLock lock = new ReentrantLock();
+  final FetchTrigger trigger;
+  final KeyCursors keys;
+  final RateLimiter rate;
   private final int subscription;
   private final ListenerContext context;
   private final Pausing pausing;
   private final DefinitionWatch definition;
   private final ClaimCursor cursor = new ClaimCursor();
-  private final KeyCursors keys;
   private final WorkerSlots slots;
-  private final RateLimiter rate;
   private final Reports reports;
+  private final ClaimLoop loop;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final ClaimCounts counts = new ClaimCounts();
-  private final FetchTrigger trigger;
-  private final ParkedWorker parked = new ParkedWorker(lock);
-  private final WaitingWorker workers;
+  private final Condition called = lock.newCondition();
+  private @Nullable ClaimWorker waiting;
 
   public SubscriptionConsumer(
-      Registration<T> subscribed, ListenerContext context, BoundedSessions sessions, Poll poll) {
+      Registration<T> subscribed, ListenerContext context, CutOffSessions sessions, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     this.keys = KeyCursors.create(subscribed.goesByKey());
@@ -63,14 +64,20 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.trigger =
         new FetchTrigger(
             context.threads()::tickLater, lock, System::nanoTime, keys, this::beginWorker);
-    var claims = claims(subscribed, sessions, poll);
-    this.workers = new WaitingWorker(context.threads(), lock, worker -> worker.work(claims));
+    this.loop = loop(subscribed, sessions, poll);
   }
 
-  private ClaimLoop claims(Registration<T> subscribed, BoundedSessions sessions, Poll poll) {
-    var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
-    var suspects = new Suspects(subscribed, reports);
+  private ClaimLoop loop(Registration<T> subscribed, CutOffSessions sessions, Poll poll) {
     var parts =
+        new ClaimLoop.Parts(
+            subscribed,
+            context,
+            sessions,
+            new Delivery<>(subscribed, context.codec(), context.publisher()),
+            new Suspects(subscribed, reports),
+            cursor,
+            keys);
+    var settlement =
         new Settlement.Parts(
             subscribed,
             context.transactions(),
@@ -78,64 +85,49 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             keys.fresh()::reachedId,
             new HandlerPause(subscribed, context, pausing, poll));
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
-        ? new TransactionalClaimLoop(
-            subscribed,
-            context,
-            sessions,
-            delivery,
-            new TransactionalSettlement(parts),
-            suspects,
-            cursor,
-            keys)
-        : new LeaseClaimLoop(
-            subscribed,
-            context,
-            sessions,
-            delivery,
-            new LeaseSettlement(parts),
-            suspects,
-            cursor,
-            keys);
+        ? new TransactionalClaimLoop(parts, new TransactionalSettlement(settlement))
+        : new LeaseClaimLoop(parts, new LeaseSettlement(settlement));
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void beginWorker() {
-    if (isHeldUp()) {
+    var worker = waiting == null ? new ClaimWorker(this, loop) : waiting;
+    if (isHeldUp() || !worker.starts()) {
       return;
     }
-    var next = parked.unpark();
-    if (next != null) {
-      next.goesOn();
-      return;
-    }
-    var slot = slots.take();
-    if (slot != null) {
-      workers.run(new ClaimWorker(this, slot));
+    if (worker == waiting) {
+      waiting = null;
+      called.signalAll();
+    } else {
+      context.threads().run(worker);
     }
   }
 
-  ReentrantLock lock() {
-    return lock;
-  }
-
-  FetchTrigger trigger() {
-    return trigger;
-  }
-
-  ParkedWorker parked() {
-    return parked;
-  }
-
-  ClaimCounts counts() {
-    return counts;
-  }
-
-  KeyCursors keys() {
-    return keys;
-  }
-
-  RateLimiter rate() {
-    return rate;
+  /**
+   * Has the worker wait until {@link #beginWorker} calls it; false if that does not come in time.
+   * One worker of a subscription waits. For others, and when the listener stops, it is false at
+   * once.
+   */
+  boolean awaitCall(ClaimWorker worker, Duration longest) {
+    lock.lock();
+    try {
+      if (waiting != null || slots.isStopping()) {
+        return false;
+      }
+      waiting = worker;
+      try {
+        for (var left = longest.toNanos(); waiting == worker && !slots.isStopping() && left > 0; ) {
+          left = called.awaitNanos(left);
+        }
+      } catch (InterruptedException closed) {
+        Thread.currentThread().interrupt(); // a claim fails at once then
+      }
+      var isCalled = waiting != worker;
+      waiting = isCalled ? waiting : null;
+      return isCalled;
+    } finally {
+      lock.unlock();
+    }
   }
 
   public WorkerSlots slots() {
@@ -152,26 +144,16 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     return pausing.heardPause(polls);
   }
 
-  /** A wake-up says that it is not paused any more; see {@link #heardPause}. */
-  public Duration heardResume() {
-    return pausing.heardResume();
-  }
-
   boolean mayClaim() {
     return !slots.isStopping() && !isHeldUp();
   }
 
   public ChannelActivity activity() {
-    return locked(
-        () ->
-            slots.activity(
-                counts.claims(), counts.empty(), pausing.known(), definition.difference()));
-  }
-
-  private <R> R locked(Supplier<R> work) {
     lock.lock();
     try {
-      return work.get();
+      var counts = trigger.counts();
+      return slots.activity(
+          counts.claims(), counts.empty(), pausing.known(), definition.difference());
     } finally {
       lock.unlock();
     }
@@ -191,19 +173,19 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     locked(trigger::notified);
   }
 
-  /** Rows, or keys, may have been set free of which nobody says more. Returns at once. */
+  /** Rows, or keys, may have been set free. Returns at once. */
   public void freed(boolean isDue) {
     hasMissed();
     locked(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
   }
 
-  /** Nobody may have said which keys were set free: the next claims look for them. */
+  /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */
   public void hasMissed() {
     keys.unblocked();
   }
 
   private void metNewerVersion() {
-    locked(trigger()::metNewerVersion);
+    locked(trigger::metNewerVersion);
   }
 
   /** The rate allows no claim for so long. */
@@ -223,11 +205,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   /** No worker begins from now on; those at work go on. */
   public void stop() {
     slots.stop();
-    locked(
-        () -> {
-          parked.stop();
-          workers.stop();
-        });
+    locked(called::signalAll);
   }
 
   @Override
@@ -243,7 +221,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   @Override
   public void polled(PollAnswer answer, long poll) {
     var changed = definition.told(answer.definition());
-    var resumed = pausing.told(answer.paused(), changed, poll);
+    var resumed = pausing.told(answer.paused(), poll);
     if (keys.inUse() && (answer.ready() || answer.due())) {
       keys.polled(answer.listeners());
     }
@@ -267,14 +245,9 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   @Override
   public void fetch() {
-    locked(() -> trigger.request(FetchTrigger.Reason.GATE));
-  }
-
-  @Override
-  public void keepFetching() {
     lock.lock();
     try {
-      if (!counts.hasBegunSince()) {
+      if (!trigger.counts().hasBegunSince()) {
         trigger.request(FetchTrigger.Reason.GATE);
       }
     } finally {
@@ -284,7 +257,12 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   @Override
   public boolean wasBusy() {
-    return locked(counts::wasBusySince);
+    lock.lock();
+    try {
+      return trigger.counts().wasBusySince();
+    } finally {
+      lock.unlock();
+    }
   }
 
   @Override

@@ -3,127 +3,239 @@ package org.pgonce.internal.consume;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
-import org.pgonce.internal.claim.NotificationHeaders;
-import org.pgonce.internal.context.BoundedSessions;
-import org.pgonce.internal.handle.Delivery;
+import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.WorkerSlots;
+import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** What was claimed from its delivery to its settlement, in the claim's transaction. */
-abstract class TransactionalAttempt implements WorkerSlots.CutOff {
+/**
+ * Delivers and settles what was claimed, in the claim's transaction: one notification, or a batch,
+ * of which all are done or none.
+ */
+final class TransactionalAttempt implements WorkerSlots.CutOff {
 
+  private static final Logger LOG = LoggerFactory.getLogger(TransactionalAttempt.class);
+
+  /** How often a single notification runs again for a conflict, before that counts as a failure. */
+  private static final int MOST_CONFLICTS = 3;
+
+  private final TransactionalClaimLoop loop;
+  private final TransactionalSettlement settlement;
+  private final List<Claim> claims;
   private final Claim first;
-  private final NotificationHeaders headers;
-  final ClaimSession session;
-  final Connection connection;
-  final TransactionalSettlement settlement;
-  final BoundedSessions sessions;
+  private final ClaimSession session;
+  private final Connection connection;
+  private final Supplier<Pipeline.@Nullable Next> next;
+  private int partAfterUndo;
 
   /**
-   * @param first which tells the session that holds what was claimed; the only one if it is a
-   *     suspect
-   * @param headers where what was claimed comes from
+   * @param claims in the order of their ids
+   * @param next what may follow the commit of a single one
    */
   TransactionalAttempt(
-      Claim first,
-      NotificationHeaders headers,
+      TransactionalClaimLoop loop,
+      List<Claim> claims,
       ClaimSession session,
-      TransactionalSettlement settlement,
-      BoundedSessions sessions) {
-    this.first = first;
-    this.headers = headers;
+      Supplier<Pipeline.@Nullable Next> next) {
+    this.loop = loop;
+    this.settlement = loop.settlement;
+    this.claims = claims;
+    this.first = claims.get(0);
     this.session = session;
     this.connection = session.connection();
-    this.settlement = settlement;
-    this.sessions = sessions;
+    this.next = next;
   }
 
-  /** Runs the handler; returns the ids of those that it ran for. */
-  abstract Set<Long> handle(Delivery<?> delivery, GuardedConnection guarded) throws Exception;
-
-  /** Settles what that has handled. */
-  abstract Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
-      throws SQLException;
-
-  /** Whether what was done is undone, and the handler may run again in the same transaction. */
-  boolean isUndoneToRunAgain(GuardedConnection guarded, Throwable failure) {
-    return false;
+  private boolean isSingle() {
+    return claims.size() == 1;
   }
 
-  /**
-   * Undoes what was done, and settles that.
-   *
-   * @param inHandler how long the handler ran
-   * @return whether the connection is fit for the next claim
-   */
-  abstract boolean fail(GuardedConnection guarded, Throwable failure, Duration inHandler);
+  /** How many at once are to be claimed again of an undone batch; 0: none was undone. */
+  int partAfterUndo() {
+    return partAfterUndo;
+  }
 
-  /** What was claimed, for messages. */
-  @Override
-  public abstract String toString();
-
-  /** Delivers and settles. */
-  final Outcome run(Delivery<?> delivery, WorkerSlots.Slot slot) {
+  Outcome run(WorkerSlots.Slot slot) {
     var inTime = false;
     Outcome outcome;
     try {
-      outcome = deliverAndSettle(delivery, slot);
+      outcome = deliverAndSettle(slot);
     } finally {
       inTime = slot.end();
     }
     return inTime ? outcome : new Outcome(false, outcome.left());
   }
 
-  private Outcome deliverAndSettle(Delivery<?> delivery, WorkerSlots.Slot slot) {
+  private Outcome deliverAndSettle(WorkerSlots.Slot slot) {
+    var headers = isSingle() ? first.headers() : Claim.headersOf(claims);
     var before = first.sessionBefore();
-    while (true) {
+    for (var conflicts = 0; ; conflicts++) {
       var guarded =
           GuardedConnection.over(
               connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
-      var outcome = deliverAndSettle(delivery, slot, guarded);
-      if (outcome != null) {
-        return outcome;
+      var begun = System.nanoTime();
+      try {
+        var handled = handle(guarded);
+        return complete(guarded, handled, since(begun));
+      } catch (Throwable failure) {
+        // Whatever a handler throws, Errors included, fails its attempt and not its worker.
+        if (slot.isCutOff()) {
+          return new Outcome(false, settlement.afterFailure());
+        }
+        if (!isSingle()) {
+          return new Outcome(undoBatch(guarded, failure, since(begun)), settlement.afterFailure());
+        }
+        if (conflicts == MOST_CONFLICTS || !isUndoneToRunAgain(guarded, failure)) {
+          return new Outcome(
+              settlement.fail(connection, first, guarded, failure), settlement.afterFailure());
+        }
       }
       before = null; // the savepoint is gone
     }
   }
 
-  /** Null if it is to be run again. */
-  private @Nullable Outcome deliverAndSettle(
-      Delivery<?> delivery, WorkerSlots.Slot slot, GuardedConnection guarded) {
-    var begun = System.nanoTime();
+  private static Duration since(long begun) {
+    return Duration.ofNanos(System.nanoTime() - begun);
+  }
+
+  /** Runs the handler; returns the ids of those that it ran for. */
+  private Set<Long> handle(GuardedConnection guarded) throws Exception {
     try {
-      Set<Long> handled;
-      try {
-        handled = handle(delivery, guarded);
-      } finally {
-        // What the handler left: a virtual thread that is interrupted would close its socket at the
-        // next statement (JDK 21 and later), and settling needs it.
-        Thread.interrupted();
-        guarded.revoke();
+      if (!isSingle()) {
+        return loop.parts.delivery().runAll(claims, guarded);
       }
-      return complete(guarded, handled, Duration.ofNanos(System.nanoTime() - begun));
-    } catch (Throwable failure) {
-      // Whatever a handler throws, Errors included, fails its attempt and not its worker.
-      if (slot.isCutOff()) {
-        return new Outcome(false, settlement.afterFailure());
-      }
-      var inHandler = Duration.ofNanos(System.nanoTime() - begun);
-      return isUndoneToRunAgain(guarded, failure)
-          ? null
-          : new Outcome(fail(guarded, failure, inHandler), settlement.afterFailure());
+      var ran = loop.parts.delivery().run(first, guarded::connection);
+      return ran ? Set.of(first.id()) : Set.of();
+    } finally {
+      // A virtual thread with an interrupt that the handler left would close its socket at the next
+      // statement (JDK 21 and later), and settling needs it.
+      Thread.interrupted();
+      guarded.revoke();
     }
+  }
+
+  private Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
+      throws SQLException {
+    var outcome =
+        isSingle()
+            ? settlement.complete(session, first, guarded, !handled.isEmpty(), inHandler, next)
+            : settlement.completeAll(session, claims, guarded, handled, inHandler);
+    loop.limit.passed(claims.size());
+    return outcome;
+  }
+
+  /**
+   * A deadlock says nothing against the notification: it runs again at once, while the transaction
+   * keeps its row. The other transaction of the deadlock has the locks by now, so the handler waits
+   * for them without any of its own.
+   */
+  private boolean isUndoneToRunAgain(GuardedConnection guarded, Throwable failure) {
+    if (!guarded.isConflict(failure)) {
+      return false;
+    }
+    try {
+      guarded.undo();
+      if (!ClaimStatement.mayBeginAgain(connection, first)) {
+        return false;
+      }
+    } catch (SQLException | RuntimeException e) {
+      LOG.debug("pgonce: after a conflict {} could not be undone alone", this, e);
+      return false;
+    }
+    LOG.info(
+        "pgonce: {} met a deadlock or serialization failure ({}) and runs again at once, uncounted, {} times at the most",
+        this,
+        Failures.inWords(failure),
+        MOST_CONFLICTS);
+    return true;
+  }
+
+  /**
+   * Nothing is counted: which notification has failed shows when they are handled one by one. After
+   * a conflict they are handled in smaller batches. Returns whether the connection is fit.
+   */
+  private boolean undoBatch(GuardedConnection guarded, Throwable failure, Duration inHandler) {
+    if (failure instanceof PauseException) {
+      return settlement.fail(connection, first, guarded, failure);
+    }
+    partAfterUndo = 1;
+    if (guarded.isConflict(failure)) {
+      loop.limit.conflicted(claims.size(), inHandler);
+      partAfterUndo = loop.limit.now();
+    } else if (guarded.isSettingRefused()) {
+      loop.limit.forbid();
+      LOG.warn(
+          "pgonce: the handler of channel {} changes settings of its transaction, which a batch would hand on to its next notification; from now on each"
+              + " notification is handled in a transaction of its own. Leave ListenOptions.batch at 1, or use Handler.batch",
+          loop.label());
+    }
+    LOG.info(
+        "pgonce: {} failed together ({}); all are undone and handled again, at most {} at once",
+        this,
+        Failures.inWords(failure),
+        partAfterUndo);
+    LOG.debug("pgonce: the failure in full", failure);
+    try {
+      if (!LostConnection.isToldBy(failure)) {
+        connection.rollback();
+        return true;
+      }
+    } catch (SQLException | RuntimeException lost) {
+      LOG.debug("pgonce: the connection is lost", lost);
+    }
+    LostConnection.abandon(connection);
+    return false;
+  }
+
+  /**
+   * A single one: the session is ended in the transaction that records the failure. That one waits
+   * for the row when the session lets go of it, so that hardly anyone can claim it in between. Of a
+   * batch it is not known which notification did not return. Their rows show the next claim that
+   * this one ended without a word, so each is counted when it is handled alone.
+   */
+  @Override
+  public void overran(Duration timeout) {
+    var failure =
+        new TimeoutException("the handler did not return within " + timeout.toMillis() + " ms");
+    loop.parts
+        .sessions()
+        .closeAfter(
+            () -> {
+              if (isSingle()) {
+                settlement.failLate(first, failure);
+              } else {
+                settlement.endSession(first);
+              }
+            },
+            connection);
   }
 
   /** It goes back uncounted, unless its settlement is under way, which may still be committed. */
   @Override
-  public final void released() {
-    sessions.release(connection, settlement.release(first));
+  public void released() {
+    loop.parts.sessions().release(connection, settlement.release(first));
+  }
+
+  /** For messages. */
+  @Override
+  public String toString() {
+    return isSingle()
+        ? first.toString()
+        : "%d notifications of channel %s, from %d to %d"
+            .formatted(claims.size(), loop.label(), first.id(), claims.get(claims.size() - 1).id());
   }
 }

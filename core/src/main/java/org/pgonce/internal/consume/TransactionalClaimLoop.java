@@ -2,7 +2,6 @@ package org.pgonce.internal.consume;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -13,85 +12,64 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.RowsBehind;
-import org.pgonce.internal.context.BoundedSessions;
-import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
-import org.pgonce.internal.handle.Delivery;
-import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.jdbc.Pipeline;
-import org.pgonce.internal.settle.Suspects;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
 final class TransactionalClaimLoop implements ClaimLoop {
 
+  final Parts parts;
+  final TransactionalSettlement settlement;
+  final BatchLimit limit;
   private final int subscription;
-  private final Duration handlerTimeout;
   private final int maxAttempts;
-  private final ListenerContext context;
-  private final BoundedSessions sessions;
-  private final Delivery<?> delivery;
-  private final TransactionalSettlement settlement;
-  private final Suspects suspects;
   private final ClaimCursor cursor;
-  private final KeyCursors keys;
   private final ChannelOptions rules;
   private final boolean goesByKey;
-  private final String label;
   private final boolean mayPrefetch;
   private final AtomicLong prefetchFrom = new AtomicLong(System.nanoTime());
-  private final BatchLimit limit;
   // How many are claimed one by one from now on, instead of as a batch.
   private final AtomicInteger alone = new AtomicInteger();
 
-  TransactionalClaimLoop(
-      Registration<?> subscribed,
-      ListenerContext context,
-      BoundedSessions sessions,
-      Delivery<?> delivery,
-      TransactionalSettlement settlement,
-      Suspects suspects,
-      ClaimCursor cursor,
-      KeyCursors keys) {
-    this.subscription = subscribed.installed().subscription();
-    this.handlerTimeout = subscribed.options().handlerTimeout();
-    this.maxAttempts = subscribed.options().maxAttempts();
-    this.context = context;
-    this.sessions = sessions;
-    this.delivery = delivery;
+  TransactionalClaimLoop(Parts parts, TransactionalSettlement settlement) {
+    this.parts = parts;
     this.settlement = settlement;
-    this.suspects = suspects;
-    this.cursor = cursor;
-    this.keys = keys;
-    this.rules = subscribed.channel().options();
-    this.goesByKey = subscribed.goesByKey();
-    this.label = subscribed.label();
+    var subscribed = parts.subscribed();
     var batch = subscribed.options().batch();
     this.limit = new BatchLimit(batch, System::nanoTime);
-    // Whoever waits for a turn, by a rate or by its key, waits without a transaction.
+    this.subscription = subscribed.installed().subscription();
+    this.maxAttempts = subscribed.options().maxAttempts();
+    this.cursor = parts.cursor();
+    this.rules = subscribed.channel().options();
+    this.goesByKey = subscribed.goesByKey();
+    // Who waits for a permit of the rate, or for its key, waits without a transaction.
     this.mayPrefetch = !goesByKey && rules.maxRate() == ChannelOptions.NO_MAX_RATE && batch == 1;
   }
 
+  String label() {
+    return parts.subscribed().label();
+  }
+
   @Override
-  public void work(Control control) throws SQLException {
-    try (var connection = context.dataSource().getConnection()) {
+  public void work(ClaimWorker worker) throws SQLException {
+    try (var connection = parts.context().dataSource().getConnection()) {
       var fit = false;
       try {
-        var taken = context.pool().take(connection, longestCall());
-        var run =
-            new Run(
-                control,
-                new ClaimSession(connection, taken, handlerTimeout),
-                mayPrefetch && Pipeline.isPossible(connection));
+        var taken = parts.context().pool().take(connection, parts.longestCall());
+        var handlerTimeout = parts.subscribed().options().handlerTimeout();
+        var session = new ClaimSession(connection, taken, handlerTimeout);
+        var run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection));
         do {
           fit = false;
           fit = run.next();
-        } while (fit && (run.prefetch.isMade() || control.mayGoOn()));
+        } while (fit && (run.prefetch.isMade() || worker.mayGoOn()));
         if (fit) {
           taken.restore();
         }
@@ -103,38 +81,32 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
   }
 
-  /** Later than the deadlines of claim and handler: those know what they cut off. */
-  private Duration longestCall() {
-    return CLAIM_TIMEOUT.plus(handlerTimeout);
-  }
-
   /** A worker's time with one connection. What returns a boolean says whether that is still fit. */
   private final class Run {
 
-    private final Control control;
+    private final ClaimWorker worker;
     private final ClaimSession session;
     private final Connection connection;
     private final Prefetch prefetch;
     private final Supplier<Pipeline.@Nullable Next> next;
 
-    Run(Control control, ClaimSession session, boolean prefetches) {
-      this.control = control;
+    Run(ClaimWorker worker, ClaimSession session, boolean prefetches) {
+      this.worker = worker;
       this.session = session;
       this.connection = session.connection();
-      this.prefetch = new Prefetch(subscription, cursor, session, control, prefetchFrom);
+      this.prefetch = new Prefetch(subscription, cursor, session, worker, prefetchFrom);
       this.next = prefetches ? prefetch::begin : () -> null;
     }
 
-    /** Claims and handles what there is: one notification, or a batch. */
+    /** Claims and handles one notification, or a batch. */
     boolean next() throws SQLException {
       if (prefetch.isMade()) {
         return handle(prefetch.take(), 1);
       }
-      var due = control.begins();
-      var most = isAlone() ? 1 : control.mayClaim(limit.now());
+      var due = worker.begins();
+      var most = isAlone() ? 1 : worker.permits(limit.now());
       var claims = claim(due, most);
-      control.notBegun(most - Math.max(1, claims.size()));
-      control.found(claims.isEmpty() ? null : claims.get(0), claims.size());
+      worker.found(claims);
       return handle(claims, most);
     }
 
@@ -144,7 +116,8 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
       if (goesByKey) {
-        return claimByKey(due);
+        var claim = parts.claimByKey(due, where -> claimByKey(due, where)).claim();
+        return claim == null ? List.of() : List.of(claim);
       }
       return due
           ? bounded(() -> ClaimStatement.claim(session, subscription, true, 0, most))
@@ -154,22 +127,16 @@ final class TransactionalClaimLoop implements ClaimLoop {
               claims -> claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id());
     }
 
-    private List<Claim> claimByKey(boolean due) throws SQLException {
-      var keyCursor = keys.of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        result =
-            bounded(
-                () -> ClaimStatement.claimByKey(session, subscription, due, rules, look.where()));
-        return result.claim() == null ? List.of() : List.of(result.claim());
-      } finally {
-        keyCursor.ended(look, result);
-      }
+    private Result claimByKey(boolean due, KeyLook where) throws SQLException {
+      return bounded(() -> ClaimStatement.claimByKey(session, subscription, due, rules, where));
     }
 
+    /** The driver gives the connection up if the claim is not answered in time. */
     private <R> R bounded(Claiming<R> claiming) throws SQLException {
-      return sessions.within(CLAIM_TIMEOUT, connection, same -> claiming.run());
+      var bound = NetworkTimeout.set(connection, CLAIM_TIMEOUT);
+      var claimed = claiming.run();
+      bound.restore(connection);
+      return claimed;
     }
 
     private boolean handle(List<Claim> claims, int most) throws SQLException {
@@ -177,63 +144,59 @@ final class TransactionalClaimLoop implements ClaimLoop {
         connection.rollback();
         return true;
       }
-      if (control.isPaused()) {
-        control.notBegun(claims.size());
-        giveBack();
-        return true;
-      }
-      return claims.size() == 1 ? handleAlone(claims.get(0)) : handleSeveral(claims, most);
+      return claims.size() == 1 ? handleSingle(claims.get(0)) : handleBatch(claims, most);
     }
 
-    private boolean handleAlone(Claim claim) throws SQLException {
+    private boolean handleSingle(Claim claim) throws SQLException {
       // The first death was not counted.
       var attempt = claim.attempts() + 1;
       if (!claim.mustBeAlone(attempt, attempt, maxAttempts)) {
         return handleNow(claim);
       }
-      var stay = context.quarantine().enter(longestCall());
+      var quarantine = parts.context().quarantine();
+      var stay = quarantine.enter(parts.longestCall());
       if (stay == null) {
-        suspects.postpone(connection, claim, Quarantine.TURN);
-        control.notBegun(1);
-        if (goesByKey) {
-          control.ended(settlement.afterFailure()); // its key may be claimed by others
-        }
+        parts.suspects().postpone(connection, claim, Quarantine.TURN);
+        endedIfByKey();
         return true;
       }
       try {
         return handleNow(claim);
       } finally {
-        context.quarantine().leave(stay);
+        quarantine.leave(stay);
       }
     }
 
     private boolean handleNow(Claim claim) throws SQLException {
       var clear = claim.suspect() ? suspected(claim) : claim;
       if (clear != null) {
-        var attempt = new SingleAttempt(clear, session, settlement, sessions, next);
-        if (control.slot().begin(attempt)) {
-          return attempt(attempt, clear);
+        var attempt =
+            new TransactionalAttempt(TransactionalClaimLoop.this, List.of(clear), session, next);
+        if (worker.begin(attempt, 1)) {
+          return run(attempt, clear);
         }
       }
-      // It is a dead letter, or goes back at once: the listener stops.
-      control.notBegun(1);
+      // It is a dead letter, or goes back at once: the listener stops, or a pause began.
       giveBack();
-      if (goesByKey) {
-        control.ended(settlement.afterFailure());
-      }
+      endedIfByKey();
       if (clear != null && clear.token() != null) {
         settlement.giveBack(clear);
       }
       return true;
     }
 
-    private boolean attempt(SingleAttempt attempt, Claim claim) {
+    private void endedIfByKey() {
+      if (goesByKey) {
+        worker.ended(settlement.afterFailure()); // others may have waited for its key
+      }
+    }
+
+    private boolean run(TransactionalAttempt attempt, Claim claim) {
       var fit = false;
       try {
-        var outcome = attempt.run(delivery, control.slot());
-        limit.passed(1);
+        var outcome = attempt.run(worker.slot());
         if (!claim.scheduled() || goesByKey) {
-          control.ended(outcome.left()); // else a scheduled one says nothing of the others
+          worker.ended(outcome.left()); // else a scheduled one says nothing of the others
         }
         fit = outcome.fit();
       } finally {
@@ -252,7 +215,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var claims =
           bounded(
               () -> {
-                var token = suspects.countAhead(connection, claim);
+                var token = parts.suspects().countAhead(connection, claim);
                 return token == null
                     ? List.<Claim>of()
                     : ClaimStatement.claimLeased(session, claim, token, rules);
@@ -265,7 +228,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
      *
      * @param most how many there might have been
      */
-    private boolean handleSeveral(List<Claim> claims, int most) throws SQLException {
+    private boolean handleBatch(List<Claim> claims, int most) throws SQLException {
       var due = claims.get(0).scheduled();
       // What has failed before must not fail the others, nor get off uncounted among them.
       var clean =
@@ -273,31 +236,27 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var others = claims.size() - clean.size();
       if (others > 0) {
         alone.set(others);
-        control.notBegun(others);
       }
       if (clean.isEmpty()) {
         giveBack();
-        control.ended(new RowsBehind(true, due));
+        worker.ended(new RowsBehind(true, due));
         return true;
       }
       // The clean ones are not let go: what was held and let go would be suspect itself, and make
       // those suspect that are claimed with it, and so on without an end.
-      if (clean.size() == 1) {
-        var fit = handleAlone(clean.get(0));
-        cursor.wentBack();
-        control.ended(new RowsBehind(true, due));
-        return fit;
-      }
-      if (others > 0) {
-        cursor.wentBack();
-      }
-      var outcome = together(clean);
+      var outcome =
+          clean.size() == 1
+              ? new Outcome(handleSingle(clean.get(0)), new RowsBehind(false, false))
+              : together(clean);
       if (outcome == null) {
         giveBack();
         return true;
       }
+      if (others > 0) {
+        cursor.wentBack();
+      }
       // Where a whole batch was found, another may lie behind it.
-      control.ended(
+      worker.ended(
           new RowsBehind(
               outcome.left().more() || others > 0,
               outcome.left().due() || (due && (claims.size() == most || others > 0))));
@@ -306,11 +265,12 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     /** Handles several as one; null, and they are still held, if no handler may begin any more. */
     private @Nullable Outcome together(List<Claim> claims) throws SQLException {
-      var attempt = new BatchAttempt(label, claims, session, settlement, sessions, limit);
-      if (!control.slot().begin(attempt)) {
+      var attempt =
+          new TransactionalAttempt(TransactionalClaimLoop.this, claims, session, () -> null);
+      if (!worker.begin(attempt, claims.size())) {
         return null;
       }
-      var outcome = attempt.run(delivery, control.slot());
+      var outcome = attempt.run(worker.slot());
       var part = attempt.partAfterUndo();
       if (part == 0) {
         return outcome;
@@ -319,7 +279,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       for (var from = 0; fit && from < claims.size(); ) {
         // A part that met a conflict too has lowered the limit for those behind it.
         var size = Math.min(Math.min(part, limit.now()), claims.size() - from);
-        if (!control.mayRedo(size)) {
+        if (!worker.mayBegin() || worker.permits(size) < size) {
           break;
         }
         fit = again(claims.subList(from, from + size));
@@ -332,7 +292,6 @@ final class TransactionalClaimLoop implements ClaimLoop {
     /** Claims what was undone once more, and handles it. */
     private boolean again(List<Claim> undone) throws SQLException {
       var claims = bounded(() -> ClaimStatement.claimAgain(session, undone));
-      control.notBegun(undone.size() - claims.size());
       if (claims.size() == 1) {
         return handleNow(claims.get(0));
       }

@@ -10,7 +10,7 @@ import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 
 /**
- * What the stations of one listener share.
+ * What the parts of one listener share.
  *
  * @param instance the process's name for people
  * @param quarantine for what ends processes

@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was at work in several processes when they died is run one at a time in this one: so whoever
- * ends it too is found, and those that were only at work beside it are not counted along until they
- * are dead letters. Safe for use by several threads.
+ * Notifications that were at work in several processes that died are run one at a time in this one.
+ * So the one that kills its process is found, and those at work beside it are not counted until
+ * they are dead letters. Thread-safe.
  */
 public final class Quarantine {
 
-  /** How long one waits for its turn, among the scheduled rows, uncounted. */
+  /** How long one is postponed, uncounted, while another is in quarantine. */
   public static final Duration TURN = Duration.ofMillis(200);
 
   private final AtomicReference<@Nullable Stay> taken = new AtomicReference<>();

@@ -3,90 +3,76 @@ package org.pgonce.internal.gate;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
- * The gate of one channel as the database has it, see {@code sql/gate.sql}. Each call is a
- * transaction of its own.
- *
- * @param listened the ids of the channel's subscriptions that this process listens for, in order
+ * The gate of one channel in the database, see {@code sql/gate.sql}. Each call is a transaction of
+ * its own.
  */
-record GateStatements(Transactions transactions, String channel, List<Integer> listened) {
+final class GateStatements {
 
   /** What {@link #open} returns where another process has opened the gate. */
   static final long TAKEN = 0;
 
   private static final String OPEN = "SELECT pgonce.open_gate(?, ?::text::integer[])";
   private static final String RENEW = "SELECT pgonce.renew_gate(?, ?::text::integer[], ?)";
-  private static final String CLOSE = "SELECT pgonce.close_gate(?, ?)";
-  private static final String WRITERS_WAIT = "SELECT pgonce.do_writers_wait(?, ?::text::integer[])";
+  private static final String CLOSE = "SELECT 0 FROM pgonce.close_gate(?, ?)";
+  private static final String WRITERS_WAIT =
+      "SELECT pgonce.do_writers_wait(?, ?::text::integer[])::integer";
+
+  private final Transactions transactions;
+  private final String channel;
+  private final String listened;
+
+  /**
+   * @param listened the ids of the channel's subscriptions that this process listens for
+   */
+  GateStatements(Transactions transactions, String channel, List<Integer> listened) {
+    this.transactions = transactions;
+    this.channel = channel;
+    // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+    this.listened =
+        listened.stream().sorted().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
+  }
 
   /** The gate's new value; {@link #TAKEN}; null if this process may not open it. */
   @Nullable Long open() throws SQLException {
-    return nullableLong(OPEN, null);
+    return ask(OPEN, channel, listened);
   }
 
   /** The gate's new value; null if it is not this process's any more, or may not be open. */
   @Nullable Long renew(long mine) throws SQLException {
-    return nullableLong(RENEW, mine);
+    return ask(RENEW, channel, listened, mine);
   }
 
   void close(long mine) throws SQLException {
-    transactions.make(
-        connection -> {
-          try (var statement = connection.prepareStatement(CLOSE)) {
-            statement.setString(1, channel);
-            statement.setLong(2, mine);
-            statement.execute();
-          }
-        });
+    var unused = ask(CLOSE, channel, mine);
   }
 
   /** Whether a writer waits for NOTIFY's lock; null if this process may not open the gate. */
   @Nullable Boolean doWritersWait() throws SQLException {
-    return transactions
-        .run(
-            connection -> {
-              try (var statement = connection.prepareStatement(WRITERS_WAIT)) {
-                statement.setString(1, channel);
-                statement.setString(2, array());
-                try (var row = statement.executeQuery()) {
-                  row.next();
-                  var wait = row.getBoolean(1);
-                  return new Answer<>(row.wasNull() ? null : wait);
-                }
-              }
-            })
-        .given();
+    var wait = ask(WRITERS_WAIT, channel, listened);
+    return wait == null ? null : wait == 1;
   }
 
-  /** What {@link Transactions#run} can hand back. */
-  private record Answer<T>(@Nullable T given) {}
-
-  private @Nullable Long nullableLong(String sql, @Nullable Long mine) throws SQLException {
-    return transactions.run(connection -> new Answer<>(ask(connection, sql, mine))).given();
+  private @Nullable Long ask(String sql, Object... parameters) throws SQLException {
+    return transactions.run(transaction -> ask(transaction, sql, parameters)).orElse(null);
   }
 
-  private @Nullable Long ask(Connection connection, String sql, @Nullable Long mine)
+  private static Optional<Long> ask(Connection transaction, String sql, Object... parameters)
       throws SQLException {
-    try (var statement = connection.prepareStatement(sql)) {
-      statement.setString(1, channel);
-      statement.setString(2, array());
-      if (mine != null) {
-        statement.setLong(3, mine);
+    try (var statement = transaction.prepareStatement(sql)) {
+      for (var i = 0; i < parameters.length; i++) {
+        statement.setObject(i + 1, parameters[i]);
       }
       try (var row = statement.executeQuery()) {
         row.next();
         var value = row.getLong(1);
-        return row.wasNull() ? null : value;
+        return row.wasNull() ? Optional.empty() : Optional.of(value);
       }
     }
-  }
-
-  // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
-  private String array() {
-    return listened.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
   }
 }

@@ -3,11 +3,8 @@ package org.pgonce.internal.gate;
 /** A subscription as its channel's {@link NotifyGate} sees it. Each method returns at once. */
 public interface GatedSubscription {
 
-  /** Claims new rows as soon as may be. */
+  /** Claims new rows as soon as may be, unless a claim has begun since the last call. */
   void fetch();
-
-  /** The same, unless a claim has begun since the last call. */
-  void keepFetching();
 
   /** Whether new rows kept coming since the last call. */
   boolean wasBusy();

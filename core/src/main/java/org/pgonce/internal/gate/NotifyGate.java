@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
@@ -14,14 +13,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The notify gate of one channel, as this process uses it. Where many wake-ups come in, the process
- * opens the gate and claims every 2 ms; writers then leave out NOTIFY, which lets only one of them
- * commit at a time. It renews the gate each 50 ms while there is enough to do, and closes it else.
+ * The notify gate of one channel. When many wake-ups come, the process opens the gate and claims
+ * every 2 ms. Writers then leave out NOTIFY, with which only one of them commits at a time. The
+ * process renews the gate every 50 ms while there is enough to do, and closes it otherwise.
  *
- * <p>Order matters: it opens, then claims; it closes, then claims, several times over half a
- * second. A row whose writer read an open gate and commits later than that is found by the poll.
- * Two processes that open at once: the first to renew finds another's value, and stops. {@code
- * models/} has this as a model.
+ * <p>Order matters: it opens the gate, then claims; it closes the gate, then claims several times
+ * over half a second. A row whose writer read an open gate and commits later than that is found by
+ * the poll. If two processes open the gate at once, the first to renew it finds the other's value,
+ * and stops. {@code models/} has this as a model.
  *
  * <p>Only a process that answers wake-ups at once opens the gate. Thread-safe.
  */
@@ -31,63 +30,45 @@ public final class NotifyGate {
 
   // While the gate is open, a row waits no longer than that for a claim.
   private static final Duration BETWEEN_CLAIMS = Duration.ofMillis(2);
-  // The database's value is good for ten times as long.
+  // The gate stays open for ten times as long.
   private static final Duration RENEWAL = Duration.ofMillis(50);
   // So often in a row there must be little to do: a process without a processor is slow as well.
   private static final int FEW_IN_A_ROW = 3;
   private static final Duration BETWEEN_QUESTIONS = Duration.ofSeconds(1);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
   private static final Duration AFTER_REFUSAL = Duration.ofSeconds(10);
-  // Behind a closed gate: 0, 2, 6, 14 … 510 ms.
+  // After 0, 2, 6, 14 … 510 ms.
   private static final int LAST_CLAIMS = 9;
 
-  private enum Wish {
-    NONE,
-    OPEN_IF_WRITERS_WAIT,
-    OPEN
-  }
-
   private final String channel;
-  private final Threads threads;
-  private final Runnable pollsSoon;
   private final GateStatements database;
   private final List<GatedSubscription> subscriptions = new ArrayList<>();
+  private final RepeatedTask steps;
+  private final RepeatedTask claims;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition closed = lock.newCondition();
-  private final WakeUpRate rate = new WakeUpRate();
-  private Wish wish = Wish.NONE;
-  private boolean open;
-  private boolean ticking;
-  private boolean stopped;
-  private boolean left;
-  // By System.nanoTime(): before that it does not open, nor ask whether writers wait.
-  private long notBefore = System.nanoTime();
-  private long askNotBefore = notBefore;
-  private final RepeatedTask steps;
+  private final WakeUpRate rate = new WakeUpRate(); // guarded by the lock
 
-  // Of the step, one at a time.
+  private volatile boolean open;
+  // By System.nanoTime(): before that it does not open, or ask whether writers wait.
+  private volatile long notBefore = System.nanoTime();
+  private volatile long askNotBefore = notBefore;
+
+  // Of the steps, one at a time.
   private long mine;
   private int fewInARow;
-  private int lastClaims;
-  private boolean failed;
+  // Of the claims, one at a time.
+  private int claimsSinceClosed;
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
-   * @param pollsSoon called where the gate is open by now, or will be, so that the poll sees it;
-   *     must return at once
    */
   public NotifyGate(
-      String channel,
-      Threads threads,
-      Transactions transactions,
-      List<Integer> listened,
-      Runnable pollsSoon) {
+      String channel, Threads threads, Transactions transactions, List<Integer> listened) {
     this.channel = channel;
-    this.threads = threads;
-    this.pollsSoon = pollsSoon;
-    this.database = new GateStatements(transactions, channel, listened.stream().sorted().toList());
-    this.steps = new RepeatedTask(threads::runLater, lock, this::step, this::delayAfter);
+    this.database = new GateStatements(transactions, channel, listened);
+    this.steps = new RepeatedTask(threads, this::step);
+    this.claims = new RepeatedTask(threads, this::claim);
   }
 
   /** Before the listener starts. */
@@ -101,20 +82,8 @@ public final class NotifyGate {
     var answers = subscriptions.stream().anyMatch(GatedSubscription::answersAtOnce);
     lock.lock();
     try {
-      var now = System.nanoTime();
-      rate.heard(now);
-      if (rate.isMany() && !answers) {
-        pollsSoon.run();
-      }
-      if (!answers || open || wish == Wish.OPEN || now - notBefore < 0) {
-        return;
-      }
-      var wanted =
-          rate.isMany()
-              ? Wish.OPEN
-              : rate.isSome() && now - askNotBefore >= 0 ? Wish.OPEN_IF_WRITERS_WAIT : Wish.NONE;
-      if (wanted.compareTo(wish) > 0) {
-        wish = wanted;
+      rate.heard(System.nanoTime());
+      if (answers && !open && isWanted()) {
         steps.within(Duration.ZERO);
       }
     } finally {
@@ -122,122 +91,66 @@ public final class NotifyGate {
     }
   }
 
-  /** The gate is closed, and not opened again. Returns at once. */
+  /** Whether it should open, or ask whether writers wait. Called with the lock held. */
+  private boolean isWanted() {
+    var now = System.nanoTime();
+    return now - notBefore >= 0 && (rate.isMany() || (rate.isSome() && now - askNotBefore >= 0));
+  }
+
+  /** Neither opens nor renews the gate from now on. Returns at once. */
   public void stop() {
-    lock.lock();
-    try {
-      stopped = true;
-      steps.within(Duration.ZERO);
-    } finally {
-      lock.unlock();
-    }
+    steps.stop();
+    claims.stop();
   }
 
   /**
-   * Waits until {@link #stop} has closed the gate.
+   * Closes the gate if it is open; if that fails, it closes by itself within half a second. To be
+   * called after {@link #stop}; waits for the database.
    *
-   * @param end by System.nanoTime()
+   * @param end by System.nanoTime(): how long it waits for the step under way
    */
-  public void awaitClosed(long end) throws InterruptedException {
-    lock.lock();
-    try {
-      for (var time = end - System.nanoTime(); !left && time > 0; ) {
-        time = closed.awaitNanos(time);
+  public void close(long end) throws InterruptedException {
+    steps.awaitEnd(end);
+    if (open) {
+      try {
+        database.close(mine);
+      } catch (SQLException e) {
+        LOG.debug("pgonce: the gate of channel {} could not be closed", channel, e);
       }
-    } finally {
-      lock.unlock();
     }
   }
 
+  /** Returns when the next step is due; null: when many wake-ups come. */
   private @Nullable Duration step() {
-    failed = true;
-    @Nullable Duration delay = null;
     try {
-      delay = takeStep();
-      failed = false;
+      return open ? stayOpen() : openIfWanted();
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked. An open gate closes by
       // itself within half a second.
       LOG.debug("pgonce: the gate of channel {} could not be changed", channel, e);
-    }
-    return delay;
-  }
-
-  private @Nullable Duration delayAfter(@Nullable Duration returned, boolean again) {
-    if (stopped && mine != 0 && !failed) {
-      return Duration.ZERO; // to close it
-    } else if (stopped) {
-      left = true;
-      steps.stop();
-      closed.signalAll();
-      return null;
-    }
-    if (failed) {
       refuseFor(AFTER_FAILURE);
-      if (open) {
-        return closedNow();
-      }
+      return open ? closed() : null;
     }
-    return wish != Wish.NONE || again ? Duration.ZERO : returned;
   }
 
-  /** Returns when the next is to be taken; null: when there is a reason. */
-  private @Nullable Duration takeStep() throws SQLException {
-    if (isStopped()) {
-      if (mine != 0) {
-        database.close(mine);
-        mine = 0;
-      }
-      return null;
-    }
-    if (isOpen()) {
-      return stayOpen();
-    }
-    var wanted = takeWish();
-    if (wanted != Wish.NONE && !isHeldUp()) {
-      return open(wanted);
-    }
-    return lastClaims > 0 ? claimLast() : null;
-  }
-
-  private Wish takeWish() {
+  private @Nullable Duration openIfWanted() throws SQLException {
+    boolean wanted;
+    boolean many;
     lock.lock();
     try {
-      var taken = wish;
-      wish = Wish.NONE;
-      return taken;
+      wanted = isWanted();
+      many = rate.isMany();
     } finally {
       lock.unlock();
     }
-  }
-
-  private @Nullable Duration open(Wish wanted) throws SQLException {
-    if (wanted == Wish.OPEN_IF_WRITERS_WAIT && !doWritersWait()) {
-      return lastClaims > 0 ? claimLast() : null;
-    }
-    var value = database.open();
-    if (value == null || value == GateStatements.TAKEN) {
+    if (wanted && !isHeldUp() && (many || doWritersWait())) {
+      var value = database.open();
+      if (value != null && value != GateStatements.TAKEN) {
+        return opened(value);
+      }
       refuseFor(value == null ? AFTER_REFUSAL : AFTER_FAILURE);
-      return lastClaims > 0 ? claimLast() : null;
     }
-    mine = value;
-    fewInARow = 0;
-    lastClaims = 0;
-    lock.lock();
-    try {
-      LOG.debug("pgonce: the gate of channel {} is open", channel);
-      open = true;
-      rate.reset();
-      if (!ticking) {
-        ticking = true;
-        threads.tickLater(BETWEEN_CLAIMS, this::tick);
-      }
-    } finally {
-      lock.unlock();
-    }
-    pollsSoon.run();
-    subscriptions.forEach(GatedSubscription::fetch);
-    return RENEWAL;
+    return null;
   }
 
   private boolean doWritersWait() throws SQLException {
@@ -246,28 +159,35 @@ public final class NotifyGate {
       refuseFor(AFTER_REFUSAL);
       return false;
     }
-    lock.lock();
-    try {
-      askNotBefore = System.nanoTime() + BETWEEN_QUESTIONS.toNanos();
-    } finally {
-      lock.unlock();
-    }
+    askNotBefore = System.nanoTime() + BETWEEN_QUESTIONS.toNanos();
     return wait;
   }
 
-  /** While the gate is open. On the timer's thread. */
-  private void tick() {
+  private Duration opened(long value) {
+    LOG.debug("pgonce: the gate of channel {} is open", channel);
+    mine = value;
+    fewInARow = 0;
     lock.lock();
     try {
-      ticking = open && !stopped;
-      if (!ticking) {
-        return;
-      }
-      threads.tickLater(BETWEEN_CLAIMS, this::tick);
+      open = true;
+      rate.reset();
     } finally {
       lock.unlock();
     }
-    subscriptions.forEach(GatedSubscription::keepFetching);
+    claims.within(Duration.ZERO);
+    return RENEWAL;
+  }
+
+  private @Nullable Duration claim() {
+    subscriptions.forEach(GatedSubscription::fetch);
+    if (open) {
+      claimsSinceClosed = 0;
+      return BETWEEN_CLAIMS;
+    }
+    claimsSinceClosed++;
+    return claimsSinceClosed == LAST_CLAIMS
+        ? null
+        : BETWEEN_CLAIMS.multipliedBy(1L << (claimsSinceClosed - 1));
   }
 
   private @Nullable Duration stayOpen() throws SQLException {
@@ -285,59 +205,21 @@ public final class NotifyGate {
     } else {
       database.close(mine);
     }
-    return closedNow();
+    return closed();
   }
 
-  private @Nullable Duration closedNow() {
-    mine = 0;
-    lastClaims = LAST_CLAIMS;
-    lock.lock();
-    try {
-      LOG.debug("pgonce: the gate of channel {} is closed", channel);
-      open = false;
-    } finally {
-      lock.unlock();
-    }
-    return claimLast();
-  }
-
-  private @Nullable Duration claimLast() {
-    subscriptions.forEach(GatedSubscription::fetch);
-    lastClaims--;
-    return lastClaims == 0
-        ? null
-        : BETWEEN_CLAIMS.multipliedBy(1L << (LAST_CLAIMS - 1 - lastClaims));
+  private @Nullable Duration closed() {
+    LOG.debug("pgonce: the gate of channel {} is closed", channel);
+    open = false;
+    claims.within(Duration.ZERO);
+    return null;
   }
 
   private boolean isHeldUp() {
     return subscriptions.stream().anyMatch(GatedSubscription::isHeldUp);
   }
 
-  private boolean isOpen() {
-    lock.lock();
-    try {
-      return open;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private boolean isStopped() {
-    lock.lock();
-    try {
-      return stopped;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** It may not be open, or need not, for so long. */
   private void refuseFor(Duration time) {
-    lock.lock();
-    try {
-      notBefore = System.nanoTime() + time.toNanos();
-    } finally {
-      lock.unlock();
-    }
+    notBefore = System.nanoTime() + time.toNanos();
   }
 }

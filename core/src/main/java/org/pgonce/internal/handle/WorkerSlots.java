@@ -28,7 +28,7 @@ public final class WorkerSlots {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Registration<?> subscribed;
-  private final ThreadTimeout.Bound bound;
+  private final Threads threads;
   private final Runnable whenFree;
 
   // Slots whose handler has begun, and has neither ended in time nor been seen to after a cut-off.
@@ -42,11 +42,12 @@ public final class WorkerSlots {
    */
   public WorkerSlots(Registration<?> subscribed, Threads threads, Runnable whenFree) {
     this.subscribed = subscribed;
-    this.bound =
-        new ThreadTimeout.Bound(
-            subscribed.options().handlerTimeout(),
-            (time, work) -> threads.alarmAfter(time, work)::cancel);
+    this.threads = threads;
     this.whenFree = whenFree;
+  }
+
+  private Duration handlerTimeout() {
+    return subscribed.options().handlerTimeout();
   }
 
   /** What becomes of a handler that is cut off. Its thread is interrupted already. */
@@ -151,7 +152,9 @@ public final class WorkerSlots {
         if (stopping) {
           return false;
         }
-        deadline = bound.begin(() -> settle(() -> begun.overran(bound.timeout())));
+        deadline =
+            ThreadTimeout.begin(
+                threads, handlerTimeout(), () -> settle(() -> begun.overran(handlerTimeout())));
         handler = begun;
         returned = false;
         handling.add(this);
@@ -240,7 +243,7 @@ public final class WorkerSlots {
       LOG.error(
           "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
           subscribed.label(),
-          bound.timeout().toMillis(),
+          handlerTimeout().toMillis(),
           stuck,
           subscribed.options().concurrency() + 1);
     }

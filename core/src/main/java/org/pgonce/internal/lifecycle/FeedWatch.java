@@ -52,7 +52,7 @@ final class FeedWatch {
   /** Checks from now on, until the listener's threads are closed. */
   void start() {
     if (!channels.isEmpty()) {
-      var unused = context.threads().alarmAfter(interval, this::check);
+      var unused = context.threads().runLater(interval, this::check);
     }
   }
 

@@ -19,7 +19,7 @@ import org.pgonce.Status.State;
 import org.pgonce.internal.broadcast.BroadcastReceiver;
 import org.pgonce.internal.consume.DefinitionWatch;
 import org.pgonce.internal.consume.SubscriptionConsumer;
-import org.pgonce.internal.context.BoundedSessions;
+import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
@@ -38,12 +38,10 @@ import org.pgonce.internal.store.ChannelNames;
  */
 public final class Listener {
 
-  private static final Duration POLLS_SOON = Duration.ofMillis(300);
-
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
-  private final BoundedSessions sessions;
+  private final CutOffSessions sessions;
   private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
@@ -63,7 +61,7 @@ public final class Listener {
     this.context = context;
     this.settings = settings;
     this.registrations = List.copyOf(registrations);
-    this.sessions = new BoundedSessions(context.transactions(), context.threads());
+    this.sessions = new CutOffSessions(context.transactions(), context.threads());
     this.listening =
         new NotificationListener(
             settings.sources(),
@@ -73,11 +71,9 @@ public final class Listener {
                 .map(one -> ChannelNames.wakeUpChannel(one.name()))
                 .collect(Collectors.toUnmodifiableSet()),
             new Callbacks());
-    this.poll =
-        new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status, sessions);
+    this.poll = new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status);
     this.feeds = new FeedWatch(context, registrations, settings.pollInterval());
-    this.shutdown =
-        new Shutdown(this::stopParts, this::unregister, slots, sessions, context.threads());
+    this.shutdown = new Shutdown(this::stopParts, this::unregister, slots, context.threads());
   }
 
   /**
@@ -154,11 +150,7 @@ public final class Listener {
             .filter(each -> each.name().equals(channel))
             .map(each -> each.installed().subscription())
             .toList();
-    // From the poll that sees it open on, rows of late writers are looked for sooner.
-    Runnable pollsSoon = () -> poll.within(POLLS_SOON);
-    var gate =
-        new NotifyGate(
-            channel, context.threads(), context.transactions(), subscriptions, pollsSoon);
+    var gate = new NotifyGate(channel, context.threads(), context.transactions(), subscriptions);
     addCallback(
         channel,
         payload -> {
@@ -196,8 +188,7 @@ public final class Listener {
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
     switch (WakeUp.of(payload)) {
       case PAUSE, DEFINITION -> poll.within(consumer.heardPause(poll.begun()));
-      case RESUME -> poll.within(consumer.heardResume());
-      case LATER -> poll.within(Duration.ZERO);
+      case RESUME, LATER -> poll.within(Duration.ZERO);
       case DUE -> consumer.freed(true);
       case NEW_ROWS -> consumer.notified();
     }
@@ -270,7 +261,7 @@ public final class Listener {
     var end = System.nanoTime() + Shutdown.GRACE.toNanos();
     sessions.endReleased(end);
     for (var gate : gates.values()) {
-      gate.awaitClosed(end - Shutdown.GRACE.toNanos() / 2);
+      gate.close(end - Shutdown.GRACE.toNanos() / 2);
     }
     poll.unregister(end);
     return true;

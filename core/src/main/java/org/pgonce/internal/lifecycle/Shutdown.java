@@ -10,7 +10,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +31,6 @@ final class Shutdown {
   private final Runnable stop;
   private final FutureTask<?> unregistering;
   private final List<WorkerSlots> slots;
-  private final BoundedSessions sessions;
   private final Threads threads;
   private final AtomicBoolean released = new AtomicBoolean();
 
@@ -40,16 +38,10 @@ final class Shutdown {
    * @param stop sees to it that nothing begins any more; returns within 3 s
    * @param unregister tells the database that the listener has stopped
    */
-  Shutdown(
-      Runnable stop,
-      Callable<?> unregister,
-      List<WorkerSlots> slots,
-      BoundedSessions sessions,
-      Threads threads) {
+  Shutdown(Runnable stop, Callable<?> unregister, List<WorkerSlots> slots, Threads threads) {
     this.stop = stop;
     this.unregistering = new FutureTask<>(unregister);
     this.slots = slots;
-    this.sessions = sessions;
     this.threads = threads;
   }
 
@@ -97,7 +89,6 @@ final class Shutdown {
       LOG.debug("pgonce: the database could not be told that the listener has stopped", e);
     } finally {
       unregistering.cancel(true);
-      sessions.cutOffRest();
       threads.close();
     }
   }

@@ -8,12 +8,10 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
-import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.listen.ListenStatus;
@@ -22,83 +20,63 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What correctness rests on: one statement for all subscriptions of the process finds the work that
+ * What correctness rests on: one statement for all subscriptions of the process finds the rows that
  * no wake-up announced, and whether the channels are still what they were. It runs right after
- * every (re)LISTEN, when the next row is due, and once a second. One poll at a time; requests
- * meanwhile are folded into the next. The heartbeat and {@link Housekeeping} come behind every
- * tenth answer, in transactions of their own.
+ * every (re)LISTEN, when the next row is due, and once a second. Only one poll runs at a time;
+ * requests meanwhile are folded into the next. The heartbeat and {@link Housekeeping} come behind
+ * every tenth answer, in transactions of their own.
  */
 public final class Poll {
 
   private static final Logger LOG = LoggerFactory.getLogger(Poll.class);
 
-  private static final Duration TIMEOUT = Duration.ofSeconds(30);
-
   // However many wake-ups ask for one.
   private static final long LEAST_BETWEEN_NANOS = Duration.ofMillis(50).toNanos();
 
-  // While nothing is heard the poll is all there is, and while something waits its holder may die,
-  // of which nobody hears.
+  // While nothing is heard the poll is all there is, and while a row waits its holder may die.
   private static final Duration LONGEST_WHILE_NEEDED = Duration.ofSeconds(1);
-
-  // A writer that saw an open gate may commit when it is closed, or its process dead: for so long
-  // such rows are looked for sooner.
-  private static final Duration BEHIND_A_GATE = Duration.ofSeconds(5);
-  private static final long LONGEST_BEHIND_A_GATE_MS = 300;
 
   private static final int POLLS_PER_HEARTBEAT = 10;
   private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
   private static final int HEARTBEATS_PER_SILENCE = 5;
 
-  // Where dead index entries make the look at the whole slow, it gets a twentieth of the time.
+  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time.
   private static final int SHARE_OF_WHOLE = 20;
 
   private static final Backoff TROUBLE = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
-  private final ListenerIdentity identity;
+  private final UUID listener;
   private final Duration interval;
   private final Supplier<ListenStatus> listening;
-  private final BoundedSessions sessions;
   private final Housekeeping housekeeping;
   private final QueueWatch queue;
+  private final RepeatedTask polls;
   private volatile List<PollTarget> targets = List.of();
 
   private volatile boolean started;
   private volatile boolean registered;
   private final AtomicLong begun = new AtomicLong();
   private volatile long begunAt = System.nanoTime() - LEAST_BETWEEN_NANOS;
+  // Of the polls, one at a time; times by System.nanoTime().
   private int troubles;
-  private long wholeNotBefore = System.nanoTime();
-  private long heartbeatAt = wholeNotBefore;
-  private long gateUntil = wholeNotBefore;
+  private long wholeNotBefore = begunAt;
+  private long heartbeatAt = begunAt;
   private @Nullable ListensBy told;
-  private final RepeatedTask polls;
 
   /**
    * @param interval between two polls where nothing asks for one
    * @param listening how this process listens
    */
   public Poll(
-      ListenerContext context,
-      UUID listener,
-      Duration interval,
-      Supplier<ListenStatus> listening,
-      BoundedSessions sessions) {
+      ListenerContext context, UUID listener, Duration interval, Supplier<ListenStatus> listening) {
     this.context = context;
-    this.identity =
-        new ListenerIdentity(
-            listener,
-            context.instance(),
-            heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE));
+    this.listener = listener;
     this.interval = interval;
     this.listening = listening;
-    this.sessions = sessions;
-    this.housekeeping = new Housekeeping(context, listener, sessions);
+    this.housekeeping = new Housekeeping(context, listener);
     this.queue = new QueueWatch(context.observer());
-    this.polls =
-        new RepeatedTask(
-            context.threads()::runLater, new ReentrantLock(), this::take, Poll::delayAfter);
+    this.polls = new RepeatedTask(context.threads(), this::take);
   }
 
   public void start(Collection<PollTarget> toAskFor) {
@@ -130,8 +108,8 @@ public final class Poll {
   }
 
   /**
-   * Waits for the poll under way, which may be about to register this process, and then takes it
-   * off the registry. To be called after {@link #stop}; waits for the database.
+   * Waits for the poll under way, which may be about to register this process, and then removes the
+   * process from the registry. To be called after {@link #stop}; waits for the database.
    *
    * @param end by System.nanoTime(): how long it waits for the poll
    */
@@ -146,7 +124,7 @@ public final class Poll {
               .transactions()
               .runBounded(
                   connection -> {
-                    PollStatements.unregister(connection, identity.id());
+                    PollStatements.unregister(connection, listener);
                     return true;
                   });
     } catch (SQLException e) {
@@ -160,7 +138,12 @@ public final class Poll {
     begun.incrementAndGet();
     begunAt = System.nanoTime();
     try {
-      var delay = poll();
+      if (!registered) {
+        // By itself: the poll must see what was committed before the gates were set.
+        context.transactions().make(this::register);
+      }
+      var delay = tell(context.transactions().run(this::poll));
+      beat();
       troubles = 0;
       return delay;
     } catch (SQLException e) {
@@ -168,47 +151,21 @@ public final class Poll {
     }
   }
 
-  private static Duration delayAfter(@Nullable Duration returned, boolean again) {
-    if (again) {
-      return Duration.ofNanos(LEAST_BETWEEN_NANOS);
-    }
-    return returned == null ? TROUBLE.longest() : returned;
-  }
-
-  /** Tells each target its answer; returns the time until the next poll. */
-  private Duration poll() throws SQLException {
-    if (!registered) {
-      // By itself: the poll must see what was committed before the gates were set.
-      var unused =
-          context.transactions().run(same -> sessions.within(TIMEOUT, same, this::register));
-    }
-    var delay =
-        tell(
-            context
-                .transactions()
-                .run(connection -> sessions.within(TIMEOUT, connection, this::poll)));
-    beat();
-    return delay;
-  }
-
-  private boolean register(Connection connection) throws SQLException {
+  private void register(Connection connection) throws SQLException {
     var by = listensBy();
-    PollStatements.register(
-        connection, identity, targets.stream().map(PollTarget::subscription).toList(), by);
+    var subscriptions = targets.stream().map(PollTarget::subscription).toList();
+    var silence = heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE);
+    PollStatements.register(connection, listener, context.instance(), silence, subscriptions, by);
     told = by;
     registered = true; // or not, if the commit fails: then the poll says so
-    return registered;
   }
 
   private List<PollAnswer> poll(Connection connection) throws SQLException {
     var from = System.nanoTime();
     var whole = from - wholeNotBefore >= 0;
+    List<Long> after = whole ? List.of() : targets.stream().map(PollTarget::cursor).toList();
     try {
-      var answers =
-          PollStatements.poll(
-              connection,
-              identity.id(),
-              whole ? List.of() : targets.stream().map(PollTarget::cursor).toList());
+      var answers = PollStatements.poll(connection, listener, after);
       if (whole) {
         var now = System.nanoTime();
         wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
@@ -223,7 +180,8 @@ public final class Poll {
   private ListensBy listensBy() {
     var status = listening.get();
     var session = status.session();
-    return new ListensBy(status.source(), session == null ? null : session.backendPid());
+    return new ListensBy(
+        status.source(), session == null ? null : String.valueOf(session.backendPid()));
   }
 
   /** Behind the answer, and apart from it: a lock on the registry keeps no notification waiting. */
@@ -236,17 +194,7 @@ public final class Poll {
     // Not later than the tenth poll, whose time has a jitter.
     heartbeatAt = now + heartbeatInterval(interval()).toNanos() - interval().toNanos() / 2;
     try {
-      context
-          .transactions()
-          .make(
-              connection ->
-                  sessions.within(
-                      TIMEOUT,
-                      connection,
-                      same -> {
-                        PollStatements.seen(same, identity.id(), by);
-                        return true;
-                      }));
+      context.transactions().make(connection -> PollStatements.seen(connection, listener, by));
       told = by;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);
@@ -266,25 +214,21 @@ public final class Poll {
         : interval;
   }
 
+  /** Hands each target its answer; returns the time until the next poll. */
   private Duration tell(List<PollAnswer> answers) {
     // Jitter, so that processes started together do not poll together.
     var longest = interval().toMillis();
     var delay = ThreadLocalRandom.current().nextLong(longest * 7 / 8, longest * 9 / 8 + 1);
-    answers.stream().findFirst().ifPresent(any -> queue.found(any.queueUsage()));
-    if (answers.stream().anyMatch(PollAnswer::gateUnfit)) {
-      housekeeping.mendGates();
-    }
-    var now = System.nanoTime();
-    if (answers.stream().anyMatch(PollAnswer::gateOpen)) {
-      gateUntil = now + BEHIND_A_GATE.toNanos();
-    }
-    if (now - gateUntil < 0) {
-      delay = Math.min(delay, LONGEST_BEHIND_A_GATE_MS);
-    }
     for (var answer : answers) {
-      targets.stream()
-          .filter(one -> one.subscription() == answer.subscription())
-          .forEach(one -> one.polled(answer, begun.get()));
+      queue.found(answer.queueUsage());
+      if (answer.gateUnfit()) {
+        housekeeping.mendGates();
+      }
+      for (var target : targets) {
+        if (target.subscription() == answer.subscription()) {
+          target.polled(answer, begun.get());
+        }
+      }
       if (answer.ready()) {
         delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
       }

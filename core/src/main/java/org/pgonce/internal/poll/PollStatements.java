@@ -4,7 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Types;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -21,73 +21,67 @@ final class PollStatements {
   /** SQLState of a poll by a listener that is not registered (any more). */
   static final String NOT_REGISTERED = "PO002";
 
-  // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
+  // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. The rest does so
+  // as well, to be bound in one way.
   private static final String REGISTER =
-      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?, ?)";
+      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?::text::bigint, ?::text::integer)";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
+  private static final String SEEN =
+      "SELECT pgonce.listener_seen(?::text::uuid, ?, ?::text::integer)";
   private static final String POLL =
       """
-      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.listeners, i.rank, %s
         FROM pgonce.poll(?::text::uuid, ?::text::bigint[]) AS i
       """
           .formatted(Installed.COLUMNS);
+  // Where the definition's columns begin; the mode comes second.
+  private static final int DEFINITION = 11;
 
-  private static final String SEEN = "SELECT pgonce.listener_seen(?::text::uuid, ?, ?)";
-  // One that takes longer is given up by the server, and says so.
+  // The server gives a task up after 10 s.
   private static final String BOUND_THE_TASK =
       "SELECT pg_catalog.set_config('statement_timeout', '10s', true)";
   private static final String KEEP_HOUSE = "SELECT pgonce.keep_house(?, ?::text::uuid)";
 
-  // Where its columns begin; the mode comes second.
-  private static final int DEFINITION = 12;
-
   private PollStatements() {}
 
   /**
-   * By which session a process listens.
+   * The session by which a process listens.
    *
    * @param source the wake-up source, or {@code polling}
-   * @param backend the server's process of its LISTEN session; null if there is none
+   * @param backend the server's process; null if there is no session
    */
-  record ListensBy(String source, @Nullable Integer backend) {
+  record ListensBy(String source, @Nullable String backend) {}
 
-    private void bind(PreparedStatement statement, int sourceAt, int backendAt)
-        throws SQLException {
-      statement.setString(sourceAt, source);
-      statement.setObject(backendAt, backend, Types.INTEGER);
-    }
-  }
-
+  /**
+   * @param instance the process's name for people
+   * @param silence after that long without a heartbeat the process counts as gone
+   */
   static void register(
       Connection connection,
-      ListenerIdentity identity,
+      UUID listener,
+      String instance,
+      Duration silence,
       List<Integer> subscriptions,
-      ListensBy listensBy)
+      ListensBy by)
       throws SQLException {
-    try (var statement = connection.prepareStatement(REGISTER)) {
-      statement.setString(1, identity.id().toString());
-      statement.setString(2, identity.instance());
-      statement.setString(3, array(subscriptions));
-      listensBy.bind(statement, 4, 6);
-      statement.setLong(5, identity.silence().toMillis());
-      statement.execute();
-    }
+    execute(
+        connection,
+        REGISTER,
+        listener.toString(),
+        instance,
+        array(subscriptions),
+        by.source(),
+        String.valueOf(silence.toMillis()),
+        by.backend());
   }
 
   static void unregister(Connection connection, UUID listener) throws SQLException {
-    try (var statement = connection.prepareStatement(UNREGISTER)) {
-      statement.setString(1, listener.toString());
-      statement.execute();
-    }
+    execute(connection, UNREGISTER, listener.toString());
   }
 
-  /** Its heartbeat. */
-  static void seen(Connection connection, UUID listener, ListensBy listensBy) throws SQLException {
-    try (var statement = connection.prepareStatement(SEEN)) {
-      statement.setString(1, listener.toString());
-      listensBy.bind(statement, 2, 3);
-      statement.execute();
-    }
+  /** The heartbeat. */
+  static void seen(Connection connection, UUID listener, ListensBy by) throws SQLException {
+    execute(connection, SEEN, listener.toString(), by.source(), by.backend());
   }
 
   /**
@@ -96,15 +90,10 @@ final class PollStatements {
    * @return whether there may be more of it to do at once
    */
   static boolean keepHouse(Connection connection, String task, UUID listener) throws SQLException {
-    try (var bound = connection.createStatement()) {
-      bound.execute(BOUND_THE_TASK);
-    }
-    try (var statement = connection.prepareStatement(KEEP_HOUSE)) {
-      statement.setString(1, task);
-      statement.setString(2, listener.toString());
-      try (var row = statement.executeQuery()) {
-        return row.next() && row.getBoolean(1);
-      }
+    execute(connection, BOUND_THE_TASK);
+    try (var statement = bound(connection, KEEP_HOUSE, task, listener.toString());
+        var row = statement.executeQuery()) {
+      return row.next() && row.getBoolean(1);
     }
   }
 
@@ -117,13 +106,10 @@ final class PollStatements {
   static List<PollAnswer> poll(Connection connection, UUID listener, List<Long> after)
       throws SQLException {
     var answers = new ArrayList<PollAnswer>();
-    try (var statement = connection.prepareStatement(POLL)) {
-      statement.setString(1, listener.toString());
-      statement.setString(2, array(after));
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          answers.add(answer(row));
-        }
+    try (var statement = bound(connection, POLL, listener.toString(), array(after));
+        var row = statement.executeQuery()) {
+      while (row.next()) {
+        answers.add(answer(row));
       }
     }
     return answers;
@@ -141,7 +127,6 @@ final class PollStatements {
         row.getString(DEFINITION + 1) == null ? null : Installed.read(row, DEFINITION),
         row.getDouble("queue_usage"),
         row.getBoolean("gate_unfit"),
-        row.getBoolean("gate_open"),
         row.getInt("listeners"),
         row.getInt("rank"));
   }
@@ -154,6 +139,22 @@ final class PollStatements {
             Instant.EPOCH.plus(since, ChronoUnit.MICROS),
             row.getString("paused_by"),
             row.getString("pause_reason"));
+  }
+
+  private static void execute(Connection connection, String sql, @Nullable String... parameters)
+      throws SQLException {
+    try (var statement = bound(connection, sql, parameters)) {
+      statement.execute();
+    }
+  }
+
+  private static PreparedStatement bound(
+      Connection connection, String sql, @Nullable String... parameters) throws SQLException {
+    var statement = connection.prepareStatement(sql);
+    for (var i = 0; i < parameters.length; i++) {
+      statement.setString(i + 1, parameters[i]);
+    }
+    return statement;
   }
 
   private static String array(List<? extends Number> numbers) {

@@ -5,11 +5,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns while PostgreSQL's NOTIFY queue fills, long before it is full and commits that NOTIFY fail.
- * It is one for the whole server, and is emptied as far as the slowest session that listens, in
- * whatever database, has read: one that has a transaction open reads nothing. Who asks how full it
- * is (pg_notification_queue_usage) frees what all have read, even where it is full and nobody can
- * notify. Only the poll calls it, one at a time.
+ * Warns while PostgreSQL's NOTIFY queue fills, long before it is full and commits that notify fail.
+ * The queue is one for the whole server. It is emptied as far as the slowest listening session of
+ * any database has read, and a session with an open transaction reads nothing. To ask how full it
+ * is (pg_notification_queue_usage) frees what all have read. Only the poll calls this.
  */
 final class QueueWatch {
 

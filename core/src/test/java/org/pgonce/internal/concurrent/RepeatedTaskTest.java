@@ -1,194 +1,133 @@
 package org.pgonce.internal.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Steps one after the other, by a timer whose time the test makes. */
+/** Steps one after the other, each when it is asked for or due. */
 class RepeatedTaskTest {
 
-  private static final Duration SECOND = Duration.ofSeconds(1);
-  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration MOMENT = Duration.ofMillis(30);
   private static final Duration HOUR = Duration.ofHours(1);
 
-  private record Planned(Duration delay, FutureTask<?> work) {
+  private final Threads threads = new Threads();
+  private final AtomicInteger begun = new AtomicInteger();
+  private final AtomicInteger underWay = new AtomicInteger();
+  private final AtomicInteger together = new AtomicInteger();
+  private final AtomicReference<@Nullable Duration> next = new AtomicReference<>();
+  private volatile Runnable meanwhile = () -> {};
 
-    boolean isOpen() {
-      return !work.isDone();
-    }
-  }
+  private final RepeatedTask steps = new RepeatedTask(threads, this::step);
 
-  private final List<Planned> planned = new ArrayList<>();
-  private final List<String> log = new ArrayList<>();
-  private @Nullable Duration returned;
-  private @Nullable Duration next;
-  private Runnable meanwhile = () -> {};
-
-  private final RepeatedTask steps =
-      new RepeatedTask(this::runLater, new ReentrantLock(), this::step, this::after);
-
-  private FutureTask<?> runLater(Duration delay, Runnable work) {
-    var task = new FutureTask<>(work, null);
-    planned.add(new Planned(delay, task));
-    return task;
+  @AfterEach
+  void close() {
+    threads.close();
   }
 
   private @Nullable Duration step() {
-    log.add("begins");
-    meanwhile.run();
-    return returned;
+    begun.incrementAndGet();
+    together.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+    try {
+      meanwhile.run();
+      return next.getAndSet(null);
+    } finally {
+      underWay.decrementAndGet();
+    }
   }
 
-  private @Nullable Duration after(@Nullable Duration what, boolean again) {
-    log.add("returned " + what + (again ? ", again" : ""));
-    return next;
+  private void awaitBegun(int count) {
+    Awaitility.await().atMost(SOON).until(() -> begun.get() == count && underWay.get() == 0);
   }
 
-  private List<Duration> delays() {
-    return planned.stream().filter(Planned::isOpen).map(Planned::delay).toList();
-  }
-
-  /** The time of what is planned has come. */
-  private void comes() throws Exception {
-    var first = planned.stream().filter(Planned::isOpen).findFirst().orElseThrow();
-    first.work().run();
-    first.work().get();
+  /** No further one begins within a moment. */
+  private void assertNoMore(int count) {
+    Awaitility.await()
+        .during(MOMENT.multipliedBy(4))
+        .atMost(SOON)
+        .until(() -> begun.get() == count);
   }
 
   @Test
   void h45_theEarliestThatWasAskedForIsTheNext() {
-    steps.within(MINUTE);
     steps.within(HOUR);
-    assertThat(delays()).containsExactly(MINUTE);
-
-    steps.within(SECOND);
-    assertThat(delays()).containsExactly(SECOND);
+    steps.within(MOMENT);
+    steps.within(HOUR);
+    awaitBegun(1);
+    assertNoMore(1);
   }
 
   @Test
-  void h45_theOwnerSaysWhenTheNextBegins() throws Exception {
-    returned = MINUTE;
-    next = HOUR;
-    steps.within(SECOND);
-    comes();
-    assertThat(log).containsExactly("begins", "returned PT1M");
-    assertThat(delays()).containsExactly(HOUR);
-
-    next = null;
-    comes();
-    assertThat(delays()).isEmpty();
+  void h45_theStepSaysWhenTheNextBegins() {
+    next.set(MOMENT);
+    steps.within(Duration.ZERO);
+    awaitBegun(2);
+    assertNoMore(2);
   }
 
   @Test
-  void h45_whatIsAskedForMeanwhileIsEarlierThanWhatTheOwnerSays() throws Exception {
-    meanwhile = () -> steps.within(MINUTE);
-    next = HOUR;
-    steps.within(SECOND);
-    comes();
-    assertThat(delays()).containsExactly(MINUTE);
+  void h45_whatIsAskedForMeanwhileIsEarlierThanWhatTheStepSays() {
+    next.set(HOUR);
+    meanwhile = () -> steps.within(MOMENT);
+    steps.within(Duration.ZERO);
+    Awaitility.await().atMost(SOON).until(() -> begun.get() >= 2);
   }
 
   @Test
-  void h45_noStepBeginsWhileOneIsUnderWayAndTheOwnerIsToldOnce() throws Exception {
-    meanwhile =
-        () -> {
-          steps.within(SECOND);
-          planned.get(1).work().run();
-        };
-    next = MINUTE;
-    steps.within(SECOND);
-    comes();
-    assertThat(log).containsExactly("begins", "returned null, again");
-    assertThat(delays()).containsExactly(MINUTE);
-
-    meanwhile = () -> {};
-    comes();
-    assertThat(log).endsWith("begins", "returned null");
+  void h45_noStepBeginsWhileOneIsUnderWayAndOneFollowsIt() {
+    var goOn = new CountDownLatch(1);
+    meanwhile = () -> awaitUnchecked(goOn);
+    steps.within(Duration.ZERO);
+    Awaitility.await().atMost(SOON).until(() -> underWay.get() == 1);
+    for (var request = 0; request < 10; request++) {
+      steps.within(Duration.ZERO);
+      Awaitility.await().pollDelay(Duration.ofMillis(5)).until(() -> true);
+    }
+    goOn.countDown();
+    awaitBegun(2);
+    assertNoMore(2);
+    assertThat(together).hasValue(1);
   }
 
   @Test
   void h45_afterAStepThatThrowsItGoesOn() {
     meanwhile =
         () -> {
-          throw new IllegalStateException("unexpected");
+          throw new IllegalStateException("unexpected, for a test");
         };
-    returned = HOUR;
-    next = SECOND;
-    steps.within(SECOND);
-    assertThatThrownBy(this::comes).hasRootCauseMessage("unexpected");
-    assertThat(log).containsExactly("begins", "returned null");
-    assertThat(delays()).containsExactly(SECOND);
+    steps.within(Duration.ZERO);
+    Awaitility.await().atMost(SOON).until(() -> begun.get() >= 2);
   }
 
   @Test
   void h45_noneBeginsOnceItIsStopped() {
-    steps.within(SECOND);
+    steps.within(MOMENT);
     steps.stop();
-    assertThat(delays()).isEmpty();
-
-    steps.within(SECOND);
-    assertThat(delays()).isEmpty();
-  }
-
-  @Test
-  void h45_oneThatHasItsThreadWhenItIsStoppedDoesNotBegin() {
-    var begins = new ArrayList<Runnable>();
-    var late =
-        new RepeatedTask(
-            (delay, work) -> {
-              begins.add(work);
-              return new FutureTask<>(work, null);
-            },
-            new ReentrantLock(),
-            this::step,
-            this::after);
-    late.within(SECOND);
-    late.stop();
-    begins.forEach(Runnable::run);
-    assertThat(log).isEmpty();
+    steps.within(Duration.ZERO);
+    assertNoMore(0);
   }
 
   @Test
   void h45_theStepUnderWayIsWaitedForButNotForEver() throws Exception {
-    try (var threads = new Threads()) {
-      var begun = new CountDownLatch(1);
-      var goOn = new CountDownLatch(1);
-      meanwhile =
-          () -> {
-            begun.countDown();
-            awaitUnchecked(goOn);
-          };
-      var real = new RepeatedTask(threads::runLater, new ReentrantLock(), this::step, this::after);
-      real.within(Duration.ZERO);
-      assertThat(begun.await(20, TimeUnit.SECONDS)).isTrue();
-      real.stop();
-      real.awaitEnd(System.nanoTime() + Duration.ofMillis(1).toNanos());
-      assertThat(log).containsExactly("begins");
+    var goOn = new CountDownLatch(1);
+    meanwhile = () -> awaitUnchecked(goOn);
+    steps.within(Duration.ZERO);
+    Awaitility.await().atMost(SOON).until(() -> underWay.get() == 1);
+    steps.stop();
+    steps.awaitEnd(System.nanoTime() + MOMENT.toNanos());
+    assertThat(underWay).hasValue(1);
 
-      var ended =
-          CompletableFuture.runAsync(
-              () -> {
-                try {
-                  real.awaitEnd(System.nanoTime() + HOUR.toNanos());
-                } catch (InterruptedException e) {
-                  throw new IllegalStateException(e);
-                }
-              });
-      goOn.countDown();
-      ended.get(20, TimeUnit.SECONDS);
-      assertThat(log).containsExactly("begins", "returned null");
-    }
+    goOn.countDown();
+    steps.awaitEnd(System.nanoTime() + SOON.toNanos());
+    assertThat(underWay).hasValue(0);
   }
 
   private static void awaitUnchecked(CountDownLatch latch) {
@@ -201,15 +140,8 @@ class RepeatedTaskTest {
 
   @Test
   void h45_nothingIsPlannedWhereTheThreadsAreClosed() {
-    var closed =
-        new RepeatedTask(
-            (delay, work) -> {
-              throw new RejectedExecutionException();
-            },
-            new ReentrantLock(),
-            this::step,
-            this::after);
-    closed.within(SECOND);
-    assertThat(log).isEmpty();
+    threads.close();
+    steps.within(Duration.ZERO);
+    assertNoMore(0);
   }
 }

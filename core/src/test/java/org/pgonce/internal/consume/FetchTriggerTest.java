@@ -38,7 +38,9 @@ class FetchTriggerTest {
           this::begin);
 
   private void begin() {
-    begun.add(trigger().claiming());
+    var worker = trigger().claiming();
+    worker.starts();
+    begun.add(worker);
   }
 
   private FetchTrigger trigger() {

@@ -29,56 +29,46 @@ class PausingTest {
   @Test
   void h86_nothingIsClaimedBeforeTheFirstScanHasTold() {
     assertThat(pausing.isOn()).isTrue();
-    assertThat(pausing.told(null, false, 1)).isTrue();
+    assertThat(pausing.told(null, 1)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void ops_aScanThatBeganBeforeAPauseWasHeardDoesNotLiftIt() {
-    pausing.told(null, false, 1);
+    pausing.told(null, 1);
     assertThat(pausing.heardPause(2)).isZero();
-    assertThat(pausing.told(null, false, 2)).isFalse();
+    assertThat(pausing.told(null, 2)).isFalse();
     assertThat(pausing.isOn()).isTrue();
-    assertThat(pausing.told(PAUSED, false, 3)).isFalse();
+    assertThat(pausing.told(PAUSED, 3)).isFalse();
     assertThat(pausing.known()).isEqualTo(PAUSED);
-    assertThat(pausing.told(null, false, 4)).isTrue();
+    assertThat(pausing.told(null, 4)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void s15_aScanThatBeganBeforeAHandlersPauseWasCommittedDoesNotLiftIt() {
-    pausing.told(null, false, 1);
+    pausing.told(null, 1);
     pausing.asks();
-    assertThat(pausing.told(null, false, 2)).isFalse();
+    assertThat(pausing.told(null, 2)).isFalse();
     pausing.asks();
     pausing.asked(3);
-    assertThat(pausing.told(null, false, 4)).isFalse();
+    assertThat(pausing.told(null, 4)).isFalse();
     pausing.asked(4);
-    assertThat(pausing.told(null, false, 4)).isFalse();
+    assertThat(pausing.told(null, 4)).isFalse();
     assertThat(pausing.isOn()).isTrue();
     // Neither could be recorded.
-    assertThat(pausing.told(null, false, 5)).isTrue();
+    assertThat(pausing.told(null, 5)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void h39_afterAForgedPauseTheNextIsNotBelievedButLookedInto() {
-    pausing.told(null, false, 1);
+    pausing.told(null, 1);
     pausing.heardPause(1);
-    assertThat(pausing.told(null, false, 2)).isTrue();
+    assertThat(pausing.told(null, 2)).isTrue();
     assertThat(pausing.heardPause(2)).isEqualTo(Duration.ofMillis(100));
     assertThat(pausing.isOn()).isFalse();
-    assertThat(pausing.told(PAUSED, false, 3)).isFalse();
-    assertThat(pausing.isOn()).isTrue();
-  }
-
-  @Test
-  void h39_aForgedResumeLiftsNothing() {
-    pausing.told(PAUSED, false, 1);
-    assertThat(pausing.heardResume()).isZero();
-    assertThat(pausing.isOn()).isTrue();
-    pausing.told(PAUSED, false, 2);
-    assertThat(pausing.heardResume()).isEqualTo(Duration.ofMillis(100));
+    assertThat(pausing.told(PAUSED, 3)).isFalse();
     assertThat(pausing.isOn()).isTrue();
   }
 }

@@ -13,16 +13,16 @@ import org.pgonce.testkit.Seed;
 /**
  * What bounds each claim and each handler goes off in time, once, and not after it was cancelled.
  */
-class AlarmsTest {
+class DelayedWorkTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);
 
   @Test
-  void h45_anAlarmGoesOffAfterItsTimeAndNotBefore() throws Exception {
+  void h45_workRunsAfterItsTimeAndNotBefore() throws Exception {
     try (var threads = new Threads()) {
       var begun = System.nanoTime();
       var off = new CountDownLatch(1);
-      var unused1 = threads.alarmAfter(Duration.ofMillis(60), off::countDown);
+      var unused1 = threads.runLater(Duration.ofMillis(60), off::countDown);
       assertThat(off.await(20, TimeUnit.SECONDS)).isTrue();
       assertThat(Duration.ofNanos(System.nanoTime() - begun))
           .isGreaterThanOrEqualTo(Duration.ofMillis(60));
@@ -30,17 +30,17 @@ class AlarmsTest {
   }
 
   @Test
-  void h45_anAlarmIsNotHeldUpByOneThatIsLater() throws Exception {
+  void h45_workIsNotHeldUpByWorkThatIsLater() throws Exception {
     try (var threads = new Threads()) {
       var off = new CountDownLatch(1);
-      var unused2 = threads.alarmAfter(Duration.ofHours(1), () -> {});
-      var unused3 = threads.alarmAfter(Duration.ofMillis(20), off::countDown);
+      var unused2 = threads.runLater(Duration.ofHours(1), () -> {});
+      var unused3 = threads.runLater(Duration.ofMillis(20), off::countDown);
       assertThat(off.await(20, TimeUnit.SECONDS)).isTrue();
     }
   }
 
   @Test
-  void h45_eachAlarmGoesOffOnceUnlessItWasCancelled() throws Exception {
+  void h45_eachWorkRunsOnceUnlessItWasCancelled() throws Exception {
     var random = Seed.random();
     var each = 500;
     var setters = 4;
@@ -62,9 +62,9 @@ class AlarmsTest {
                 // Those that are cancelled have time for it.
                 var time = Duration.ofMillis(delays[i] + (cancelled[i] ? 1_000 : 0));
                 var begun = System.nanoTime();
-                var set = threads.alarmAfter(time, () -> wentOff.incrementAndGet(alarm));
+                var set = threads.runLater(time, () -> wentOff.incrementAndGet(alarm));
                 if (cancelled[i]) {
-                  set.cancel();
+                  set.cancel(false);
                   // The machine may have let this thread wait for longer than that.
                   cancelledInTime[i] = System.nanoTime() - begun < time.toNanos();
                 }
@@ -74,7 +74,7 @@ class AlarmsTest {
       }
       assertThat(setting.await(20, TimeUnit.SECONDS)).isTrue();
       var allAreOver = new CountDownLatch(1);
-      var unused4 = threads.alarmAfter(Duration.ofMillis(1_500), allAreOver::countDown);
+      var unused4 = threads.runLater(Duration.ofMillis(1_500), allAreOver::countDown);
       assertThat(allAreOver.await(20, TimeUnit.SECONDS)).isTrue();
       await()
           .atMost(SOON)
