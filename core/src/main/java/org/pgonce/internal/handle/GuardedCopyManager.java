@@ -90,6 +90,9 @@ final class GuardedCopyManager extends CopyManager {
   }
 
   private void requireWhole(String method) throws SQLException {
+    if (scope.hasEnded()) {
+      throw scope.usedAfterEnd();
+    }
     if (!begins) {
       throw scope.refused(
           new Refusal(
