@@ -1,6 +1,7 @@
-/** The whole of pgonce: core, triggers, and pgjdbc-ng to listen with. */
+/** The whole of pgonce: core, operations, triggers, and pgjdbc-ng to listen with. */
 module org.pgonce.all {
   requires transitive org.pgonce;
+  requires transitive org.pgonce.operations;
   requires transitive org.pgonce.triggers;
   requires transitive org.pgonce.pgjdbcng;
 }

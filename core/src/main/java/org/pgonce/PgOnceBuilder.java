@@ -57,8 +57,8 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * What listens: tried in this order where one cannot connect though the server answers. None:
-   * polling alone, each second. Default {@link WakeUpSources#DEFAULT}.
+   * What listens: the next is tried if one cannot connect though the server answers. None: polling
+   * alone. Default {@link WakeUpSources#DEFAULT}.
    */
   public PgOnceBuilder wakeUpBy(WakeUpSource... sources) {
     for (var source : sources) {
@@ -96,9 +96,8 @@ public final class PgOnceBuilder {
   /**
    * The poll, one statement for all channels of the process, finds what no wake-up announced: a
    * listener died, a transaction stayed open, a NOTIFY was lost. Default 1 s, which bounds how late
-   * such a notification is. Where it is longer, it is 1 s while the LISTEN connection is down, and
-   * while something waits. The heartbeat comes behind each tenth poll, and with each third
-   * heartbeat a task of the housekeeping.
+   * such a notification is. A longer interval is 1 s while the LISTEN connection is down, and while
+   * something waits. Every tenth poll has a heartbeat, every third of these a housekeeping task.
    *
    * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
@@ -110,9 +109,9 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * For how long {@link PgOnce#start} tries again where no connection can be had, or one ends
-   * before all is checked. Default 30 s. What somebody has to mend (a password, a right, a channel
-   * that is not installed) is an error at once.
+   * For how long {@link PgOnce#start} tries again if it gets no connection, or loses it. Default 30
+   * s. What a person has to mend (a password, a right, a channel that is not installed) is an error
+   * at once.
    *
    * @param startTimeout 0 to 1 hour; 0: the first failure is the last
    * @throws IllegalArgumentException if it is outside these bounds

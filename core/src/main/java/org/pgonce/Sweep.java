@@ -31,13 +31,13 @@ import org.slf4j.LoggerFactory;
  * found any more from the commit of its handler on, or the channel must remember its key for longer
  * than the row is found.
  *
- * <p>A run that has stored something runs query and mapper again before it commits. It takes what
- * is not found again out of all subscriptions, and does not count it: the row may have been handled
- * by way of another sweep between the query and the publishing. So the mapper must give a row the
- * same key each time. With a LIMIT the rows need an order that stays: what is within it at the
- * first look only comes with a later run. A query that itself changes or locks rows ({@code UPDATE
- * … RETURNING}, {@code FOR UPDATE}) is run once: what it finds is its own until the commit, if
- * those are the rows that say whether they were handled.
+ * <p>A run that has stored something runs query and mapper again before it commits. It takes back
+ * what is not found again, and does not count it: another sweep may have published the row, and a
+ * handler handled it, between the query and the publishing. So the mapper must give a row the same
+ * key each time. With a LIMIT the rows need an order that stays: what is within it at the first
+ * look only comes with a later run. A query that itself changes or locks rows ({@code UPDATE …
+ * RETURNING}, {@code FOR UPDATE}) is run once: what it finds is its own until the commit, if those
+ * are the rows that say whether they were handled.
  *
  * <p>Safe for use by several threads. Made and begun by {@link PgOnce#sweep}.
  */

@@ -43,26 +43,17 @@ public final class ChannelSql {
   /** What is not as the function has it by default. */
   private static String settings(ChannelOptions options) {
     var none = ChannelOptions.DEFAULT;
-    var settings = new StringBuilder();
-    if (!options.keyMemory().equals(none.keyMemory())) {
-      settings.append(", key_memory => '%d ms'".formatted(options.keyMemory().toMillis()));
-    }
-    if (options.order() != none.order()) {
-      settings.append(", key_order => '%s'".formatted(options.order()));
-    }
-    if (options.maxDepth() != none.maxDepth()) {
-      settings.append(", max_depth => %d".formatted(options.maxDepth()));
-    }
-    if (options.maxRate() != none.maxRate()) {
-      settings.append(", max_rate => %d".formatted(options.maxRate()));
-    }
-    if (options.maxPerKey() != none.maxPerKey()) {
-      settings.append(", max_per_key => %d".formatted(options.maxPerKey()));
-    }
-    if (options.wakeUps() != none.wakeUps()) {
-      settings.append(", wake_ups => '%s'".formatted(options.wakeUps()));
-    }
-    return settings.toString();
+    var memory = options.keyMemory();
+    return onlyIf(!memory.equals(none.keyMemory()), "key_memory => '%d ms'", memory.toMillis())
+        + onlyIf(options.order() != none.order(), "key_order => '%s'", options.order())
+        + onlyIf(options.maxDepth() != none.maxDepth(), "max_depth => %d", options.maxDepth())
+        + onlyIf(options.maxRate() != none.maxRate(), "max_rate => %d", options.maxRate())
+        + onlyIf(options.maxPerKey() != none.maxPerKey(), "max_per_key => %d", options.maxPerKey())
+        + onlyIf(options.wakeUps() != none.wakeUps(), "wake_ups => '%s'", options.wakeUps());
+  }
+
+  private static String onlyIf(boolean given, String argument, Object value) {
+    return given ? ", " + argument.formatted(value) : "";
   }
 
   private static String quoted(String text) {

@@ -7,9 +7,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.json.JsonMapper;
 
-/**
- * A writer's context as the database stores it: a JSON object of texts, see pgonce.current_context.
- */
+/** A writer's context as the database stores it: a JSON object of texts. */
 public final class ContextJson {
 
   private static final int LONGEST = 10_000;

@@ -3,9 +3,8 @@ package org.pgonce.internal.store;
 import java.util.concurrent.Callable;
 
 /**
- * How deep what a handler publishes is, known by its thread: so it is counted on whatever
- * connection the handler publishes. What other code writes there is counted only in the handler's
- * own transaction, which is told by a setting.
+ * The depth of what a handler publishes, kept for its thread: so it counts on any connection. What
+ * triggers and SQL publish counts only in the handler's own transaction, by a setting.
  */
 public final class HandlerDepth {
 
@@ -23,7 +22,7 @@ public final class HandlerDepth {
     }
   }
 
-  /** Of what is published now; 0 if no handler runs on this thread. */
+  /** 0 if no handler runs on this thread. */
   static int ofThisThread() {
     return OF_THREAD.get();
   }

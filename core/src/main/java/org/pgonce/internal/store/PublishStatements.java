@@ -29,9 +29,9 @@ public final class PublishStatements {
   private PublishStatements() {}
 
   /**
-   * A call that publishes, and the same on a handler's thread: there it tells the transaction the
-   * handler's depth first. In one statement, which with autocommit is all of the transaction; the
-   * version waits for it, so nothing is published before.
+   * A call that publishes, and the same on a handler's thread, which sets the handler's depth in
+   * the transaction first. It is one statement, since with autocommit that is the whole
+   * transaction. The CASE makes the version depend on the setting, so nothing is published before.
    */
   private record Sql(String plain, String inHandler) {
 
@@ -59,7 +59,7 @@ public final class PublishStatements {
         for (var text : texts) {
           statement.setString(parameter++, text);
         }
-        // The publisher's own, whatever the database has by now: it wrote the payload.
+        // The publisher's own version, since it wrote the payload.
         statement.setInt(parameter, channel.options().payload().version());
         return statement;
       } catch (SQLException | RuntimeException e) {
@@ -110,11 +110,7 @@ public final class PublishStatements {
     }
   }
 
-  /**
-   * Takes out again what this very transaction has published under these keys.
-   *
-   * @return how many
-   */
+  /** Takes out what this transaction has published under these keys; returns how many. */
   public static long takeBack(
       Connection transaction, Channel<?> channel, Collection<String> deliveryKeys)
       throws SQLException {

@@ -1,4 +1,4 @@
-/** Station 1: how a notification gets into the database, and the schema that keeps it. */
+/** The database's own state: schema, channels, rights; stores a notification. */
 @NullMarked
 package org.pgonce.internal.store;
 
