@@ -189,7 +189,7 @@ public final class WorkerSlots {
           return false;
         }
         // With the lock held, so that nobody can cut it off before it is in the set.
-        deadline = ThreadTimeout.begin(threads, handlerTimeout(), () -> overran(begun));
+        deadline = new ThreadTimeout(threads, handlerTimeout(), () -> overran(begun));
         handler = begun;
         returned = false;
         handling.add(this);
