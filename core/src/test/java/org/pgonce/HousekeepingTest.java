@@ -171,6 +171,7 @@ class HousekeepingTest {
   })
   void h75_aLockedTableStopsNothing(String table, String mode, String task) throws Exception {
     var pgonce = listen();
+    stage.awaitSoon(() -> stage.database.queryLong("select count(*) from pgonce.listener") == 1);
     try (var locks = stage.database.dataSource().getConnection();
         var statement = locks.createStatement()) {
       locks.setAutoCommit(false);

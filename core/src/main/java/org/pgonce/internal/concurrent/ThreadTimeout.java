@@ -3,7 +3,6 @@ package org.pgonce.internal.concurrent;
 import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A bound on what the current thread does. Either the thread is in time, or it is cut off. The cut
@@ -14,33 +13,24 @@ public final class ThreadTimeout {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Thread thread = Thread.currentThread();
-  private @Nullable Future<?> timer;
+  private final Future<?> timer;
   private boolean inTime;
   private boolean cutOff;
-
-  private ThreadTimeout() {}
 
   /**
    * Begins for the current thread.
    *
    * @param whenCutOff runs on a worker if the time runs out
    */
-  public static ThreadTimeout begin(Threads threads, Duration timeout, Runnable whenCutOff) {
-    var begun = new ThreadTimeout();
-    begun.lock.lock();
-    try {
-      begun.timer =
-          threads.runLater(
-              timeout,
-              () -> {
-                if (begun.cutOff()) {
-                  whenCutOff.run();
-                }
-              });
-    } finally {
-      begun.lock.unlock();
-    }
-    return begun;
+  public ThreadTimeout(Threads threads, Duration timeout, Runnable whenCutOff) {
+    this.timer =
+        threads.runLater(
+            timeout,
+            () -> {
+              if (cutOff()) {
+                whenCutOff.run();
+              }
+            });
   }
 
   /**
@@ -51,9 +41,7 @@ public final class ThreadTimeout {
     lock.lock();
     try {
       inTime = !cutOff;
-      if (timer != null) {
-        timer.cancel(false);
-      }
+      timer.cancel(false);
       // An interrupt that a handler left behind is cleared, too.
       Thread.interrupted();
       return inTime;

@@ -153,7 +153,7 @@ public final class WorkerSlots {
           return false;
         }
         deadline =
-            ThreadTimeout.begin(
+            new ThreadTimeout(
                 threads, handlerTimeout(), () -> settle(() -> begun.overran(handlerTimeout())));
         handler = begun;
         returned = false;

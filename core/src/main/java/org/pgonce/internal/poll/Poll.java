@@ -203,9 +203,9 @@ public final class Poll {
   }
 
   private static Duration heartbeatInterval(Duration interval) {
-    var tenth = interval.multipliedBy(POLLS_PER_HEARTBEAT);
-    var most = interval.compareTo(MOST_BETWEEN_HEARTBEATS) > 0 ? interval : MOST_BETWEEN_HEARTBEATS;
-    return tenth.compareTo(most) < 0 ? tenth : most;
+    var millis = interval.toMillis();
+    var tenth = Math.min(POLLS_PER_HEARTBEAT * millis, MOST_BETWEEN_HEARTBEATS.toMillis());
+    return Duration.ofMillis(Math.max(millis, tenth));
   }
 
   private Duration interval() {
