@@ -8,14 +8,13 @@ import org.pgonce.internal.jdbc.PoolSettings;
  * The text of a claim.
  *
  * <p>Its plan goes by the index because the tables hold padding rows (keep_padding in
- * sql/maintenance.sql). The outer select is for the rows that are locked; columns of the inner one
- * would be computed for each row that is passed over. Operators are qualified since the session's
- * search path is whatever the application makes it.
+ * sql/maintenance.sql). Columns of the inner select would be computed for rows that are passed over
+ * too. Operators are qualified since the search path is the application's.
  *
- * @param rows the select that locks them, with the columns of {@link #COLUMNS}
- * @param isOne whether that is one row: it is set up for its handler at once, where the driver can
- *     send several commands in one message; that saves the handler's first statement a round trip
- * @param more columns behind those, each with a comma before it
+ * @param rows the select that locks the rows, with the columns of {@link #COLUMNS}
+ * @param isOne whether that is one row: the handler's savepoint is set in the same message then,
+ *     where the driver can send several commands in one
+ * @param more further columns, each with a comma before it
  */
 record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts) {
 
@@ -31,9 +30,7 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
     ALONE
   }
 
-  // held is who locked the row before: nobody, or someone whose transaction did not commit. A
-  // payload that is longer where it is stored, be it compressed (by 1 to 255 at most), is fetched
-  // by its attempt.
+  // held is who locked the row before: nobody, or a transaction that did not commit.
   static final String COLUMNS =
       """
       c.id, c.attempts, c.created_at, pg_catalog.clock_timestamp() AS claimed_at,
@@ -41,12 +38,19 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
       c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);
 
+  // The session's bounds. Each function costs the server its look-up with each claim, even where it
+  // is not called.
+  private static final String BOUNDS =
+      """
+      pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
+      pg_catalog.set_config('client_connection_check_interval', ?, true)""";
+  private static final String BOUNDS_ONCE =
+      """
+      (SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)),
+      (SELECT pg_catalog.set_config('client_connection_check_interval', ?, true))""";
+
   ClaimSql(String rows, boolean isOne, String more) {
     this(rows, isOne, more, new ConcurrentHashMap<>());
-  }
-
-  ClaimSql(String rows, boolean isOne) {
-    this(rows, isOne, "");
   }
 
   /** Made once: a driver looks its statements up by their text. */
@@ -54,6 +58,7 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
     return texts.computeIfAbsent(form, this::make);
   }
 
+  /** Whether the claim sets the handler's savepoint. */
   boolean isReady(Form form) {
     return isOne && form != Form.ALONE;
   }
@@ -67,7 +72,7 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
     }
     text.append("SELECT ").append(COLUMNS).append(more);
     if (form != Form.FIRST) {
-      text.append(",\n").append(isOne ? ClaimSession.BOUNDS : ClaimSession.BOUNDS_ONCE);
+      text.append(",\n").append(isOne ? BOUNDS : BOUNDS_ONCE);
     }
     if (isReady(form)) {
       text.append(",\n").append(NotificationHeaders.COLUMNS_OF_ROW);

@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.WorkerSlots;
 
@@ -17,8 +16,7 @@ final class ClaimWorker implements ClaimLoop.Control {
   private final FetchTrigger.Claiming claiming;
   private final RateLimiter rate;
   private final WorkerSlots.Place slot;
-  // What it has at work, where its channel goes by key.
-  private KeyCursors.@Nullable AtWork atWork;
+  private @Nullable Claim atWork;
   private boolean hasPermit;
   // Whether it has claimed new rows of which nobody has said how they ended.
   private boolean isUnsettled;
@@ -95,7 +93,7 @@ final class ClaimWorker implements ClaimLoop.Control {
         rate.giveBack(1);
         return;
       }
-      atWork = consumer.keys().begins(claim);
+      atWork = claim;
       isUnsettled = !claiming.wasForDue();
       trigger.beginIfWanted();
     } finally {
@@ -130,7 +128,7 @@ final class ClaimWorker implements ClaimLoop.Control {
     lock.lock();
     try {
       if (atWork != null) {
-        atWork.ended(left);
+        consumer.keys().ended(atWork, left);
         atWork = null;
       }
       isUnsettled = false;
@@ -143,7 +141,7 @@ final class ClaimWorker implements ClaimLoop.Control {
   /** What it had claimed was let go, if nobody has said how it ended. Called with the lock held. */
   private void wentBack() {
     if (atWork != null) {
-      atWork.ended(new RowsBehind(true, true));
+      consumer.keys().ended(atWork, new RowsBehind(true, true));
       atWork = null;
     }
   }

@@ -12,9 +12,7 @@ import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.KeyLook;
-import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.KeyLook.Seen;
-import org.pgonce.internal.claim.LeaseRules;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
@@ -25,7 +23,6 @@ import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.LeaseSettlement;
-import org.pgonce.internal.settle.Suspects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,11 +39,10 @@ final class LeaseClaimLoop implements ClaimLoop {
   private final BoundedSessions sessions;
   private final Delivery<?> delivery;
   private final LeaseSettlement settlement;
-  private final Suspects suspects;
   private final ClaimCursor cursor;
   private final KeyCursors keys;
   private final Renewals renewals;
-  private final LeaseRules rules;
+  private final LeaseStatements.Rules rules;
 
   LeaseClaimLoop(
       Registration<?> subscribed,
@@ -54,7 +50,6 @@ final class LeaseClaimLoop implements ClaimLoop {
       BoundedSessions sessions,
       Delivery<?> delivery,
       LeaseSettlement settlement,
-      Suspects suspects,
       ClaimCursor cursor,
       KeyCursors keys) {
     this.subscribed = subscribed;
@@ -62,13 +57,12 @@ final class LeaseClaimLoop implements ClaimLoop {
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
-    this.suspects = suspects;
     this.cursor = cursor;
     this.keys = keys;
     this.renewals = new Renewals(subscribed, context, sessions);
     var mode = subscribed.channel().mode();
     this.rules =
-        new LeaseRules(
+        new LeaseStatements.Rules(
             subscribed.installed().subscription(),
             mode,
             subscribed.channel().options(),
@@ -130,11 +124,23 @@ final class LeaseClaimLoop implements ClaimLoop {
     void look() throws SQLException {
       try {
         if (subscribed.goesByKey()) {
-          lookByKey();
+          var unused =
+              keys.of(due)
+                  .claim(
+                      where -> {
+                        look(where);
+                        return new KeyLook.Result(claim, seen);
+                      });
         } else if (due) {
           look(KeyLook.behind(0));
         } else {
-          var unused = cursor.claim(after -> look(KeyLook.behind(after)), id -> id);
+          var unused =
+              cursor.claim(
+                  after -> {
+                    look(KeyLook.behind(after));
+                    return claim == null ? 0 : claim.id();
+                  },
+                  id -> id);
         }
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
@@ -145,22 +151,8 @@ final class LeaseClaimLoop implements ClaimLoop {
       }
     }
 
-    private void lookByKey() throws SQLException {
-      var keyCursor = keys.of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        var unused = look(look.where());
-        result = new Result(claim, seen);
-      } finally {
-        keyCursor.ended(look, result);
-      }
-    }
-
-    /** Returns the id of what it has found; 0 if nothing. */
-    private long look(KeyLook where) throws SQLException {
+    private void look(KeyLook where) throws SQLException {
       context.transactions().make(connection -> lookIn(connection, where));
-      return claim == null ? 0 : claim.id();
     }
 
     /** In its transaction, which may be begun again. */
@@ -184,7 +176,7 @@ final class LeaseClaimLoop implements ClaimLoop {
         HandlerSession.end(connection, died);
       }
       if (found.spent()) {
-        suspects.bury(connection, claim);
+        settlement.bury(connection, claim);
       } else {
         leased = claim.suspect() ? suspected(connection, claim) : claim;
       }
@@ -195,11 +187,11 @@ final class LeaseClaimLoop implements ClaimLoop {
       if (died.mustBeAlone(died.attempts(), died.attempts() + 1, rules.maxAttempts())) {
         stay = context.quarantine().enter(longestCall());
         if (stay == null) {
-          suspects.postpone(connection, died, Quarantine.TURN);
+          settlement.postpone(connection, died, Quarantine.TURN);
           return null;
         }
       }
-      return suspects.lease(connection, died);
+      return settlement.leaseAgain(connection, died);
     }
 
     void leave() {

@@ -51,8 +51,8 @@ final class Prefetch implements Following {
     if (System.nanoTime() - allowedFrom.get() < 0 || !control.beginsBehindCommit()) {
       return null;
     }
-    look = cursor.beginAmongOthers();
-    return look == null ? null : this;
+    look = cursor.begin();
+    return this;
   }
 
   @Override

@@ -19,7 +19,6 @@ import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
-import org.pgonce.internal.settle.Suspects;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
@@ -69,7 +68,6 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   private ClaimLoop claims(Registration<T> subscribed, BoundedSessions sessions, Poll poll) {
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
-    var suspects = new Suspects(subscribed, reports);
     var parts =
         new Settlement.Parts(
             subscribed,
@@ -84,18 +82,10 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             sessions,
             delivery,
             new TransactionalSettlement(parts),
-            suspects,
             cursor,
             keys)
         : new LeaseClaimLoop(
-            subscribed,
-            context,
-            sessions,
-            delivery,
-            new LeaseSettlement(parts),
-            suspects,
-            cursor,
-            keys);
+            subscribed, context, sessions, delivery, new LeaseSettlement(parts), cursor, keys);
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -244,7 +234,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   public void polled(PollAnswer answer, long poll) {
     var changed = definition.told(answer.definition());
     var resumed = pausing.told(answer.paused(), changed, poll);
-    if (keys.inUse() && (answer.ready() || answer.due())) {
+    if (answer.ready() || answer.due()) {
       keys.polled(answer.listeners());
     }
     lock.lock();

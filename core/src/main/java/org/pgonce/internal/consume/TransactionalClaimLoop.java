@@ -14,7 +14,6 @@ import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.KeyCursors;
-import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.BoundedSessions;
 import org.pgonce.internal.context.ListenerContext;
@@ -23,7 +22,6 @@ import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.Suspects;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
@@ -37,7 +35,6 @@ final class TransactionalClaimLoop implements ClaimLoop {
   private final BoundedSessions sessions;
   private final Delivery<?> delivery;
   private final TransactionalSettlement settlement;
-  private final Suspects suspects;
   private final ClaimCursor cursor;
   private final KeyCursors keys;
   private final ChannelOptions rules;
@@ -55,7 +52,6 @@ final class TransactionalClaimLoop implements ClaimLoop {
       BoundedSessions sessions,
       Delivery<?> delivery,
       TransactionalSettlement settlement,
-      Suspects suspects,
       ClaimCursor cursor,
       KeyCursors keys) {
     this.subscription = subscribed.installed().subscription();
@@ -65,7 +61,6 @@ final class TransactionalClaimLoop implements ClaimLoop {
     this.sessions = sessions;
     this.delivery = delivery;
     this.settlement = settlement;
-    this.suspects = suspects;
     this.cursor = cursor;
     this.keys = keys;
     this.rules = subscribed.channel().options();
@@ -155,17 +150,14 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
 
     private List<Claim> claimByKey(boolean due) throws SQLException {
-      var keyCursor = keys.of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        result =
-            bounded(
-                () -> ClaimStatement.claimByKey(session, subscription, due, rules, look.where()));
-        return result.claim() == null ? List.of() : List.of(result.claim());
-      } finally {
-        keyCursor.ended(look, result);
-      }
+      var claim =
+          keys.of(due)
+              .claim(
+                  look ->
+                      bounded(
+                          () -> ClaimStatement.claimByKey(session, subscription, due, rules, look)))
+              .claim();
+      return claim == null ? List.of() : List.of(claim);
     }
 
     private <R> R bounded(Claiming<R> claiming) throws SQLException {
@@ -193,7 +185,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       }
       var stay = context.quarantine().enter(longestCall());
       if (stay == null) {
-        suspects.postpone(connection, claim, Quarantine.TURN);
+        settlement.postpone(connection, claim, Quarantine.TURN);
         control.notBegun(1);
         if (goesByKey) {
           control.ended(settlement.afterFailure()); // its place is another's
@@ -252,7 +244,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var claims =
           bounded(
               () -> {
-                var token = suspects.countAhead(connection, claim);
+                var token = settlement.countAhead(connection, claim);
                 return token == null
                     ? List.<Claim>of()
                     : ClaimStatement.claimLeased(session, claim, token, rules);
