@@ -91,27 +91,21 @@ public final class ClaimSession {
 
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
-    taken.begin();
-    try {
-      if (known == null && !taken.sendsSeveralAtOnce()) {
-        readAlone();
-      }
-      try (var statement = connection.prepareStatement(taken.text(sql.text(form())))) {
-        bind(statement, 1, parameters);
-        statement.execute();
-        if (known == null) {
-          known = read(statement);
-          statement.getMoreResults();
-        }
-        return claimed(sql, statement, reader);
-      }
-    } catch (SQLException e) {
-      if (!taken.mustBeginAgain(e)) {
-        throw e;
-      }
-    }
-    connection.rollback();
-    return claim(sql, parameters, reader);
+    return taken.begin(
+        () -> {
+          if (known == null && !taken.sendsSeveralAtOnce()) {
+            readAlone();
+          }
+          try (var statement = connection.prepareStatement(taken.text(sql.text(form())))) {
+            bind(statement, 1, parameters);
+            statement.execute();
+            if (known == null) {
+              known = read(statement);
+              statement.getMoreResults();
+            }
+            return claimed(sql, statement, reader);
+          }
+        });
   }
 
   private ClaimSql.Form form() {

@@ -199,11 +199,6 @@ public final class KeyCursor {
     isKeyFree = true;
   }
 
-  /** The id up to which new rows were looked at. */
-  public synchronized long reachedId() {
-    return near.id();
-  }
-
   /** Whether a claim should look at once. */
   public synchronized boolean isMore() {
     return !keys.isEmpty()

@@ -18,7 +18,6 @@ import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Reports;
-import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
@@ -68,24 +67,24 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   private ClaimLoop claims(Registration<T> subscribed, BoundedSessions sessions, Poll poll) {
     var delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
-    var parts =
-        new Settlement.Parts(
-            subscribed,
-            context.transactions(),
-            reports,
-            keys.fresh()::reachedId,
-            new HandlerPause(subscribed, context, pausing, poll));
+    var pauser = new HandlerPause(subscribed, context, pausing, poll);
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
         ? new TransactionalClaimLoop(
             subscribed,
             context,
             sessions,
             delivery,
-            new TransactionalSettlement(parts),
+            new TransactionalSettlement(subscribed, context.transactions(), reports, pauser),
             cursor,
             keys)
         : new LeaseClaimLoop(
-            subscribed, context, sessions, delivery, new LeaseSettlement(parts), cursor, keys);
+            subscribed,
+            context,
+            sessions,
+            delivery,
+            new LeaseSettlement(subscribed, context.transactions(), reports, pauser),
+            cursor,
+            keys);
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */

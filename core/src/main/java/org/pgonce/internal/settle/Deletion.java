@@ -4,7 +4,6 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.jdbc.LastStatement;
@@ -16,10 +15,10 @@ import org.pgonce.internal.jdbc.LastStatement;
  *
  * @param claims one, or several that a transaction holds, in the order of their ids; a leased one
  *     must still have its token
+ * @param byKey whether the channel has an order or a limit per key
  * @param ofMany whether others surely lie behind the one, by what was seen lately
- * @param lookedAt the id up to which claims have looked, where the channel goes by key; else null
  */
-record Deletion(List<Claim> claims, boolean ofMany, @Nullable Long lookedAt)
+record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
     implements LastStatement<RowsBehind> {
 
   private static final String NOT_THERE = "PO001";
@@ -47,19 +46,14 @@ record Deletion(List<Claim> claims, boolean ofMany, @Nullable Long lookedAt)
   private static final String SURELY = "true AS more, false AS due";
   // The end of a scheduled row says nothing of new ones, unless it was leased as a new one.
   private static final String NOTHING = "false AS more, false AS due";
-  // Another row of its key, which its end may have set free, or a new row at which no claim of this
-  // process has looked. Ranges of one key, ordered by the key: with = the planner may take the
-  // index of all keys.
+  // Another row of its key, which its end may have set free. Ranges of one key, ordered by the key:
+  // with = the planner may take the index of all keys.
   private static final String BEHIND_IN_KEY =
       """
       (SELECT b.id FROM pgonce.notification AS b
         WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.<>) h.id
           AND b.order_key OPERATOR(pg_catalog.>=) h.order_key AND b.order_key OPERATOR(pg_catalog.<=) h.order_key
-        ORDER BY b.order_key, b.id LIMIT 1) IS NOT NULL
-      OR (SELECT b.id FROM pgonce.notification AS b
-           WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) ?
-             AND b.id OPERATOR(pg_catalog.<>) h.id
-           ORDER BY b.id LIMIT 1) IS NOT NULL AS more,
+        ORDER BY b.order_key, b.id LIMIT 1) IS NOT NULL AS more,
       COALESCE((SELECT d.due_at FROM pgonce.scheduled AS d
         WHERE d.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND d.id OPERATOR(pg_catalog.<>) h.id
           AND d.order_key OPERATOR(pg_catalog.>) ''
@@ -104,7 +98,6 @@ record Deletion(List<Claim> claims, boolean ofMany, @Nullable Long lookedAt)
     if (claims.size() > 1) {
       return first().scheduled() ? SEVERAL_DUE : SEVERAL_NEW;
     }
-    var byKey = lookedAt != null;
     if (first().token() != null) {
       return byKey ? LEASED_BY_KEY : LEASED;
     }
@@ -116,9 +109,7 @@ record Deletion(List<Claim> claims, boolean ofMany, @Nullable Long lookedAt)
 
   @Override
   public int parameters() {
-    return claims.size() > 1
-        ? 5
-        : 2 + (first().token() == null ? 0 : 1) + (lookedAt == null ? 0 : 1);
+    return claims.size() > 1 ? 5 : first().token() == null ? 2 : 3;
   }
 
   @Override
@@ -135,9 +126,6 @@ record Deletion(List<Claim> claims, boolean ofMany, @Nullable Long lookedAt)
     statement.setLong(first + 1, first().id());
     if (first().token() != null) {
       statement.setString(first + 2, first().token());
-    }
-    if (lookedAt != null) {
-      statement.setLong(first + parameters() - 1, lookedAt);
     }
   }
 

@@ -7,12 +7,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Transactions;
 
 /** AT_LEAST_ONCE and AT_MOST_ONCE: settles a lease. */
 public final class LeaseSettlement extends Settlement {
 
-  public LeaseSettlement(Parts parts) {
-    super(parts);
+  public LeaseSettlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+    super(subscribed, transactions, reports, pauser);
   }
 
   /**

@@ -2,11 +2,9 @@ package org.pgonce.internal.settle;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
@@ -17,7 +15,6 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,44 +40,31 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
       """
           .formatted(ClientCheck.COLUMN);
 
-  // What cut one connection may have cut others of the pool, which does not know yet.
-  private static final int TRIES = 3;
-
   final Registration<?> subscribed;
   final Transactions transactions;
   final Reports reports;
   private final boolean byKey;
-  private final LongSupplier lookedAt;
   private final Pauser pauser;
   private final LookBehind backlog = new LookBehind();
 
   /**
-   * What the settlements of a subscription share.
+   * Of one subscription.
    *
-   * @param lookedAt the id up to which claims have looked, where the channel goes by key
-   * @param pauser pauses the subscription for its handler
+   * @param pauser pauses it for its handler
    */
-  public record Parts(
-      Registration<?> subscribed,
-      Transactions transactions,
-      Reports reports,
-      LongSupplier lookedAt,
-      Pauser pauser) {}
-
-  Settlement(Parts parts) {
-    this.subscribed = parts.subscribed();
-    this.transactions = parts.transactions();
-    this.reports = parts.reports();
+  Settlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+    this.subscribed = subscribed;
+    this.transactions = transactions;
+    this.reports = reports;
     this.byKey = subscribed.goesByKey();
-    this.lookedAt = parts.lookedAt();
-    this.pauser = parts.pauser();
+    this.pauser = pauser;
   }
 
   // Success.
 
   final Deletion deletion(Claim claim) {
-    return new Deletion(
-        List.of(claim), isPlain(claim) && backlog.goesOn(), byKey ? lookedAt.getAsLong() : null);
+    return new Deletion(List.of(claim), byKey, isPlain(claim) && backlog.goesOn());
   }
 
   final RowsBehind seen(Deletion deletion, RowsBehind left) {
@@ -140,7 +124,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
 
   private void recordLate(Claim claim, Throwable failure) {
     try {
-      recordElsewhere(claim, failure, TRIES).run();
+      recordElsewhere(claim, failure).run();
     } catch (SQLException | RuntimeException e) {
       if (failure instanceof PauseException) {
         LOG.debug("pgonce: a pause could not be recorded", e);
@@ -164,24 +148,15 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
     }
   }
 
-  private Runnable recordElsewhere(Claim claim, Throwable failure, int tries) throws SQLException {
-    try {
-      return transactions.run(
-          transaction -> {
-            boundTheWait(transaction);
-            if (claim.holder() != null) {
-              HandlerSession.end(transaction, claim);
-            }
-            return record(transaction, claim, failure);
-          });
-    } catch (SQLException e) {
-      // A pool that has none to give has waited long enough.
-      var hasNone = e instanceof SQLTransientConnectionException;
-      if (tries > 1 && !hasNone && LostConnection.isLikely(e)) {
-        return recordElsewhere(claim, failure, tries - 1);
-      }
-      throw e;
-    }
+  private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
+    return transactions.run(
+        transaction -> {
+          boundTheWait(transaction);
+          if (claim.holder() != null) {
+            HandlerSession.end(transaction, claim);
+          }
+          return record(transaction, claim, failure);
+        });
   }
 
   // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.

@@ -11,9 +11,11 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Following;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,8 +35,9 @@ public final class TransactionalSettlement extends Settlement {
    */
   public record Outcome(boolean fit, RowsBehind left) {}
 
-  public TransactionalSettlement(Parts parts) {
-    super(parts);
+  public TransactionalSettlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+    super(subscribed, transactions, reports, pauser);
   }
 
   /**
@@ -77,7 +80,7 @@ public final class TransactionalSettlement extends Settlement {
       Set<Long> handled,
       Duration inHandler)
       throws SQLException {
-    var left = commit(session, guarded, new Deletion(claims, false, null), Following.COMMIT);
+    var left = commit(session, guarded, new Deletion(claims, false, false), Following.COMMIT);
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(session, guarded, claims.get(0)), left);
   }
