@@ -96,7 +96,7 @@ public final class ClaimSession {
           if (known == null && !taken.sendsSeveralAtOnce()) {
             readAlone();
           }
-          try (var statement = connection.prepareStatement(taken.text(sql.text(form())))) {
+          try (var statement = connection.prepareStatement(taken.text(text(sql)))) {
             bind(statement, 1, parameters);
             statement.execute();
             if (known == null) {
@@ -108,15 +108,13 @@ public final class ClaimSession {
         });
   }
 
-  private ClaimSql.Form form() {
-    return !taken.sendsSeveralAtOnce()
-        ? ClaimSql.Form.ALONE
-        : known == null ? ClaimSql.Form.FIRST : ClaimSql.Form.LATER;
+  private String text(ClaimSql sql) {
+    return !taken.sendsSeveralAtOnce() ? sql.alone() : known == null ? sql.first() : sql.later();
   }
 
   /** A later claim behind a commit, in a transaction that it begins. */
   String textBehindCommit(ClaimSql sql) {
-    return taken.text(sql.text(ClaimSql.Form.BEHIND_COMMIT));
+    return taken.text(sql.behindCommit());
   }
 
   private void readAlone() throws SQLException {
@@ -155,7 +153,7 @@ public final class ClaimSession {
     if (known == null) {
       throw new IllegalStateException("no claim has read the session");
     }
-    var settings = sql.isReady(form()) ? known.settings() : null;
+    var settings = sql.isOne() && taken.sendsSeveralAtOnce() ? known.settings() : null;
     try (var row = executed.getResultSet()) {
       return reader.read(row, new ClaimHolder(known.pid(), known.idleBefore(), settings));
     }

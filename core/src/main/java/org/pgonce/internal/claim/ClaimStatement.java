@@ -52,7 +52,7 @@ public final class ClaimStatement {
   private static final String AMONG =
       "%s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[]) AND (SELECT pgonce.may_begin_again(?))";
   private static final ClaimSql DUE_AGAIN =
-      new ClaimSql(
+      ClaimSql.of(
           DUE.formatted(
               HELD_BY_NOBODY,
               AMONG.formatted("s")
@@ -60,11 +60,11 @@ public final class ClaimStatement {
           false,
           "");
   private static final ClaimSql NEW_AGAIN =
-      new ClaimSql(NEW.formatted(HELD_BY_NOBODY, AMONG.formatted("n")), false, "");
+      ClaimSql.of(NEW.formatted(HELD_BY_NOBODY, AMONG.formatted("n")), false, "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
   private static final ClaimSql BY_KEY =
-      new ClaimSql(
+      ClaimSql.of(
           "SELECT f.* FROM pgonce.claim_by_key(?, ?, ?, ?, %s) AS f".formatted(KeyLook.PARAMETERS),
           true,
           ", c.seen, c.busy, c.walked");
@@ -76,7 +76,7 @@ public final class ClaimStatement {
   private ClaimStatement() {}
 
   private static ClaimSql leased(String key) {
-    return new ClaimSql(
+    return ClaimSql.of(
         DUE.formatted(
             "s.xmax",
             """
@@ -90,10 +90,9 @@ public final class ClaimStatement {
 
   private static ClaimSql first(boolean due, int most) {
     return due
-        ? FIRST_DUE_ROWS.computeIfAbsent(
-            most, n -> new ClaimSql(FIRST_DUE.formatted(n), n == 1, ""))
+        ? FIRST_DUE_ROWS.computeIfAbsent(most, n -> ClaimSql.of(FIRST_DUE.formatted(n), n == 1, ""))
         : FIRST_NEW_ROWS.computeIfAbsent(
-            most, n -> new ClaimSql(FIRST_NEW.formatted(n), n == 1, ""));
+            most, n -> ClaimSql.of(FIRST_NEW.formatted(n), n == 1, ""));
   }
 
   /**

@@ -227,18 +227,33 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
    * transaction of its own. If that fails, its lease ends by itself.
    */
   public final void giveBack(Claim claim) {
+    bestEffort(
+        claim,
+        "could not be given back; its lease ends by itself",
+        transaction -> {
+          boundTheWait(transaction);
+          var unused =
+              SettleStatements.giveBack(transaction, claim, SettleStatements.begunBefore(claim));
+        });
+  }
+
+  /** Ends the session of a claim that is given up, so that its locks are released. */
+  public final void endSession(Claim claim) {
+    bestEffort(
+        claim,
+        "keeps its locks until the server notices: its session could not be ended",
+        transaction -> HandlerSession.end(transaction, claim));
+  }
+
+  private void bestEffort(Claim claim, String otherwise, Transactions.Change change) {
     try {
-      transactions.make(
-          transaction -> {
-            boundTheWait(transaction);
-            var unused =
-                SettleStatements.giveBack(transaction, claim, SettleStatements.begunBefore(claim));
-          });
+      transactions.make(change);
     } catch (SQLException | RuntimeException e) {
       LOG.warn(
-          "pgonce: notification {} of channel {}, which is leased and was not begun, could not be given back ({}); its lease ends by itself",
+          "pgonce: notification {} of channel {} {} ({})",
           claim.id(),
           subscribed.label(),
+          otherwise,
           Failures.inWords(e));
       LOG.debug("pgonce: the failure in full", e);
     }
@@ -266,19 +281,6 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
       }
       return () -> {};
     };
-  }
-
-  /** Ends the session of a claim that is given up, so that its locks are released. */
-  public final void endSession(Claim claim) {
-    try {
-      transactions.make(transaction -> HandlerSession.end(transaction, claim));
-    } catch (SQLException | RuntimeException e) {
-      LOG.warn(
-          "pgonce: a session of channel {} that is given up could not be ended ({}); its rows stay locked until the server notices",
-          subscribed.label(),
-          Failures.inWords(e));
-      LOG.debug("pgonce: the failure in full", e);
-    }
   }
 
   final void boundTheWait(Connection transaction) throws SQLException {
