@@ -7,8 +7,8 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.operate.SqlArray;
 
 /**
  * A notification that is held by the current transaction, or by a lease.
@@ -76,11 +76,9 @@ public record Claim(
     return new NotificationHeaders(null, null, isShared ? context : null, deepest, 1);
   }
 
-  /** Their ids as an array of PostgreSQL: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. */
+  /** Their ids as an array of PostgreSQL. */
   public static String ids(List<Claim> claims) {
-    return claims.stream()
-        .map(claim -> String.valueOf(claim.id()))
-        .collect(Collectors.joining(",", "{", "}"));
+    return SqlArray.of("id", claims.stream().map(Claim::id).toList());
   }
 
   public Duration age() {

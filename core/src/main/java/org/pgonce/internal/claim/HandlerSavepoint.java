@@ -11,9 +11,8 @@ import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
 
 /**
- * The savepoint before a handler's first statement, and the statements that set, release and undo
- * it. What has to be read or set along with it goes in the same message where the driver can
- * (pgjdbc-ng prepares one command at a time).
+ * The savepoint before a handler's first statement, with the settings that are read or set along
+ * with it: in one message, except with pgjdbc-ng, which prepares one command at a time.
  */
 public final class HandlerSavepoint {
 
@@ -26,10 +25,9 @@ public final class HandlerSavepoint {
       "SELECT " + SessionState.COLUMN + ", " + NotificationHeaders.COLUMNS;
   private static final String READ_BEFORE_AND_SET = READ_BEFORE + "; " + SET;
 
-  // What the claim has set of pgonce's own for its transaction is set back here, before the look:
-  // so a handler that kept it for good, be it with the same value, has not. The role is set back
-  // behind the look, till the end of the transaction: settling is not for the role that a handler
-  // has set. Columns are computed in their order.
+  // Columns are computed in their order. pgonce's settings of the claim are set back before the
+  // state is read, so that it shows whether the handler has kept them for good; the role behind it,
+  // since settling is not for the role that a handler has set.
   private static final String READ_AFTER =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, false), pg_catalog.set_config('pgonce.depth', ?, false),
@@ -40,8 +38,8 @@ public final class HandlerSavepoint {
   private static final int STATE_COLUMN = 3;
   private static final String RELEASE_AND_READ = RELEASE + "; " + READ_AFTER;
 
-  // ListenerContext and depth are those of the notification before, so they are set back before the
-  // look.
+  // Context and depth are those of the notification before: they are set back before the state is
+  // read.
   private static final String BETWEEN_HANDLERS =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
@@ -56,8 +54,7 @@ public final class HandlerSavepoint {
   }
 
   /**
-   * Reads the session's settings, puts where what is handled comes from into settings, and sets the
-   * savepoint.
+   * Reads the session's settings, sets depth and context of the notification, and the savepoint.
    */
   public static SessionState set(NotificationHeaders origin, Connection transaction)
       throws SQLException {
@@ -74,10 +71,10 @@ public final class HandlerSavepoint {
   }
 
   /**
-   * Puts where what is handled next comes from into settings. A trigger, or a function, may have
-   * set another context meanwhile, or another setting.
+   * Sets depth and context of the next notification of a batch.
    *
-   * @return whether the settings are otherwise those before
+   * @return whether the other settings are those before: a trigger or a function may have changed
+   *     them
    */
   public static boolean setOrigin(
       NotificationHeaders origin, SessionState before, Connection transaction) throws SQLException {
@@ -90,7 +87,7 @@ public final class HandlerSavepoint {
     }
   }
 
-  /** Releases it and reads the settings after it. Sets the role back. */
+  /** Releases it, reads the settings after it, and sets the role back. */
   public static SessionState release(SessionState before, Connection transaction)
       throws SQLException {
     var alone = PgjdbcNg.made(transaction);
@@ -107,14 +104,10 @@ public final class HandlerSavepoint {
     }
   }
 
-  /** What a statement has returned, and the settings before it. */
+  /** The result of a statement, and the settings before it. */
   public record Followed<R>(SessionState state, R result) {}
 
-  /**
-   * The same, and a statement behind it in the same message. Not for pgjdbc-ng.
-   *
-   * @param behind what follows that
-   */
+  /** The same, and two statements behind it in the same message. Not for pgjdbc-ng. */
   public static <R> Followed<R> release(
       SessionState before, LastStatement<R> last, Following behind, Connection transaction)
       throws SQLException {

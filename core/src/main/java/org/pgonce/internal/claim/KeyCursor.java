@@ -115,7 +115,7 @@ public final class KeyCursor {
     Collections.rotate(ways, turn++);
     var tried = keys.stream().limit(MOST_TRIED).toList();
     tried.forEach(keys::remove);
-    var after = !unseen && now - baseFrom >= 0 ? base : near;
+    var after = now - baseFrom >= 0 ? base : near;
     var look = new KeyLook(ways, tried, after, walks ? walkFrom : null);
     looking++;
     walk = walks ? look : walk;
@@ -161,7 +161,7 @@ public final class KeyCursor {
       var us = seen.nearUs() > SHORT_US || seen.unseen() ? Math.min(seen.nearUs(), LONG_US) : 0;
       baseFrom = now + REST * 1_000L * us;
     }
-    // A look that came to its bound has not come to what is new.
+    // A look that came to its bound has not come to the new rows.
     if (seen.unseen() || near.compareTo(seen.reached()) <= 0) {
       unseen = seen.unseen();
     }
