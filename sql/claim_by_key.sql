@@ -124,6 +124,7 @@ DECLARE
   reached_id bigint := after_id;
   passed boolean := false;
   unseen boolean := false;
+  follows boolean := false;
   near_us bigint := 0;
   walk_us bigint := 0;
 BEGIN
@@ -307,6 +308,8 @@ BEGIN
         IF way = 'near' AND id <> next_id THEN
           reached_id := next_id - 1; -- another row of its key was first: this one is to be read again
         END IF;
+        FETCH rows INTO next_id, next_key, next_at, wait;
+        follows := FOUND;
         EXIT;
       END IF;
       busy := busy || coalesce(next_key, chr(1) || next_id);
@@ -315,7 +318,7 @@ BEGIN
     CLOSE rows;
     IF way = 'near' THEN
       near_us := greatest(1, (1000000 * extract(epoch FROM clock_timestamp() - began))::bigint);
-      unseen := looked = 1000;
+      unseen := looked = 1000 OR follows;
     ELSIF way = 'walk' THEN
       walk_us := greatest(1, (1000000 * extract(epoch FROM clock_timestamp() - began))::bigint);
       walked := CASE WHEN id IS NULL AND looked < 1000 THEN '' ELSE walked END;

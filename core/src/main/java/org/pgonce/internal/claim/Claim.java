@@ -1,27 +1,25 @@
 package org.pgonce.internal.claim;
 
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.SqlArray;
 
 /**
- * A notification that the current transaction holds, or a lease.
+ * A notification that is held by the current transaction, or by a lease.
  *
- * @param subscription the subscription whose row it is
- * @param scheduled whether it waits among the scheduled rows
- * @param attempts as the row counts them: the failed ones, and this one too where it is leased
- * @param token of its lease; null where the transaction is what holds it
- * @param createdAt when it was stored
- * @param claimedAt when it was claimed, both by the database's clock
- * @param headers where it comes from
- * @param suspect whether an earlier claim of it ended without a word, as one does whose process
- *     dies
- * @param holder the session that holds it; null where its lease does
- * @param sessionBefore where the handler's savepoint was set with the claim, the session's settings
- *     by then; null if it was not
+ * @param scheduled whether its row is among the scheduled ones
+ * @param attempts as the row counts them: the failed ones, and a leased one that is under way
+ * @param token of its lease; null where the transaction holds it
+ * @param createdAt when it was stored, and
+ * @param claimedAt when it was claimed, by the database's clock
+ * @param suspect whether an earlier claim of it did not settle it, as if its process had died
+ * @param holder the session that holds it; null where a lease does
  */
 public record Claim(
     int subscription,
@@ -34,8 +32,35 @@ public record Claim(
     Payload payload,
     NotificationHeaders headers,
     boolean suspect,
-    @Nullable ClaimHolder holder,
-    @Nullable String sessionBefore) {
+    @Nullable ClaimHolder holder) {
+
+  /** Reads the columns of {@link ClaimSql#COLUMNS}. */
+  static Claim read(
+      ResultSet row,
+      int subscription,
+      boolean scheduled,
+      boolean suspect,
+      @Nullable ClaimHolder holder,
+      Payload.Reading reading)
+      throws SQLException {
+    var id = row.getLong("id");
+    return new Claim(
+        subscription,
+        id,
+        scheduled,
+        row.getInt("attempts"),
+        row.getString("token"),
+        row.getObject("created_at", OffsetDateTime.class).toInstant(),
+        row.getObject("claimed_at", OffsetDateTime.class).toInstant(),
+        new Payload(row.getString("payload"), reading, subscription, id, scheduled),
+        NotificationHeaders.stamped(
+            row.getString("delivery_key"),
+            row.getString("order_key"),
+            row.getString("context"),
+            row.getInt("stamp")),
+        suspect,
+        holder);
+  }
 
   /** The id; the payload stays out of messages. */
   @Override
@@ -43,9 +68,7 @@ public record Claim(
     return "notification " + id + " (subscription " + subscription + ", attempt " + attempt() + ")";
   }
 
-  /**
-   * Where what comes from several that are handled as one: from the deepest, and what they share.
-   */
+  /** The headers of what several handled as one publish: the deepest, and what they share. */
   public static NotificationHeaders headersOf(List<Claim> claims) {
     var context = claims.get(0).headers.context();
     var isShared = claims.stream().allMatch(one -> Objects.equals(one.headers.context(), context));
@@ -53,11 +76,9 @@ public record Claim(
     return new NotificationHeaders(null, null, isShared ? context : null, deepest, 1);
   }
 
-  /** Their ids as an array of PostgreSQL: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. */
+  /** Their ids as an array of PostgreSQL. */
   public static String ids(List<Claim> claims) {
-    return claims.stream()
-        .map(claim -> String.valueOf(claim.id()))
-        .collect(Collectors.joining(",", "{", "}"));
+    return SqlArray.of("id", claims.stream().map(Claim::id).toList());
   }
 
   public Duration age() {
@@ -78,8 +99,7 @@ public record Claim(
         payload,
         headers,
         suspect,
-        holder,
-        null);
+        holder);
   }
 
   /**
@@ -93,5 +113,10 @@ public record Claim(
   /** Which attempt this is, from 1. */
   public int attempt() {
     return token == null ? attempts + 1 : attempts;
+  }
+
+  /** Settings of its session before the handler's savepoint; null if the claim did not set it. */
+  public @Nullable String sessionBefore() {
+    return holder == null ? null : holder.settings();
   }
 }

@@ -12,23 +12,20 @@ import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
 
 /**
- * A connection while one claim loop has it. Its first claim reads what the session is like, in the
- * same message: no later one has to, since what a handler changes is found behind it, and set back
- * before the next claim.
+ * A connection while one claim loop has it. The first claim reads the session's settings in its own
+ * message. Later claims need not: what a handler changes is found and set back before the next one.
  *
- * <p>Each claim gives its transaction an {@code idle_in_transaction_session_timeout}: the server
- * ends the session of a process that is frozen or cut off, for neither tells it that the client is
- * gone. And it has the server watch for the end of the process while a statement runs: see {@link
- * ClientCheck}.
+ * <p>Each claim bounds how long its transaction may idle, so that the server ends the session of a
+ * process that is frozen or cut off, and lets the server watch for the end of the process while a
+ * statement runs: see {@link ClientCheck}.
  */
 public final class ClaimSession {
 
-  /** What a session may idle beyond the handler's time: by then the process itself has ended it. */
+  /** What a session may idle beyond the handler's time: the process itself has ended it by then. */
   private static final Duration LEEWAY = Duration.ofSeconds(5);
 
   // Both parameters are how long, in milliseconds, the session may idle in this transaction; a
-  // shorter bound of the server's, the role's or the pool's own stays. Columns are computed in
-  // their order.
+  // shorter bound of its own stays. Columns are computed in their order.
   static final String READ =
       """
       SELECT pg_catalog.pg_backend_pid() AS pid, %s AS modes,
@@ -42,21 +39,6 @@ public final class ClaimSession {
       """
           .formatted(PoolSettings.COLUMN, ClientCheck.COLUMN, SessionState.COLUMN);
 
-  /**
-   * The same bounds as columns of a later claim, where the values are known. Each function costs
-   * the server its look-up with each claim, also where it is not called.
-   */
-  static final String BOUNDS =
-      """
-      pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
-      pg_catalog.set_config('client_connection_check_interval', ?, true)""";
-
-  /** The same, once for all rows. */
-  static final String BOUNDS_ONCE =
-      """
-      (SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)),
-      (SELECT pg_catalog.set_config('client_connection_check_interval', ?, true))""";
-
   private final Connection connection;
   private final PoolSettings.Taken taken;
   private final long idleMs;
@@ -68,17 +50,7 @@ public final class ClaimSession {
    * @param settings what {@link HandlerSavepoint} compares behind a handler
    */
   private record Known(
-      int pid, String idleBefore, String idle, String clientCheck, String settings) {
-
-    static Known read(ResultSet row) throws SQLException {
-      return new Known(
-          row.getInt("pid"),
-          row.getString("idle_before"),
-          row.getString("idle"),
-          row.getString("client_check"),
-          row.getString("settings"));
-    }
-  }
+      int pid, String idleBefore, String idle, String clientCheck, String settings) {}
 
   /**
    * Of a connection that is outside a transaction.
@@ -100,6 +72,11 @@ public final class ClaimSession {
     return connection;
   }
 
+  /** The session is not as it was: the next claim reads it again. */
+  public void forget() {
+    known = null;
+  }
+
   /** Sets the parameters of the rows that are claimed. */
   @FunctionalInterface
   interface Parameters {
@@ -109,74 +86,55 @@ public final class ClaimSession {
   /** Reads what was claimed. */
   @FunctionalInterface
   interface Reader<R> {
-
-    /** Reads the rows, from the first one on. */
-    R read(ResultSet row, HeldBy held) throws SQLException;
+    R read(ResultSet row, ClaimHolder holder) throws SQLException;
   }
-
-  /**
-   * What holds the rows of a claim.
-   *
-   * @param sessionBefore as of {@link Claim}
-   */
-  record HeldBy(
-      Connection connection, int pid, String idleBefore, @Nullable String sessionBefore) {}
 
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
-    taken.begin();
-    try {
-      if (known == null && !taken.sendsSeveralAtOnce()) {
-        readAlone();
-      }
-      var text = taken.text(sql.text(form()));
-      try (var statement = connection.prepareStatement(text)) {
-        bind(statement, 1, parameters);
-        statement.execute();
-        if (known == null) {
-          read(statement);
-          statement.getMoreResults();
-        }
-        return claimed(sql, statement, reader);
-      }
-    } catch (SQLException e) {
-      if (!taken.mustBeginAgain(e)) {
-        throw e;
-      }
-    }
-    connection.rollback();
-    return claim(sql, parameters, reader);
+    return taken.begin(
+        () -> {
+          if (known == null && !taken.sendsSeveralAtOnce()) {
+            readAlone();
+          }
+          try (var statement = connection.prepareStatement(taken.text(text(sql)))) {
+            bind(statement, 1, parameters);
+            statement.execute();
+            if (known == null) {
+              known = read(statement);
+              statement.getMoreResults();
+            }
+            return claimed(sql, statement, reader);
+          }
+        });
   }
 
-  private ClaimSql.Form form() {
-    return !taken.sendsSeveralAtOnce()
-        ? ClaimSql.Form.ALONE
-        : known == null ? ClaimSql.Form.FIRST : ClaimSql.Form.LATER;
+  private String text(ClaimSql sql) {
+    return !taken.sendsSeveralAtOnce() ? sql.alone() : known == null ? sql.first() : sql.later();
   }
 
   /** A later claim behind a commit, in a transaction that it begins. */
   String textBehindCommit(ClaimSql sql) {
-    return taken.text(sql.text(ClaimSql.Form.BEHIND_COMMIT));
-  }
-
-  /** The session is not as it was: the next claim reads it again. */
-  public void forget() {
-    known = null;
+    return taken.text(sql.behindCommit());
   }
 
   private void readAlone() throws SQLException {
     try (var statement = connection.prepareStatement(taken.text(READ))) {
       bind(statement, 1, (claim, first) -> {});
       statement.execute();
-      read(statement);
+      known = read(statement);
     }
   }
 
-  private void read(Statement executed) throws SQLException {
+  private static Known read(Statement executed) throws SQLException {
     try (var row = executed.getResultSet()) {
       row.next();
       PoolSettings.Taken.requireFit(row.getString("modes"));
-      known = Known.read(row);
+      return new Known(
+          row.getInt("pid"),
+          row.getString("idle_before"),
+          row.getString("idle"),
+          row.getString("client_check"),
+          row.getString("settings"));
     }
   }
 
@@ -195,9 +153,9 @@ public final class ClaimSession {
     if (known == null) {
       throw new IllegalStateException("no claim has read the session");
     }
-    var before = sql.isReady(form()) ? known.settings() : null;
+    var settings = sql.isOne() && taken.sendsSeveralAtOnce() ? known.settings() : null;
     try (var row = executed.getResultSet()) {
-      return reader.read(row, new HeldBy(connection, known.pid(), known.idleBefore(), before));
+      return reader.read(row, new ClaimHolder(known.pid(), known.idleBefore(), settings));
     }
   }
 }

@@ -1,39 +1,23 @@
 package org.pgonce.internal.claim;
 
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.pgonce.internal.jdbc.PoolSettings;
 
 /**
- * The text of a claim.
+ * The texts of a claim, which are made once: a driver looks its statements up by their text.
  *
- * <p>Its plan goes by the index because the tables hold padding rows (keep_padding in
- * sql/maintenance.sql). The outer select is for the rows that are locked; columns of the inner one
- * would be computed for each row that is passed over. Operators are qualified since the session's
- * search path is whatever the application makes it.
+ * <p>The plan goes by the index because the tables hold padding rows (keep_padding in
+ * sql/maintenance.sql). Columns of the inner select would be computed for rows that are passed over
+ * too. Operators are qualified since the search path is the application's.
  *
- * @param rows the select that locks them, with the columns of {@link #COLUMNS}
- * @param isOne whether that is one row: it is set up for its handler at once, where the driver can
- *     send several commands in one message; that saves the handler's first statement a round trip
- * @param more columns behind those, each with a comma before it
+ * @param first reads the session first
+ * @param later knows the session
+ * @param behindCommit the same behind a commit, in a transaction that it begins
+ * @param alone knows the session, for a driver that sends one command at a time
+ * @param isOne whether it claims one row: all but the last one set the handler's savepoint then
  */
-record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts) {
+record ClaimSql(String first, String later, String behindCommit, String alone, boolean isOne) {
 
-  /** Which commands a claim has in its message. */
-  enum Form {
-    /** Reads the session first. */
-    FIRST,
-    /** Knows the session. */
-    LATER,
-    /** The same behind a commit, in a transaction that it begins. */
-    BEHIND_COMMIT,
-    /** As LATER, where the driver sends one command at a time. */
-    ALONE
-  }
-
-  // held is who locked the row before: nobody, or someone whose transaction did not commit. A
-  // payload that is longer where it is stored, be it compressed (by 1 to 255 at most), is fetched
-  // by its attempt.
+  // held is who locked the row before: nobody, or a transaction that did not commit.
   static final String COLUMNS =
       """
       c.id, c.attempts, c.created_at, pg_catalog.clock_timestamp() AS claimed_at,
@@ -41,41 +25,37 @@ record ClaimSql(String rows, boolean isOne, String more, Map<Form, String> texts
       c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);
 
-  ClaimSql(String rows, boolean isOne, String more) {
-    this(rows, isOne, more, new ConcurrentHashMap<>());
-  }
+  // The session's bounds. Each function costs the server its look-up with each claim, even where it
+  // is not called.
+  private static final String BOUNDS =
+      """
+      , pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
+      pg_catalog.set_config('client_connection_check_interval', ?, true)""";
+  private static final String BOUNDS_ONCE =
+      """
+      , (SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)),
+      (SELECT pg_catalog.set_config('client_connection_check_interval', ?, true))""";
 
-  ClaimSql(String rows, boolean isOne) {
-    this(rows, isOne, "");
-  }
-
-  /** Made once: a driver looks its statements up by their text. */
-  String text(Form form) {
-    return texts.computeIfAbsent(form, this::make);
-  }
-
-  boolean isReady(Form form) {
-    return isOne && form != Form.ALONE;
-  }
-
-  private String make(Form form) {
-    var text = new StringBuilder();
-    if (form == Form.FIRST) {
-      text.append(ClaimSession.READ).append("; ");
-    } else if (form == Form.BEHIND_COMMIT) {
-      text.append("COMMIT; ").append(PoolSettings.BEGIN_IN_MODES).append("; ");
-    }
-    text.append("SELECT ").append(COLUMNS).append(more);
-    if (form != Form.FIRST) {
-      text.append(",\n").append(isOne ? ClaimSession.BOUNDS : ClaimSession.BOUNDS_ONCE);
-    }
-    if (isReady(form)) {
-      text.append(",\n").append(NotificationHeaders.COLUMNS_OF_ROW);
-    }
-    text.append(" FROM (").append(rows).append(") AS c");
-    if (isReady(form)) {
-      text.append("; ").append(HandlerSavepoint.SET);
-    }
-    return text.toString();
+  /**
+   * Makes them.
+   *
+   * @param rows the select that locks the rows, with the columns of {@link #COLUMNS}
+   * @param more further columns, each with a comma before it
+   */
+  static ClaimSql of(String rows, boolean isOne, String more) {
+    var select = "SELECT " + COLUMNS + more;
+    var bounds = isOne ? BOUNDS : BOUNDS_ONCE;
+    var from = " FROM (" + rows + ") AS c";
+    var ready =
+        isOne
+            ? ",\n" + NotificationHeaders.COLUMNS_OF_ROW + from + "; " + HandlerSavepoint.SET
+            : from;
+    var later = select + bounds + ready;
+    return new ClaimSql(
+        ClaimSession.READ + "; " + select + ready,
+        later,
+        "COMMIT; " + PoolSettings.BEGIN_IN_MODES + "; " + later,
+        select + bounds + from,
+        isOne);
   }
 }

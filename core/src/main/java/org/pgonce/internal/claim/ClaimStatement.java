@@ -5,96 +5,94 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
-import org.pgonce.internal.claim.ClaimSession.HeldBy;
+import org.pgonce.internal.claim.ClaimSession.Parameters;
+import org.pgonce.internal.claim.ClaimSession.Reader;
 
 /**
- * The claims that live as long as their transaction, which they begin: rows that others hold are
+ * The claims that live as long as their transaction, which they begin. Rows that others hold are
  * passed over.
  */
 public final class ClaimStatement {
 
-  // Earliest first. The subselect makes now a bound of the index scan: a volatile function would be
-  // a filter over all that is due later.
-  private static final String DUE_ROWS =
+  private static final String NEW =
       """
-      SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
-        FROM pgonce.scheduled AS s
-       WHERE s.subscription_id OPERATOR(pg_catalog.=) ?
-         AND s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp())
-       ORDER BY s.due_at, s.id LIMIT %d FOR UPDATE SKIP LOCKED""";
-
-  private static final String NEW_ROWS =
-      """
-      SELECT n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, n.xmax AS held
+      SELECT n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, %s AS held
         FROM pgonce.notification AS n
-       WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.>) ?
-       ORDER BY n.id LIMIT %d FOR UPDATE SKIP LOCKED""";
+       WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
+  private static final String DUE =
+      """
+      SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, %s AS held
+        FROM pgonce.scheduled AS s
+       WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
 
-  // For each number of rows one text: at most as many as a batch may have.
-  private static final Map<Integer, ClaimSql> DUE = new ConcurrentHashMap<>();
-  private static final Map<Integer, ClaimSql> NEW = new ConcurrentHashMap<>();
+  // The subselect makes now a bound of the index scan: a volatile function would be a filter over
+  // all that is due later.
+  private static final String FIRST_DUE =
+      DUE.formatted(
+          "s.xmax",
+          "s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp()) ORDER BY s.due_at, s.id LIMIT %d");
+  private static final String FIRST_NEW =
+      NEW.formatted("n.xmax", "n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %d");
 
-  // Those that this process let go a moment ago, on purpose: who held them is known.
+  // A text for each number of rows: at most as many as a batch may have.
+  private static final Map<Integer, ClaimSql> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
+  private static final Map<Integer, ClaimSql> FIRST_NEW_ROWS = new ConcurrentHashMap<>();
+
+  // Rows that this process has let go on purpose: nobody has died with them.
+  private static final String HELD_BY_NOBODY = "'0'::pg_catalog.xid";
+  private static final String AMONG =
+      "%s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[]) AND (SELECT pgonce.may_begin_again(?))";
   private static final ClaimSql DUE_AGAIN =
-      new ClaimSql(
-          """
-          SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, '0'::pg_catalog.xid AS held
-            FROM pgonce.scheduled AS s
-           WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
-             AND s.attempts OPERATOR(pg_catalog.=) 0 AND s.token IS NULL AND (SELECT pgonce.may_begin_again(?))
-           FOR UPDATE SKIP LOCKED""",
-          false);
+      ClaimSql.of(
+          DUE.formatted(
+              HELD_BY_NOBODY,
+              AMONG.formatted("s")
+                  + " AND s.attempts OPERATOR(pg_catalog.=) 0 AND s.token IS NULL"),
+          false,
+          "");
   private static final ClaimSql NEW_AGAIN =
-      new ClaimSql(
-          """
-          SELECT n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, '0'::pg_catalog.xid AS held
-            FROM pgonce.notification AS n
-           WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
-             AND (SELECT pgonce.may_begin_again(?))
-           FOR UPDATE SKIP LOCKED""",
-          false);
+      ClaimSql.of(NEW.formatted(HELD_BY_NOBODY, AMONG.formatted("n")), false, "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
-  private static final ClaimSql DUE_IN_ORDER = byKey("?, true, ?, NULL");
-  private static final ClaimSql NEW_IN_ORDER = byKey("?, false, ?, NULL");
-  private static final ClaimSql DUE_AND_FREE = byKey("?, true, NULL, ?");
-  private static final ClaimSql NEW_AND_FREE = byKey("?, false, NULL, ?");
+  private static final ClaimSql BY_KEY =
+      ClaimSql.of(
+          "SELECT f.* FROM pgonce.claim_by_key(?, ?, ?, ?, %s) AS f".formatted(KeyLook.PARAMETERS),
+          true,
+          ", c.seen, c.busy, c.walked");
 
-  private static final String LEASED_ROW =
-      """
-      SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
-        FROM pgonce.scheduled AS s
-       WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND s.id OPERATOR(pg_catalog.=) ?
-         AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
-               THEN s.order_key IS NULL OR %s ELSE false END
-       FOR UPDATE SKIP LOCKED""";
-  private static final ClaimSql LEASED =
-      new ClaimSql(LEASED_ROW.formatted("pgonce.lock_key(s.subscription_id, s.order_key)"), true);
+  private static final ClaimSql LEASED = leased("pgonce.lock_key(s.subscription_id, s.order_key)");
   private static final ClaimSql LEASED_WITH_PERMIT =
-      new ClaimSql(
-          LEASED_ROW.formatted("pgonce.lock_key_permit(s.subscription_id, s.order_key, ?, s.id)"),
-          true);
+      leased("pgonce.lock_key_permit(s.subscription_id, s.order_key, ?, s.id)");
 
   private ClaimStatement() {}
 
-  private static ClaimSql byKey(String rules) {
-    return new ClaimSql(
-        "SELECT f.* FROM pgonce.claim_by_key(%s, %s) AS f".formatted(rules, KeyLook.PARAMETERS),
+  private static ClaimSql leased(String key) {
+    return ClaimSql.of(
+        DUE.formatted(
+            "s.xmax",
+            """
+            s.id OPERATOR(pg_catalog.=) ?
+            AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
+                  THEN s.order_key IS NULL OR %s ELSE false END"""
+                .formatted(key)),
         true,
-        KeyLook.COLUMNS);
+        "");
   }
 
-  private static ClaimSql rows(boolean due, int most) {
+  private static ClaimSql first(boolean due, int most) {
     return due
-        ? DUE.computeIfAbsent(most, n -> new ClaimSql(DUE_ROWS.formatted(n), n == 1))
-        : NEW.computeIfAbsent(most, n -> new ClaimSql(NEW_ROWS.formatted(n), n == 1));
+        ? FIRST_DUE_ROWS.computeIfAbsent(most, n -> ClaimSql.of(FIRST_DUE.formatted(n), n == 1, ""))
+        : FIRST_NEW_ROWS.computeIfAbsent(
+            most, n -> ClaimSql.of(FIRST_NEW.formatted(n), n == 1, ""));
   }
 
   /**
@@ -103,41 +101,16 @@ public final class ClaimStatement {
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param after of new rows, those with a higher id: 0 for all
    * @param most how many at the most
-   * @return in the order of their ids; the transaction is open also where there are none
+   * @return in the order of their ids; the transaction is open even if there are none
    */
   public static List<Claim> claim(
       ClaimSession session, int subscription, boolean due, long after, int most)
       throws SQLException {
     return session.claim(
-        rows(due, most),
-        rows(subscription, due, after),
-        (row, held) -> claims(row, subscription, due, held));
+        first(due, most), parameters(subscription, due, after), claims(session, subscription, due));
   }
 
-  // One new row, by a claim behind a commit in its message.
-
-  public static String textBehindCommit(ClaimSession session) {
-    return session.textBehindCommit(rows(false, 1));
-  }
-
-  public static void bindBehindCommit(
-      ClaimSession session, PreparedStatement statement, int first, int subscription, long after)
-      throws SQLException {
-    session.bind(statement, first, rows(subscription, false, after));
-  }
-
-  /**
-   * What it has found.
-   *
-   * @param executed at its result
-   */
-  public static List<Claim> readBehindCommit(
-      ClaimSession session, Statement executed, int subscription) throws SQLException {
-    return session.claimed(
-        rows(false, 1), executed, (row, held) -> claims(row, subscription, false, held));
-  }
-
-  private static ClaimSession.Parameters rows(int subscription, boolean due, long after) {
+  private static Parameters parameters(int subscription, boolean due, long after) {
     return (statement, first) -> {
       statement.setInt(first, subscription);
       if (!due) {
@@ -146,12 +119,55 @@ public final class ClaimStatement {
     };
   }
 
+  private static Reader<List<Claim>> claims(ClaimSession session, int subscription, boolean due) {
+    return (row, holder) -> {
+      var claims = new ArrayList<Claim>();
+      while (row.next()) {
+        claims.add(claim(row, session, subscription, due, holder));
+      }
+      if (claims.size() > 1) {
+        claims.sort(Comparator.comparingLong(Claim::id));
+      }
+      return claims;
+    };
+  }
+
+  private static Claim claim(
+      ResultSet row, ClaimSession session, int subscription, boolean due, ClaimHolder holder)
+      throws SQLException {
+    var suspect = row.getString("token") != null || !"0".equals(row.getString("held"));
+    return Claim.read(
+        row, subscription, due, suspect, holder, work -> work.on(session.connection()));
+  }
+
+  // The claim of one new row behind a commit, in the commit's message.
+
+  public static String textBehindCommit(ClaimSession session) {
+    return session.textBehindCommit(first(false, 1));
+  }
+
+  public static void bindBehindCommit(
+      ClaimSession session, PreparedStatement statement, int first, int subscription, long after)
+      throws SQLException {
+    session.bind(statement, first, parameters(subscription, false, after));
+  }
+
+  /**
+   * Reads what it has found.
+   *
+   * @param executed at the claim's result
+   */
+  public static List<Claim> readBehindCommit(
+      ClaimSession session, Statement executed, int subscription) throws SQLException {
+    return session.claimed(first(false, 1), executed, claims(session, subscription, false));
+  }
+
   /**
    * Claims once more what a claim of several had: those of them that are there as they were and
    * that nobody else holds. None if the channel has become AT_MOST_ONCE meanwhile: the handler has
    * begun.
    *
-   * @param before at least one, never tried before
+   * @param before at least one, none of them tried before
    */
   public static List<Claim> claimAgain(ClaimSession session, List<Claim> before)
       throws SQLException {
@@ -164,7 +180,7 @@ public final class ClaimStatement {
           statement.setString(first + 1, Claim.ids(before));
           statement.setInt(first + 2, subscription);
         },
-        (row, held) -> claims(row, subscription, due, held));
+        claims(session, subscription, due));
   }
 
   /** Whether the handler of a claim, whose work is undone, may begin again in its transaction. */
@@ -178,33 +194,33 @@ public final class ClaimStatement {
   }
 
   /**
-   * Claims one row where those of one key wait for one another. In an order the key is locked with
-   * the row, and no other row of it is claimed by anyone before the transaction ends; under a
-   * limit, a place of it.
-   *
-   * @param rules the channel's, which has an order or a limit per key
+   * Claims one row of a channel that has an order or a limit per key. In an order its key is locked
+   * until the transaction ends; under a limit, a permit of it.
    */
   public static KeyLook.Result claimByKey(
       ClaimSession session, int subscription, boolean due, ChannelOptions rules, KeyLook look)
       throws SQLException {
-    var limited = rules.order() == KeyOrder.NONE;
     return session.claim(
-        limited ? (due ? DUE_AND_FREE : NEW_AND_FREE) : (due ? DUE_IN_ORDER : NEW_IN_ORDER),
+        BY_KEY,
         (statement, first) -> {
           statement.setInt(first, subscription);
-          if (limited) {
-            statement.setInt(first + 1, rules.maxPerKey());
-          } else {
-            statement.setBoolean(first + 1, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
-          }
-          look.bind(statement, first + 2);
+          statement.setBoolean(first + 1, due);
+          statement.setBoolean(first + 2, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
+          statement.setObject(first + 3, maxPerKey(rules), Types.INTEGER);
+          look.bind(statement, first + 4);
         },
-        (rows, held) -> {
-          rows.next();
-          var row = new ClaimRow(rows);
+        (row, holder) -> {
+          row.next();
+          var isFound = row.getString("id") != null;
           return new KeyLook.Result(
-              row.isEmpty() ? null : row.held(subscription, due, held), row.seen());
+              isFound ? claim(row, session, subscription, due, holder) : null,
+              KeyLook.Seen.read(row));
         });
+  }
+
+  /** Null where the channel has no limit per key. */
+  static @Nullable Integer maxPerKey(ChannelOptions rules) {
+    return rules.maxPerKey() == ChannelOptions.NO_MAX_PER_KEY ? null : rules.maxPerKey();
   }
 
   /**
@@ -214,29 +230,17 @@ public final class ClaimStatement {
    */
   public static List<Claim> claimLeased(
       ClaimSession session, Claim before, String token, ChannelOptions rules) throws SQLException {
-    var limited = rules.maxPerKey() != ChannelOptions.NO_MAX_PER_KEY;
+    var limit = maxPerKey(rules);
     return session.claim(
-        limited ? LEASED_WITH_PERMIT : LEASED,
+        limit == null ? LEASED : LEASED_WITH_PERMIT,
         (statement, first) -> {
           statement.setInt(first, before.subscription());
           statement.setLong(first + 1, before.id());
           statement.setString(first + 2, token);
-          if (limited) {
-            statement.setInt(first + 3, rules.maxPerKey());
+          if (limit != null) {
+            statement.setInt(first + 3, limit);
           }
         },
-        (row, held) -> claims(row, before.subscription(), true, held));
-  }
-
-  private static List<Claim> claims(ResultSet rows, int subscription, boolean due, HeldBy held)
-      throws SQLException {
-    var claims = new ArrayList<Claim>();
-    while (rows.next()) {
-      claims.add(new ClaimRow(rows).held(subscription, due, held));
-    }
-    if (claims.size() > 1) {
-      claims.sort(Comparator.comparingLong(Claim::id));
-    }
-    return claims;
+        claims(session, before.subscription(), true));
   }
 }

@@ -1,24 +1,27 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The session of a handler that no claim's transaction holds: of a leased notification, or of a
- * broadcast. What it has locked is to be free when its lease is over, also where its process is
- * frozen or cut off and nothing tells the server: so its first statement bounds how long it may
- * idle, and marks it with its lease's token, by an advisory lock that PostgreSQL gives back at the
- * transaction's end. Whoever finds the lease over ends the session that has the mark; so does who
- * gives a handler up. A process that is killed while a statement runs frees its locks sooner: see
- * {@link ClientCheck}.
+ * The server session that a handler works in, and how it is ended when its handler is given up.
+ *
+ * <p>The session of a leased notification or a broadcast has no claim in its transaction. Its first
+ * statement bounds how long it may idle, so that its locks are released if its process freezes or
+ * is cut off, and marks it with the token of its lease by an advisory lock.
  */
 public final class HandlerSession {
 
-  // A shorter bound of the session's stays. The lock is shared and only tried: nobody ever waits
-  // for it.
+  private static final Logger LOG = LoggerFactory.getLogger(HandlerSession.class);
+
+  // A shorter bound of the session's own stays. The lock is shared and only tried: nobody waits for
+  // it.
   private static final String BEGIN =
       """
       SELECT s.idle,
@@ -33,7 +36,7 @@ public final class HandlerSession {
           .formatted(ClientCheck.COLUMN);
 
   // How pg_locks shows the two halves of the lock's number.
-  private static final String END =
+  private static final String END_BY_TOKEN =
       """
       SELECT pg_catalog.pg_terminate_backend(l.pid)
         FROM pg_catalog.pg_locks AS l, pg_catalog.hashtextextended(?, 0) AS k (mark)
@@ -42,6 +45,20 @@ public final class HandlerSession {
          AND l.classid = ((k.mark >> 32) & 4294967295)::pg_catalog.oid AND l.objid = (k.mark & 4294967295)::pg_catalog.oid
          AND l.pid <> pg_catalog.pg_backend_pid()
       """;
+
+  // Only the claim's own transaction: process ids are reused, and behind a transaction pooler the
+  // process serves others meanwhile.
+  private static final String END_BY_PID =
+      """
+      SELECT pg_catalog.pg_terminate_backend(a.pid)
+        FROM pg_catalog.pg_stat_activity AS a
+       WHERE a.pid OPERATOR(pg_catalog.=) ? AND a.xact_start OPERATOR(pg_catalog.<=) ?::pg_catalog.text::pg_catalog.timestamptz
+      """;
+
+  private static final String SAVEPOINT = "SAVEPOINT pgonce_terminate";
+  // pg_terminate_backend asks for the login role, which «ALTER ROLE … SET role» hides.
+  private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
+  private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_terminate";
 
   private HandlerSession() {}
 
@@ -66,25 +83,61 @@ public final class HandlerSession {
     }
   }
 
+  private static String mark(String token) {
+    return "pgonce lease " + token;
+  }
+
   /**
-   * Ends the session that has the mark of the lease, if there is one, and leaves the caller's
-   * transaction as it was. Best effort, as {@link ClaimHolder#end}.
+   * Ends the session that has the mark of the lease, if there is one. Best effort: where the role
+   * may not, the session keeps its locks until it notices by itself. The caller's transaction stays
+   * as it was.
    *
    * @throws SQLException if the caller's own connection fails
    */
   public static void end(Connection transaction, String token) throws SQLException {
-    BackendTerminator.run(
+    end(
         transaction,
         "the session whose lease is over",
-        () -> {
-          try (var statement = transaction.prepareStatement(END)) {
-            statement.setString(1, mark(token));
-            statement.execute();
-          }
-        });
+        END_BY_TOKEN,
+        statement -> statement.setString(1, mark(token)));
   }
 
-  private static String mark(String token) {
-    return "pgonce lease " + token;
+  /** The same for the session that holds the claim, by its transaction or its lease. */
+  public static void end(Connection transaction, Claim claim) throws SQLException {
+    var holder = claim.holder();
+    if (holder != null) {
+      end(
+          transaction,
+          "the session of " + claim,
+          END_BY_PID,
+          statement -> {
+            statement.setInt(1, holder.backendPid());
+            statement.setString(2, claim.claimedAt().toString());
+          });
+    } else if (claim.token() != null) {
+      end(transaction, claim.token());
+    }
+  }
+
+  private interface Parameters {
+    void set(PreparedStatement statement) throws SQLException;
+  }
+
+  private static void end(Connection transaction, String whose, String sql, Parameters parameters)
+      throws SQLException {
+    HandlerSavepoint.execute(SAVEPOINT, transaction);
+    try (var statement = transaction.prepareStatement(sql)) {
+      HandlerSavepoint.execute(AS_LOGIN_ROLE, transaction);
+      parameters.set(statement);
+      statement.execute();
+    } catch (SQLException e) {
+      LOG.warn(
+          "pgonce: {} could not be ended (SQLState {}); what it has locked stays locked until it"
+              + " ends. Grant the role EXECUTE on pg_terminate_backend, or pg_signal_backend",
+          whose,
+          e.getSQLState());
+      LOG.debug("pgonce: the failure to end a session", e);
+    }
+    HandlerSavepoint.execute(UNDO, transaction);
   }
 }

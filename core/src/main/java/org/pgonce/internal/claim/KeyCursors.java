@@ -1,12 +1,11 @@
 package org.pgonce.internal.claim;
 
-import org.jspecify.annotations.Nullable;
-
 /**
- * Where the claims of a drain look whose channel has an order or a limit per key: for new rows, and
- * for those that are due. Thread-safe.
+ * Where the claims of a subscription look whose channel has an order or a limit per key.
  *
- * @param inUse whether the channel has; else nothing here is ever told, or has anything to tell
+ * @param inUse whether the channel has one
+ * @param fresh for new rows
+ * @param due for scheduled rows that are due
  */
 public record KeyCursors(boolean inUse, KeyCursor fresh, KeyCursor due) {
 
@@ -18,17 +17,20 @@ public record KeyCursors(boolean inUse, KeyCursor fresh, KeyCursor due) {
     return isDue ? due : fresh;
   }
 
+  /** Whether a claim should look at once. */
   public boolean isMore() {
     return fresh.isMore() || due.isMore();
   }
 
-  /** A poll has found that something waits, and that there are so many listeners. */
+  /** The poll has found that rows wait, and that there are so many listeners. */
   public void polled(int listeners) {
-    fresh.polled(listeners);
-    due.polled(listeners);
+    if (inUse) {
+      fresh.polled(listeners);
+      due.polled(listeners);
+    }
   }
 
-  /** Keys may have been set free that nobody names. */
+  /** Keys were set free, and nobody says which. */
   public void unblocked() {
     if (inUse) {
       fresh.unblocked();
@@ -36,23 +38,14 @@ public record KeyCursors(boolean inUse, KeyCursor fresh, KeyCursor due) {
     }
   }
 
-  /** A row was claimed; {@link AtWork#ended} is to follow. */
-  public @Nullable AtWork begins(Claim claim) {
-    if (!inUse) {
-      return null;
-    }
-    var key = claim.headers().orderKey();
-    // As of publish in sql/publish.sql: the key of a row that was given none.
-    return new AtWork(
-        this, key == null ? "\u0001" + claim.id() : key, fresh.passed(), due.passed());
-  }
-
-  /** A row that this process has at work, and how many looks had passed over rows before. */
-  public record AtWork(KeyCursors fronts, String key, long freshPassed, long duePassed) {
-
-    public void ended(RowsBehind left) {
-      fronts.fresh.keyEnded(key, left.more(), freshPassed);
-      fronts.due.keyEnded(key, left.due(), duePassed);
+  /** The row has ended, and this may lie behind it. */
+  public void ended(Claim claim, RowsBehind left) {
+    if (inUse) {
+      var key = claim.headers().orderKey();
+      // As sql/publish.sql names a row without a key.
+      var ended = key == null ? "\u0001" + claim.id() : key;
+      fresh.keyEnded(ended, left.more());
+      due.keyEnded(ended, left.due());
     }
   }
 }

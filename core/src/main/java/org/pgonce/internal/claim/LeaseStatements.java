@@ -1,7 +1,6 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Types;
 import java.time.Duration;
@@ -9,38 +8,43 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.KeyOrder;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.jdbc.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
 public final class LeaseStatements {
 
-  // The row as a claim that is held gives it.
   private static final String LEASE =
-      "SELECT "
-          + ClaimSql.COLUMNS
-          + """
-            , l.spent, l.died, l.seen, l.busy, l.walked
-              FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, %s) AS l
-             CROSS JOIN LATERAL (SELECT (l.claimed).*, NULL::xid AS held) AS c
-            """;
-  private static final String PLAIN = LEASE.formatted("after => ?");
-  private static final String BY_KEY =
-      LEASE.formatted(
-          "max_per_key => ?, ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?");
+      """
+      SELECT %s, l.spent, l.died, l.seen, l.busy, l.walked
+        FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, max_per_key => ?,
+               ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?) AS l
+       CROSS JOIN LATERAL (SELECT (l.claimed).*, NULL::xid AS held) AS c
+      """
+          .formatted(ClaimSql.COLUMNS);
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
 
   private LeaseStatements() {}
 
   /**
-   * A claim on lease, unless its process died or its attempts were used up before: such a row is
-   * not leased, and its attempt not counted, but the transaction has locked it.
+   * By which rules a subscription's notifications are leased.
+   *
+   * @param mode as this process knows it
+   * @param maxAttempts after so many a notification is a dead letter
+   */
+  public record Rules(
+      int subscription, Mode mode, ChannelOptions options, Duration lease, int maxAttempts) {}
+
+  /**
+   * A leased row; or one that the transaction has locked and not leased, since its process died or
+   * its attempts are used up.
    *
    * @param claim null if there is none
-   * @param spent whether its attempts were used up before
+   * @param spent whether its attempts are used up
    * @param seen what the look has seen, where the channel goes by key
    */
   public record Leased(@Nullable Claim claim, boolean spent, KeyLook.@Nullable Seen seen) {}
@@ -50,49 +54,35 @@ public final class LeaseStatements {
    * the caller knows it.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
-   * @param look where it looks; of new rows of a channel that has neither order nor limit per key,
-   *     behind which id
+   * @param look where it looks
    * @param transactions where a long payload is fetched later
    */
   public static Leased lease(
-      Connection transaction,
-      LeaseRules rules,
-      boolean due,
-      KeyLook look,
-      Transactions transactions)
+      Connection transaction, Rules rules, boolean due, KeyLook look, Transactions transactions)
       throws SQLException {
-    var options = rules.options();
-    var byKey = options.goesByKey();
-    try (var statement = transaction.prepareStatement(byKey ? BY_KEY : PLAIN)) {
+    try (var statement = transaction.prepareStatement(LEASE)) {
       statement.setInt(1, rules.subscription());
       statement.setBoolean(2, due);
       statement.setString(3, UUID.randomUUID().toString());
       statement.setLong(4, rules.lease().toMillis());
       statement.setInt(5, rules.maxAttempts());
-      statement.setString(6, options.order().name());
+      statement.setString(6, rules.options().order().name());
       statement.setString(7, rules.mode().name());
-      if (byKey) {
-        statement.setObject(
-            8, options.order() == KeyOrder.NONE ? options.maxPerKey() : null, Types.INTEGER);
-        look.bind(statement, 9);
-      } else {
-        statement.setLong(8, look.after().id());
-      }
+      statement.setObject(8, ClaimStatement.maxPerKey(rules.options()), Types.INTEGER);
+      look.bind(statement, 9);
       try (var row = statement.executeQuery()) {
-        return row.next()
-            ? leased(row, rules.subscription(), transactions)
-            : new Leased(null, false, null);
+        if (!row.next()) {
+          return new Leased(null, false, null);
+        }
+        var seen = KeyLook.Seen.read(row);
+        if (row.getString("id") == null) {
+          return new Leased(null, false, seen);
+        }
+        var died = row.getBoolean("died");
+        var claim = Claim.read(row, rules.subscription(), true, died, null, transactions::run);
+        return new Leased(claim, row.getBoolean("spent"), seen);
       }
     }
-  }
-
-  private static Leased leased(ResultSet rows, int subscription, Transactions transactions)
-      throws SQLException {
-    var row = new ClaimRow(rows);
-    return row.isEmpty()
-        ? new Leased(null, false, row.seen())
-        : new Leased(
-            row.leased(subscription, transactions::run), rows.getBoolean("spent"), row.seen());
   }
 
   /** Prolongs the leases of one subscription; returns the ids of those that are still held. */
@@ -101,8 +91,8 @@ public final class LeaseStatements {
       throws SQLException {
     try (var statement = transaction.prepareStatement(RENEW)) {
       statement.setInt(1, subscription);
-      statement.setString(2, array(held.stream().map(Claim::id).toList()));
-      statement.setString(3, array(held.stream().map(Claim::token).toList()));
+      statement.setString(2, SqlArray.of("id", held.stream().map(Claim::id).toList()));
+      statement.setString(3, SqlArray.of("token", held.stream().map(Claim::token).toList()));
       statement.setLong(4, lease.toMillis());
       var ids = new HashSet<Long>();
       try (var row = statement.executeQuery()) {
@@ -112,10 +102,5 @@ public final class LeaseStatements {
       }
       return ids;
     }
-  }
-
-  // As text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
-  private static String array(Collection<?> values) {
-    return values.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
   }
 }

@@ -5,11 +5,11 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a notification was stored with beside its payload.
+ * What is stored with a notification beside its payload.
  *
- * @param deliveryKey its publisher's own key
- * @param orderKey what an order or a limit per key goes by, where its channel has one
- * @param context what its writer said of itself, as JSON; null if nothing
+ * @param deliveryKey the publisher's own key
+ * @param orderKey the key of an order or a limit, where its channel has one
+ * @param context the writer's context as JSON
  * @param depth how many handlers led to it
  * @param version of the channel's definition that made it
  */
@@ -20,7 +20,7 @@ public record NotificationHeaders(
     int depth,
     int version) {
 
-  /** Of what is stored nowhere, and has neither keys nor context. */
+  /** Of a broadcast, which has neither keys nor context. */
   public static NotificationHeaders ofBroadcast(int depth, int version) {
     return new NotificationHeaders(null, null, null, depth, version);
   }
@@ -29,20 +29,20 @@ public record NotificationHeaders(
   public static final NotificationHeaders PLAIN = new NotificationHeaders(null, null, null, 0, 1);
 
   /**
-   * Columns for a select list, with the parameters of {@link #bind}: by these settings, what is
-   * published in the transaction from there on tells whence it comes.
+   * Columns that set depth and context of what is published in the transaction from there on; the
+   * parameters are those of {@link #bind}.
    */
   public static final String COLUMNS =
       "pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)";
 
-  /** The same for the claim itself, of its row c. */
+  /** The same from the claimed row c. */
   static final String COLUMNS_OF_ROW =
       """
       pg_catalog.set_config('pgonce.depth', ((COALESCE(c.stamp, 0) OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
       pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true)
       """;
 
-  /** With depth and version as the tables have them: see pgonce.stamp. */
+  /** With depth and version packed as the tables have them: see pgonce.stamp. */
   static NotificationHeaders stamped(
       @Nullable String deliveryKey,
       @Nullable String orderKey,

@@ -1,9 +1,9 @@
 package org.pgonce.internal.claim;
 
 /**
- * What may be left to do behind a notification that has ended.
+ * Whether rows may wait behind a notification that has ended.
  *
- * @param more new rows
- * @param due scheduled rows that are due
+ * @param more new ones
+ * @param due scheduled ones that are due
  */
 public record RowsBehind(boolean more, boolean due) {}

@@ -4,13 +4,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.KeyCursors;
-import org.pgonce.internal.claim.KeyLook;
-import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.internal.settle.Suspects;
 
 /** Claims, runs and settles one notification, or batch, after the other, in the way of its mode. */
 interface ClaimLoop {
@@ -25,33 +22,14 @@ interface ClaimLoop {
    */
   void work(ClaimWorker worker) throws SQLException;
 
-  /** A claim of a channel that goes by key. */
-  interface KeyClaim {
-    Result from(KeyLook where) throws SQLException;
-  }
-
   /** What the workers of one subscription share, whatever its mode. */
   record Parts(
       Registration<?> subscribed,
       ListenerContext context,
       CutOffSessions sessions,
       Delivery<?> delivery,
-      Suspects suspects,
       ClaimCursor cursor,
       KeyCursors keys) {
-
-    /** Claims from where the cursor of keys says, and tells it what was found. */
-    Result claimByKey(boolean due, KeyClaim claim) throws SQLException {
-      var keyCursor = keys.of(due);
-      var look = keyCursor.begin();
-      Result result = null;
-      try {
-        result = claim.from(look.where());
-        return result;
-      } finally {
-        keyCursor.ended(look, result);
-      }
-    }
 
     /** Later than the timeouts of claim and handler, which know what they cut off. */
     Duration longestCall() {

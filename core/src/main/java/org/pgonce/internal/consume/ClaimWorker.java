@@ -7,7 +7,6 @@ import java.util.Objects;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.WorkerSlots;
 
@@ -33,7 +32,7 @@ final class ClaimWorker implements Runnable {
   // Permits of the rate that no handler has used.
   private int permits;
   // What it has at work, where its channel goes by key.
-  private KeyCursors.@Nullable AtWork atWork;
+  private @Nullable Claim atWork;
   // Whether it has claimed new rows that are not settled.
   private boolean isUnsettled;
 
@@ -132,7 +131,7 @@ final class ClaimWorker implements Runnable {
       keepPermits(claims.size());
       claiming.found(claims.size());
       if (!claims.isEmpty()) {
-        atWork = consumer.keys.begins(claims.get(0));
+        atWork = claims.get(0);
         isUnsettled = !claiming.wasForDue();
         trigger.beginIfWanted();
       }
@@ -169,7 +168,7 @@ final class ClaimWorker implements Runnable {
     lock.lock();
     try {
       if (atWork != null) {
-        atWork.ended(left);
+        consumer.keys.ended(atWork, left);
         atWork = null;
       }
       isUnsettled = false;
@@ -182,7 +181,7 @@ final class ClaimWorker implements Runnable {
   /** A row of a key was let go without {@link #ended}. Called with the lock held. */
   private void wentBack() {
     if (atWork != null) {
-      atWork.ended(new RowsBehind(true, true));
+      consumer.keys.ended(atWork, new RowsBehind(true, true));
       atWork = null;
     }
   }

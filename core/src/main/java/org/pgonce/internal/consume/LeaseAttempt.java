@@ -59,7 +59,7 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       var left = acknowledge(slot);
-      settlement.told(claim, handled, inHandler);
+      settlement.reportSettled(claim, handled, inHandler);
       return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.

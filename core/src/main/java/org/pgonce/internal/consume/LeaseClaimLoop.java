@@ -10,7 +10,6 @@ import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.KeyLook.Seen;
-import org.pgonce.internal.claim.LeaseRules;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
@@ -35,7 +34,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   final Renewals renewals;
   private final Registration<?> subscribed;
   private final ListenerContext context;
-  private final LeaseRules rules;
+  private final LeaseStatements.Rules rules;
 
   LeaseClaimLoop(Parts parts, LeaseSettlement settlement) {
     this.parts = parts;
@@ -45,7 +44,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     this.renewals = new Renewals(subscribed, context);
     var mode = subscribed.channel().mode();
     this.rules =
-        new LeaseRules(
+        new LeaseStatements.Rules(
             subscribed.installed().subscription(),
             mode,
             subscribed.channel().options(),
@@ -86,7 +85,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     void take() throws SQLException {
       try {
         if (subscribed.goesByKey()) {
-          var unused = parts.claimByKey(due, where -> new Result(take(where), seen));
+          var unused = parts.keys().of(due).claim(where -> new Result(take(where), seen));
         } else if (due) {
           var unused = take(KeyLook.behind(0));
         } else {
@@ -129,7 +128,7 @@ final class LeaseClaimLoop implements ClaimLoop {
         HandlerSession.end(transaction, died);
       }
       if (answer.spent()) {
-        parts.suspects().bury(transaction, found);
+        settlement.bury(transaction, found);
       } else {
         leased = found.suspect() ? leaseSuspect(transaction, found) : found;
       }
@@ -140,11 +139,11 @@ final class LeaseClaimLoop implements ClaimLoop {
       if (died.mustBeAlone(died.attempts(), died.attempts() + 1, rules.maxAttempts())) {
         stay = context.quarantine().enter(parts.longestCall());
         if (stay == null) {
-          parts.suspects().postpone(transaction, died, Quarantine.TURN);
+          settlement.postpone(transaction, died, Quarantine.TURN);
           return null;
         }
       }
-      return parts.suspects().lease(transaction, died);
+      return settlement.leaseAgain(transaction, died);
     }
 
     /** If the answer took longer than the lease, another process may have the row by now. */

@@ -51,8 +51,8 @@ final class Prefetch implements Pipeline.Next {
     if (System.nanoTime() - allowedFrom.get() < 0 || !worker.beginsBehindCommit()) {
       return null;
     }
-    look = cursor.beginAmongOthers();
-    return look == null ? null : this;
+    look = cursor.begin();
+    return this;
   }
 
   @Override

@@ -19,8 +19,6 @@ import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Reports;
-import org.pgonce.internal.settle.Settlement;
-import org.pgonce.internal.settle.Suspects;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
@@ -74,19 +72,14 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             context,
             sessions,
             new Delivery<>(subscribed, context.codec(), context.publisher()),
-            new Suspects(subscribed, reports),
             cursor,
             keys);
-    var settlement =
-        new Settlement.Parts(
-            subscribed,
-            context.transactions(),
-            reports,
-            keys.fresh()::reachedId,
-            new HandlerPause(subscribed, context, pausing, poll));
+    var pauser = new HandlerPause(subscribed, context, pausing, poll);
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
-        ? new TransactionalClaimLoop(parts, new TransactionalSettlement(settlement))
-        : new LeaseClaimLoop(parts, new LeaseSettlement(settlement));
+        ? new TransactionalClaimLoop(
+            parts, new TransactionalSettlement(subscribed, context.transactions(), reports, pauser))
+        : new LeaseClaimLoop(
+            parts, new LeaseSettlement(subscribed, context.transactions(), reports, pauser));
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -222,7 +215,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   public void polled(PollAnswer answer, long poll) {
     var changed = definition.told(answer.definition());
     var resumed = pausing.told(answer.paused(), poll);
-    if (keys.inUse() && (answer.ready() || answer.due())) {
+    if (answer.ready() || answer.due()) {
       keys.polled(answer.listeners());
     }
     lock.lock();

@@ -116,7 +116,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
       if (goesByKey) {
-        var claim = parts.claimByKey(due, where -> claimByKey(due, where)).claim();
+        var claim = parts.keys().of(due).claim(where -> claimByKey(due, where)).claim();
         return claim == null ? List.of() : List.of(claim);
       }
       return due
@@ -156,7 +156,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var quarantine = parts.context().quarantine();
       var stay = quarantine.enter(parts.longestCall());
       if (stay == null) {
-        parts.suspects().postpone(connection, claim, Quarantine.TURN);
+        settlement.postpone(connection, claim, Quarantine.TURN);
         endedIfByKey();
         return true;
       }
@@ -215,7 +215,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var claims =
           bounded(
               () -> {
-                var token = parts.suspects().countAhead(connection, claim);
+                var token = settlement.countAhead(connection, claim);
                 return token == null
                     ? List.<Claim>of()
                     : ClaimStatement.claimLeased(session, claim, token, rules);

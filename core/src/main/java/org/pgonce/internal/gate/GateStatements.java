@@ -4,8 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
@@ -33,9 +33,7 @@ final class GateStatements {
   GateStatements(Transactions transactions, String channel, List<Integer> listened) {
     this.transactions = transactions;
     this.channel = channel;
-    // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9.
-    this.listened =
-        listened.stream().sorted().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
+    this.listened = SqlArray.of("subscription", listened.stream().sorted().toList());
   }
 
   /** The gate's new value; {@link #TAKEN}; null if this process may not open it. */

@@ -10,9 +10,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
+import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.store.Installed;
 
 /** The statements of the poll, of the listener's entry in the registry, and of housekeeping. */
@@ -69,7 +69,7 @@ final class PollStatements {
         REGISTER,
         listener.toString(),
         instance,
-        array(subscriptions),
+        SqlArray.of("subscription", subscriptions),
         by.source(),
         String.valueOf(silence.toMillis()),
         by.backend());
@@ -106,7 +106,7 @@ final class PollStatements {
   static List<PollAnswer> poll(Connection connection, UUID listener, List<Long> after)
       throws SQLException {
     var answers = new ArrayList<PollAnswer>();
-    try (var statement = bound(connection, POLL, listener.toString(), array(after));
+    try (var statement = bound(connection, POLL, listener.toString(), SqlArray.of("id", after));
         var row = statement.executeQuery()) {
       while (row.next()) {
         answers.add(answer(row));
@@ -155,9 +155,5 @@ final class PollStatements {
       statement.setString(i + 1, parameters[i]);
     }
     return statement;
-  }
-
-  private static String array(List<? extends Number> numbers) {
-    return numbers.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
   }
 }

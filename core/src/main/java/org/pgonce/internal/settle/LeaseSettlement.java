@@ -4,22 +4,24 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import org.pgonce.Mode;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 
-/** AT_LEAST_ONCE and AT_MOST_ONCE: ends a lease, one way or the other. */
+/** AT_LEAST_ONCE and AT_MOST_ONCE: settles a lease. */
 public final class LeaseSettlement extends Settlement {
 
-  public LeaseSettlement(Parts parts) {
-    super(parts);
+  public LeaseSettlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+    super(subscribed, transactions, reports, pauser);
   }
 
   /**
    * The handler returned: deletes the row, in the handler's transaction, and may commit it in the
-   * same message. {@link #told} follows when that is committed.
+   * same message. {@link #reportSettled} follows the commit.
    *
    * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
@@ -29,11 +31,11 @@ public final class LeaseSettlement extends Settlement {
     var message = new Pipeline(transaction);
     message.add(Pipeline.command(boundOfTheWait()));
     var left = message.add(deletion);
-    if (isKeyless(claim) && Pipeline.isPossible(transaction)) {
+    if (deletion.isKeyless() && Pipeline.isPossible(transaction)) {
       message.add(Pipeline.COMMIT); // the caller's commit sends nothing then
     }
     message.send();
-    if (!isKeyless(claim)) {
+    if (!deletion.isKeyless()) {
       SettleStatements.keysDone(transaction, List.of(claim));
     }
     return seen(deletion, left.result());
@@ -44,27 +46,19 @@ public final class LeaseSettlement extends Settlement {
     return transactions.run(transaction -> acknowledge(transaction, claim));
   }
 
-  /** What {@link #acknowledge} has settled is committed. */
-  public void told(Claim claim, boolean handled, Duration inHandler) {
-    reports.told(claim, handled, inHandler);
+  public void reportSettled(Claim claim, boolean handled, Duration inHandler) {
+    reports.settled(claim, handled, inHandler);
   }
 
   /**
-   * The listener stops before the handler has returned: the statements that say so, and return what
-   * is to be told when they are committed. Where it may run again it goes back uncounted; the
-   * session of the handler's own is ended first, which may be in a statement that keeps locks.
+   * Leases a suspect, which counts its next attempt. The caller commits.
+   *
+   * @return null if it is not there as the claim has it
    */
-  public Transactions.Work<Runnable> release(Claim claim) {
-    return transaction -> {
-      end(transaction, claim);
-      if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
-        return record(
-            transaction,
-            claim,
-            new UnknownOutcomeException("the listener stopped before its handler returned"));
-      }
-      var unused = SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
-      return () -> {};
-    };
+  public @Nullable Claim leaseAgain(Connection transaction, Claim claim) throws SQLException {
+    var token = newToken();
+    return countAhead(transaction, claim, token, subscribed.options().lease())
+        ? claim.leasedAgain(token)
+        : null;
   }
 }

@@ -4,26 +4,25 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.pgonce.internal.claim.RowsBehind;
 
 /**
- * Whether rows surely lie behind one that is deleted, for all that was seen lately: amid a backlog
- * not each deletion looks. A claim that finds nothing is what it costs to be wrong, at the end of
- * the backlog and not more often than {@link #UNSEEN} times.
+ * Decides which deletions look for rows behind theirs: each, until {@link #SEEN} in a row have seen
+ * one, and then one of {@link #UNSEEN}. The price is a claim that finds nothing at the end of a
+ * backlog.
  */
 final class LookBehind {
 
   private static final int SEEN = 8;
   private static final int UNSEEN = 16;
 
-  // How many have seen a row behind them, one after the other; when that is enough, how many are
-  // still to go without a look, as a negative number. The next one looks then, and if it sees
-  // another row that is enough again.
+  // How many in a row have seen a row behind theirs; or, as a negative number, how many more need
+  // not look. The next one looks then, and one more row seen is enough.
   private final AtomicInteger count = new AtomicInteger();
 
-  /** Whether the next deletion need not look. */
+  /** Whether the next deletion may take it that rows lie behind it, without a look. */
   boolean goesOn() {
     return count.getAndUpdate(n -> n == -1 ? SEEN - 1 : n < 0 ? n + 1 : n) < 0;
   }
 
-  /** Yields what a deletion tells that has looked. */
+  /** A deletion that has looked has seen this. */
   RowsBehind seen(RowsBehind left) {
     count.updateAndGet(n -> n < 0 ? n : !left.more() ? 0 : n + 1 < SEEN ? n + 1 : -UNSEEN);
     return left;

@@ -6,12 +6,12 @@ import java.sql.SQLException;
 /** Pauses a subscription for its handler. */
 public interface Pauser {
 
-  /** A handler asks for it: this process claims nothing more until {@link #ends}, at least. */
+  /** A handler asks for a pause: this process claims nothing more, at least until {@link #ends}. */
   void begins();
 
-  /** Records it in the caller's transaction; no error if it is paused already. */
+  /** Records the pause in the caller's transaction; no error if there is one already. */
   void pause(Connection transaction, String reason) throws SQLException;
 
-  /** It is committed, or has failed. */
+  /** The pause is committed, or could not be recorded. */
   void ends();
 }

@@ -21,8 +21,8 @@ public final class Reports {
   private final Runnable onPutBack;
 
   /**
-   * @param nextAttemptIn told how long until a retry is due
-   * @param onPutBack told of each that others can read, and this process cannot
+   * @param nextAttemptIn gets how long until a row is due
+   * @param onPutBack runs for each notification that only other processes can read
    */
   public Reports(
       Registration<?> subscribed,
@@ -48,7 +48,7 @@ public final class Reports {
   }
 
   /** A notification is handled, or skipped, and that is committed. */
-  void told(Claim claim, boolean handled, Duration inHandler) {
+  void settled(Claim claim, boolean handled, Duration inHandler) {
     if (handled) {
       observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
     } else {
@@ -64,68 +64,69 @@ public final class Reports {
         claim.id(),
         channel,
         attempt);
+    dueIn(delay);
+  }
+
+  void dueIn(Duration delay) {
     nextAttemptIn.accept(delay);
   }
 
-  /** It waits for its turn. */
-  void postponed(Duration turn) {
-    nextAttemptIn.accept(turn);
-  }
-
-  /** What became of an attempt that has failed. */
-  void tell(boolean there, Claim claim, Verdict verdict, Throwable failure) {
+  /**
+   * An attempt has failed.
+   *
+   * @param there false if the row was not as the claim has it
+   */
+  void failed(boolean there, Claim claim, Verdict verdict, Throwable failure) {
     if (!there) {
-      tellGone(claim, verdict);
+      gone(claim, verdict);
       return;
     }
-    if (verdict instanceof Verdict.Retry retry) {
-      LOG.warn(
-          "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
-          claim.attempt(),
-          subscribed.options().maxAttempts(),
-          claim.id(),
-          channel,
-          retry.delay().toMillis(),
-          retry.why());
-      nextAttemptIn.accept(retry.delay());
-      observer.retried(channel, claim.id(), claim.attempt(), retry.delay(), retry.why());
-    } else if (verdict instanceof Verdict.PutBack putBack) {
-      LOG.info("pgonce: {}; next look in {} ms", putBack.why(), putBack.delay().toMillis());
-      onPutBack.run();
-      nextAttemptIn.accept(putBack.delay());
-    } else if (verdict instanceof Verdict.Bury bury) {
-      buried(claim, claim.attempt(), bury);
-    } else if (verdict instanceof Verdict.Pause pause) {
-      LOG.warn(
-          "pgonce: the handler of notification {} of channel {} pauses it: {}",
-          claim.id(),
-          channel,
-          pause.why());
-      if (pause.bury() != null) {
-        buried(claim, claim.attempt(), pause.bury());
+    switch (verdict.kind()) {
+      case RETRY -> {
+        LOG.warn(
+            "pgonce: attempt {} of {} of notification {} of channel {} failed, next in {} ms: {}",
+            claim.attempt(),
+            subscribed.options().maxAttempts(),
+            claim.id(),
+            channel,
+            verdict.delay().toMillis(),
+            verdict.why());
+        dueIn(verdict.delay());
+        observer.retried(channel, claim.id(), claim.attempt(), verdict.delay(), verdict.why());
       }
+      case PUT_BACK -> {
+        LOG.info("pgonce: {}; next look in {} ms", verdict.why(), verdict.delay().toMillis());
+        onPutBack.run();
+        dueIn(verdict.delay());
+      }
+      case PAUSE ->
+          LOG.warn(
+              "pgonce: the handler of notification {} of channel {} pauses it: {}",
+              claim.id(),
+              channel,
+              verdict.why());
+      case DEAD_LETTER -> {}
+    }
+    if (verdict.deadLetter() != null) {
+      buried(claim, claim.attempt(), verdict.deadLetter(), verdict.why());
     }
     LOG.debug("pgonce: the failure in full", failure);
   }
 
   /** It is a dead letter. */
-  void buried(Claim claim, int attempt, Verdict.Bury bury) {
+  void buried(Claim claim, int attempt, DeadLetterReason reason, String why) {
     LOG.error(
         "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
             + " is mended",
         claim.id(),
         channel,
         attempt,
-        bury.reason(),
-        bury.why());
-    observer.deadLettered(channel, claim.id(), attempt, bury.why());
+        reason,
+        why);
+    observer.deadLettered(channel, claim.id(), attempt, why);
   }
 
-  /**
-   * The row is not there with its attempts: its transaction did commit, or somebody had the row
-   * since, or it may not run again. Not a success that we may report.
-   */
-  private void tellGone(Claim claim, Verdict verdict) {
+  private void gone(Claim claim, Verdict verdict) {
     LOG.warn(
         "pgonce: attempt {} of notification {} of channel {} ended with «{}», but its row is not as it was: either the attempt was committed and only"
             + " its answer was lost, or another worker has had it since, or it was deleted by hand, or it is a dead letter since the channel is"

@@ -2,29 +2,33 @@ package org.pgonce.internal.settle;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
-import java.util.function.LongSupplier;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
 import java.util.function.Supplier;
+import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What ends a claim of one subscription, whatever its mode: the other half is in each mode's. */
+/** Settles the claims of one subscription; each mode adds what it does on success. */
 public abstract sealed class Settlement permits TransactionalSettlement, LeaseSettlement {
 
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
-  // How long the late record of a failure waits for whoever holds the row: its own session, being
-  // ended, or the next attempt. And how long it may hold the row itself when its process freezes: a
-  // shorter bound of the session's stays.
+  static final String DIED = "the process that ran it, or its session, ended without a word";
+
+  // How long a late record of a failure waits for the row, which its own session holds until that
+  // is ended, or the next attempt; and how long it may hold the row itself if its process freezes.
+  // A shorter bound of the session's own stays.
   private static final String BOUND_THE_WAIT =
       """
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
@@ -36,76 +40,57 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
       """
           .formatted(ClientCheck.COLUMN);
 
-  // What cut one connection has cut others of the pool, which does not know yet.
-  private static final int TRIES = 3;
-
   final Registration<?> subscribed;
   final Transactions transactions;
   final Reports reports;
   private final boolean byKey;
-  private final LongSupplier lookedAt;
   private final Pauser pauser;
   private final LookBehind backlog = new LookBehind();
 
   /**
-   * What the settlements of a subscription share.
+   * Of one subscription.
    *
-   * @param lookedAt up to which id claims have looked, where the channel goes by key
-   * @param pauser does what a handler asks for that pauses
+   * @param pauser pauses it for its handler
    */
-  public record Parts(
-      Registration<?> subscribed,
-      Transactions transactions,
-      Reports reports,
-      LongSupplier lookedAt,
-      Pauser pauser) {}
-
-  Settlement(Parts parts) {
-    this.subscribed = parts.subscribed();
-    this.transactions = parts.transactions();
-    this.reports = parts.reports();
+  Settlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+    this.subscribed = subscribed;
+    this.transactions = transactions;
+    this.reports = reports;
     this.byKey = subscribed.goesByKey();
-    this.lookedAt = parts.lookedAt();
-    this.pauser = parts.pauser();
+    this.pauser = pauser;
   }
 
   // Success.
 
-  final Deletion.OfOne deletion(Claim claim) {
-    return new Deletion.OfOne(
-        claim, isPlain(claim) && backlog.goesOn(), byKey ? lookedAt.getAsLong() : null);
+  final Deletion deletion(Claim claim) {
+    return new Deletion(List.of(claim), byKey, isPlain(claim) && backlog.goesOn());
   }
 
-  final RowsBehind seen(Deletion.OfOne deletion, RowsBehind left) {
-    return isPlain(deletion.claim()) && !deletion.ofMany() ? backlog.seen(left) : left;
+  final RowsBehind seen(Deletion deletion, RowsBehind left) {
+    return isPlain(deletion.first()) && !deletion.ofMany() ? backlog.seen(left) : left;
   }
 
-  /** Whether its deletion says of new rows what lies behind it, and of nothing else. */
+  /** Whether its deletion says whether new rows lie behind it, and nothing else. */
   private boolean isPlain(Claim claim) {
     return !byKey && !claim.scheduled();
   }
 
-  static boolean isKeyless(Claim claim) {
-    return claim.headers().deliveryKey() == null;
-  }
-
   // Failure.
 
-  /** What may lie behind one that has failed. */
+  /** What may lie behind a notification whose attempt failed. */
   public final RowsBehind afterFailure() {
     return new RowsBehind(true, byKey);
   }
 
   /**
-   * Decides what the failure becomes, and records that.
-   *
-   * @return tells of it, when that is committed
+   * Decides what the failure becomes, and records that; returns its report, for after the commit.
    */
   final Runnable record(Connection transaction, Claim claim, Throwable failure)
       throws SQLException {
     var verdict = Verdict.on(failure, claim, subscribed);
     var there = verdict.record(transaction, claim, pauser);
-    return () -> reports.tell(there, claim, verdict, failure);
+    return () -> reports.failed(there, claim, verdict, failure);
   }
 
   /** Where a handler asks for a pause, nothing is claimed here until that is recorded. */
@@ -121,19 +106,11 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
     }
   }
 
-  /** A pause that cannot be recorded is a failure that counts: else the row would run at once. */
-  private static Throwable notPaused(Throwable asked) {
-    return new IllegalStateException(
-        "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
-            + Failures.inWords(asked),
-        asked);
-  }
-
   /**
-   * Records a failure whose transaction is lost, or whose handler does not come back, in one of its
-   * own. Its session is ended first, in the same transaction: the record waits for the row when the
-   * session lets go of it, so that hardly anyone can claim it in between. If the record fails too,
-   * the attempt is not counted and the row runs again.
+   * Records a failure whose transaction is lost, or whose handler does not come back, in a
+   * transaction of its own. That ends the claim's session first and waits for the row, so that
+   * hardly any other claim can take it in between. If the record fails too, the attempt is not
+   * counted and the row runs again.
    */
   public final void failLate(Claim claim, Throwable failure) {
     var unused =
@@ -147,11 +124,17 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
 
   private void recordLate(Claim claim, Throwable failure) {
     try {
-      recordElsewhere(claim, failure, TRIES).run();
+      recordElsewhere(claim, failure).run();
     } catch (SQLException | RuntimeException e) {
       if (failure instanceof PauseException) {
         LOG.debug("pgonce: a pause could not be recorded", e);
-        recordLate(claim, notPaused(failure));
+        // As a failure that counts: else the row would run at once.
+        recordLate(
+            claim,
+            new IllegalStateException(
+                "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
+                    + Failures.inWords(failure),
+                failure));
         return;
       }
       LOG.warn(
@@ -165,24 +148,76 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
     }
   }
 
-  private Runnable recordElsewhere(Claim claim, Throwable failure, int tries) throws SQLException {
-    try {
-      return transactions.run(
-          transaction -> {
-            boundTheWait(transaction);
-            if (claim.holder() != null) {
-              claim.holder().end(transaction);
-            }
-            return record(transaction, claim, failure);
-          });
-    } catch (SQLException e) {
-      // What a pool says when it has none to give: it has waited long enough.
-      var noneToHave = e instanceof SQLTransientConnectionException;
-      if (tries > 1 && !noneToHave && LostConnection.isLikely(e)) {
-        return recordElsewhere(claim, failure, tries - 1);
-      }
-      throw e;
+  private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
+    return transactions.run(
+        transaction -> {
+          boundTheWait(transaction);
+          if (claim.holder() != null) {
+            HandlerSession.end(transaction, claim);
+          }
+          return record(transaction, claim, failure);
+        });
+  }
+
+  // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.
+
+  /**
+   * Counts the next attempt of a suspect before it begins, under a lease.
+   *
+   * @return false if it is not there as the claim has it
+   */
+  static boolean countAhead(Connection transaction, Claim claim, String token, Duration lease)
+      throws SQLException {
+    return SettleStatements.schedule(
+        transaction,
+        claim,
+        claim.attempts() + 1,
+        token,
+        lease,
+        DIED,
+        DeadLetterReason.OUTCOME_UNKNOWN);
+  }
+
+  /** Has a suspect wait for its turn, its next attempt uncounted. Commits. */
+  public final void postpone(Connection transaction, Claim claim, Duration turn)
+      throws SQLException {
+    GuardedConnection.unready(transaction, claim.sessionBefore());
+    var there =
+        SettleStatements.schedule(
+            transaction,
+            claim,
+            claim.attempts(),
+            newToken(),
+            turn,
+            null,
+            DeadLetterReason.OUTCOME_UNKNOWN);
+    transaction.commit();
+    if (there) {
+      reports.dueIn(turn);
     }
+  }
+
+  /**
+   * The attempts of a suspect are used up: makes it a dead letter. Commits.
+   *
+   * @param transaction without a savepoint for a handler
+   */
+  public final void bury(Connection transaction, Claim claim) throws SQLException {
+    var reason =
+        subscribed.channel().mode() == Mode.AT_MOST_ONCE
+            ? DeadLetterReason.OUTCOME_UNKNOWN
+            : DeadLetterReason.ATTEMPTS_USED_UP;
+    // A claim that held it by its lock only was not counted.
+    var attempts = Math.max(1, claim.attempts());
+    var there = SettleStatements.bury(transaction, claim, attempts, reason, DIED);
+    transaction.commit();
+    if (there) {
+      reports.buried(claim, attempts, reason, DIED);
+    }
+  }
+
+  static String newToken() {
+    return UUID.randomUUID().toString();
   }
 
   // Neither.
@@ -192,41 +227,60 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
    * transaction of its own. If that fails, its lease ends by itself.
    */
   public final void giveBack(Claim claim) {
+    bestEffort(
+        claim,
+        "could not be given back; its lease ends by itself",
+        transaction -> {
+          boundTheWait(transaction);
+          var unused =
+              SettleStatements.giveBack(transaction, claim, SettleStatements.begunBefore(claim));
+        });
+  }
+
+  /** Ends the session of a claim that is given up, so that its locks are released. */
+  public final void endSession(Claim claim) {
+    bestEffort(
+        claim,
+        "keeps its locks until the server notices: its session could not be ended",
+        transaction -> HandlerSession.end(transaction, claim));
+  }
+
+  private void bestEffort(Claim claim, String otherwise, Transactions.Change change) {
     try {
-      transactions.make(
-          transaction -> {
-            boundTheWait(transaction);
-            var unused = SettleStatements.giveBack(transaction, claim);
-          });
+      transactions.make(change);
     } catch (SQLException | RuntimeException e) {
       LOG.warn(
-          "pgonce: notification {} of channel {}, which is leased and was not begun, could not be given back ({}); its lease ends by itself",
+          "pgonce: notification {} of channel {} {} ({})",
           claim.id(),
           subscribed.label(),
+          otherwise,
           Failures.inWords(e));
       LOG.debug("pgonce: the failure in full", e);
     }
   }
 
-  /** Ends the session of a claim that is given up; what it holds is free then. */
-  public final void endSession(Claim claim) {
-    try {
-      transactions.make(transaction -> end(transaction, claim));
-    } catch (SQLException | RuntimeException e) {
-      LOG.warn(
-          "pgonce: a session of channel {} that is given up could not be ended ({}); its rows stay locked until the server notices",
-          subscribed.label(),
-          Failures.inWords(e));
-      LOG.debug("pgonce: the failure in full", e);
-    }
-  }
-
-  static void end(Connection transaction, Claim claim) throws SQLException {
-    if (claim.holder() != null) {
-      claim.holder().end(transaction);
-    } else if (claim.token() != null) {
-      HandlerSession.end(transaction, claim.token());
-    }
+  /**
+   * The listener stops before the handler has returned: ends its session first, which may be in a
+   * statement that keeps locks. The notification goes back uncounted, where it may run again.
+   *
+   * @return the statements; they return the report, for after the commit
+   */
+  public final Transactions.Work<Runnable> release(Claim claim) {
+    return transaction -> {
+      HandlerSession.end(transaction, claim);
+      if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
+        return record(
+            transaction,
+            claim,
+            new UnknownOutcomeException("the listener stopped before its handler returned"));
+      }
+      if (claim.token() != null) {
+        boundTheWait(transaction);
+        var unused =
+            SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
+      }
+      return () -> {};
+    };
   }
 
   final void boundTheWait(Connection transaction) throws SQLException {

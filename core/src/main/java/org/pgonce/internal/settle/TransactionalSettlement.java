@@ -11,6 +11,7 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
@@ -18,21 +19,25 @@ import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** EXACTLY_ONCE: ends the transaction of a claim, one way or the other. */
+/** EXACTLY_ONCE: settles in the transaction of the claim. */
 public final class TransactionalSettlement extends Settlement {
 
   private static final Logger LOG = LoggerFactory.getLogger(TransactionalSettlement.class);
+
+  // From the commit that counts an attempt to the claim by its token.
+  private static final Duration CLAIMED_WITHIN = Duration.ofSeconds(1);
 
   /**
    * How an attempt has ended.
    *
    * @param fit whether the connection is fit for the next claim
-   * @param left what may lie behind the notification that it had
+   * @param left what may lie behind the notification
    */
   public record Outcome(boolean fit, RowsBehind left) {}
 
-  public TransactionalSettlement(Parts parts) {
-    super(parts);
+  public TransactionalSettlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+    super(subscribed, transactions, reports, pauser);
   }
 
   /**
@@ -41,7 +46,7 @@ public final class TransactionalSettlement extends Settlement {
    * transaction.
    *
    * @param handled whether it ran at all: not if its condition does not hold any more
-   * @param next asked amid a backlog, for what is to follow the commit in its message
+   * @param next asked amid a backlog for what is to follow the commit in its message
    * @throws SQLException if it is not committed, or not known to be
    */
   public Outcome complete(
@@ -54,10 +59,9 @@ public final class TransactionalSettlement extends Settlement {
       throws SQLException {
     var deletion = deletion(claim);
     // Where it is not sure that more is left, a claim might find nothing.
-    var behind = deletion.ofMany() && isKeyless(claim) ? next.get() : null;
-    var left =
-        seen(deletion, commit(session.connection(), List.of(claim), guarded, deletion, behind));
-    reports.told(claim, handled, inHandler);
+    var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
+    var left = seen(deletion, commit(session, guarded, deletion, behind));
+    reports.settled(claim, handled, inHandler);
     return new Outcome(restoreSession(session, guarded, claim), left);
   }
 
@@ -73,33 +77,27 @@ public final class TransactionalSettlement extends Settlement {
       Set<Long> handled,
       Duration inHandler)
       throws SQLException {
-    var deletion = new Deletion.OfSeveral(claims);
-    var left = commit(session.connection(), claims, guarded, deletion, null);
-    claims.forEach(claim -> reports.told(claim, handled.contains(claim.id()), inHandler));
+    var left = commit(session, guarded, new Deletion(claims, false, false), null);
+    claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
     return new Outcome(restoreSession(session, guarded, claims.get(0)), left);
   }
 
-  /** Deletes them and commits. */
   private static RowsBehind commit(
-      Connection transaction,
-      List<Claim> claims,
+      ClaimSession session,
       GuardedConnection guarded,
       Deletion deletion,
       Pipeline.@Nullable Next behind)
       throws SQLException {
-    if (claims.stream().allMatch(Settlement::isKeyless)) {
+    if (deletion.isKeyless()) {
       return guarded.commitWith(deletion, behind);
     }
     var left = guarded.sealWith(deletion);
-    SettleStatements.keysDone(transaction, claims);
-    transaction.commit();
+    SettleStatements.keysDone(session.connection(), deletion.claims());
+    session.connection().commit();
     return left;
   }
 
-  /**
-   * The handler changed the session in a way that its SQL did not show: the next one must not
-   * inherit it.
-   */
+  /** Sets back what the handler changed of the session in a way that its SQL did not show. */
   private boolean restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
     try {
       var holder = claim.holder();
@@ -120,8 +118,8 @@ public final class TransactionalSettlement extends Settlement {
 
   /**
    * The attempt failed: undoes the handler's work and records the failure. While the transaction
-   * lives this happens inside it, so the row is held throughout and nobody can take it before its
-   * backoff is written; otherwise in a transaction of its own.
+   * lives this happens inside it, so that nobody can claim the row before its backoff is written;
+   * else in a transaction of its own.
    *
    * @return whether the connection is fit for the next claim
    */
@@ -132,45 +130,50 @@ public final class TransactionalSettlement extends Settlement {
 
   private boolean failNow(
       Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
-    Runnable told;
+    Runnable report;
     try {
       guarded.undo();
-      told = record(transaction, claim, failure);
+      report = record(transaction, claim, failure);
       transaction.commit();
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
-      failElsewhere(transaction, claim, failure);
+      LostConnection.abandon(transaction);
+      try {
+        // First, so that a pool of one connection has one to give.
+        transaction.close();
+      } catch (SQLException | RuntimeException e) {
+        LOG.debug("pgonce: the lost connection could not be closed", e);
+      }
+      failLate(claim, failure);
       return false;
     }
-    told.run();
+    report.run();
     return true;
   }
 
-  /** Its commit failed, or the connection: what the handler left there is of no use to anyone. */
-  private void failElsewhere(Connection lost, Claim claim, Throwable failure) {
-    LostConnection.abandon(lost);
-    try {
-      // First, so that a pool of one connection has one to give.
-      lost.close();
-    } catch (SQLException | RuntimeException e) {
-      LOG.debug("pgonce: the lost connection could not be closed", e);
-    }
-    failLate(claim, failure);
-  }
-
   /**
-   * The listener stops before the handler has returned: its session is ended, and what was counted
-   * before the handler began is taken back.
+   * Counts the next attempt of a suspect before it begins, with a token to claim it by, and due
+   * again as if it had failed. A suspect whose attempts are used up becomes a dead letter. Commits.
+   *
+   * @return the token; null if there is nothing to claim
    */
-  public Transactions.Work<Runnable> release(Claim claim) {
-    return transaction -> {
-      end(transaction, claim);
-      if (claim.token() != null) {
-        boundTheWait(transaction);
-        var unused =
-            SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
-      }
-      return () -> {};
-    };
+  public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
+    GuardedConnection.unready(transaction, claim.sessionBefore());
+    var next = claim.attempts() + 1;
+    if (next > subscribed.options().maxAttempts()) {
+      bury(transaction, claim);
+      return null;
+    }
+    var token = newToken();
+    var backoff = subscribed.options().backoff().after(next);
+    // Until it is claimed by its token nobody else is to find it due, and count once more.
+    var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
+    var there = countAhead(transaction, claim, token, delay);
+    transaction.commit();
+    if (!there) {
+      return null;
+    }
+    reports.countedAhead(claim, next, delay);
+    return token;
   }
 }

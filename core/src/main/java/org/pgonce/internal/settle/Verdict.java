@@ -14,100 +14,89 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
-/** What becomes of a notification whose attempt failed. */
-sealed interface Verdict {
+/**
+ * What a notification becomes whose attempt failed.
+ *
+ * @param why the failure in words
+ * @param delay until its next attempt, where it has one
+ * @param deadLetter why it is a dead letter; null if it is not
+ */
+record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason deadLetter) {
 
-  /** The failure in words. */
-  String why();
+  enum Kind {
+    RETRY,
+    /** Only other processes can read it: it waits for them, the attempt uncounted. */
+    PUT_BACK,
+    DEAD_LETTER,
+    /** The subscription is paused, the attempt uncounted; a dead letter if it may not run again. */
+    PAUSE
+  }
 
-  /** Records it in the transaction; false if the row is not as the claim knows it. */
-  boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException;
+  private static final Duration SHORTEST = Duration.ofSeconds(1);
+  private static final Duration LONGEST = Duration.ofMinutes(1);
 
-  /** Decides. Never throws: what is lost here is an attempt that nobody counts. */
+  /** Decides. Never throws: the attempt would not be counted. */
   static Verdict on(Throwable failure, Claim claim, Registration<?> subscribed) {
     var utf8 = subscribed.installed().isUtf8();
     var reason = Failures.reason(failure, utf8);
     if (failure instanceof NewerVersionException) {
-      return new PutBack(PutBack.delay(claim.age()), reason);
+      return new Verdict(Kind.PUT_BACK, reason, putBackFor(claim.age()), null);
     }
     if (failure instanceof UnreadablePayloadException) {
-      return new Bury(DeadLetterReason.UNREADABLE, reason);
+      return deadLetter(DeadLetterReason.UNREADABLE, reason);
     }
     var words = Failures.inWords(failure);
     var why = utf8 ? words : Failures.inAscii(words);
     if (failure instanceof RejectedException) {
-      return new Bury(DeadLetterReason.REJECTED, why);
+      return deadLetter(DeadLetterReason.REJECTED, why);
     }
-    var once = subscribed.channel().mode() == Mode.AT_MOST_ONCE;
-    var unknown = failure instanceof UnknownOutcomeException;
-    var bury =
-        new Bury(
-            once && unknown ? DeadLetterReason.OUTCOME_UNKNOWN : DeadLetterReason.ATTEMPTS_USED_UP,
-            why);
+    var isOnce = subscribed.channel().mode() == Mode.AT_MOST_ONCE;
     if (failure instanceof PauseException) {
-      return new Pause(reason, once ? bury : null);
+      return new Verdict(
+          Kind.PAUSE, reason, Duration.ZERO, isOnce ? DeadLetterReason.ATTEMPTS_USED_UP : null);
+    }
+    if (isOnce && failure instanceof UnknownOutcomeException) {
+      return deadLetter(DeadLetterReason.OUTCOME_UNKNOWN, why);
     }
     var options = subscribed.options();
-    return once || claim.attempt() >= options.maxAttempts()
-        ? bury
-        : new Retry(options.backoff().after(claim.attempt()), why);
+    return isOnce || claim.attempt() >= options.maxAttempts()
+        ? deadLetter(DeadLetterReason.ATTEMPTS_USED_UP, why)
+        : new Verdict(Kind.RETRY, why, options.backoff().after(claim.attempt()), null);
   }
 
-  /** Another attempt, later. */
-  record Retry(Duration delay, String why) implements Verdict {
-
-    @Override
-    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
-      return SettleStatements.retry(transaction, claim, delay, why);
-    }
+  private static Verdict deadLetter(DeadLetterReason reason, String why) {
+    return new Verdict(Kind.DEAD_LETTER, why, Duration.ZERO, reason);
   }
 
-  /** No further attempt. */
-  record Bury(DeadLetterReason reason, String why) implements Verdict {
-
-    @Override
-    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
-      return SettleStatements.bury(transaction, claim, claim.attempt(), reason, why);
-    }
+  /** About as long as it has waited: a process that can read it may come in a second or a week. */
+  private static Duration putBackFor(Duration age) {
+    var whole = age.compareTo(SHORTEST) < 0 ? SHORTEST : age;
+    var bounded = whole.compareTo(LONGEST) > 0 ? LONGEST : whole;
+    return new Backoff(bounded, bounded).after(1);
   }
 
-  /** This process cannot read it, and others can: it waits for them, the attempt uncounted. */
-  record PutBack(Duration delay, String why) implements Verdict {
-
-    private static final Duration SHORTEST = Duration.ofSeconds(1);
-    private static final Duration LONGEST = Duration.ofMinutes(1);
-
-    /**
-     * For about as long as it has been waiting: who can read it may come in a second or in a week.
-     */
-    private static Duration delay(Duration age) {
-      var whole = age.compareTo(SHORTEST) < 0 ? SHORTEST : age;
-      var bounded = whole.compareTo(LONGEST) > 0 ? LONGEST : whole;
-      return new Backoff(bounded, bounded).after(1);
-    }
-
-    @Override
-    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
-      return SettleStatements.putBack(transaction, claim, delay, why);
-    }
-  }
-
-  /**
-   * Its handler pauses the subscription. The attempt is not counted.
-   *
-   * @param bury what it becomes all the same, since it may not be tried again; null if it may
-   */
-  record Pause(String why, @Nullable Bury bury) implements Verdict {
-
-    @Override
-    public boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+  /** Records it in the transaction; false as {@link SettleStatements#schedule}. */
+  boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+    if (kind == Kind.PAUSE) {
       pauser.pause(transaction, why);
-      if (bury != null) {
-        return bury.record(transaction, claim, pauser);
-      }
-      // Where no token holds it, its transaction does, and has changed nothing of it.
-      return claim.token() == null
-          || SettleStatements.giveBack(transaction, claim, DeadLetterReason.ATTEMPTS_USED_UP);
     }
+    if (deadLetter != null) {
+      return SettleStatements.bury(transaction, claim, claim.attempt(), deadLetter, why);
+    }
+    var failed = DeadLetterReason.ATTEMPTS_USED_UP;
+    if (kind == Kind.PAUSE) {
+      // Without a token its transaction holds it, and has changed nothing of it.
+      return claim.token() == null || SettleStatements.giveBack(transaction, claim, failed);
+    }
+    return kind == Kind.RETRY
+        ? SettleStatements.schedule(transaction, claim, claim.attempt(), null, delay, why, failed)
+        : SettleStatements.schedule(
+            transaction,
+            claim,
+            claim.attempt() - 1,
+            null,
+            delay,
+            why,
+            SettleStatements.begunBefore(claim));
   }
 }

@@ -84,13 +84,13 @@ class ClaimHolderTest {
       holder.rollback();
       // The same session, some other transaction: a pooler may have given it to somebody else.
       assertThat(idle(holder)).isEqualTo("0");
-      claim.holder().end(other);
+      HandlerSession.end(other, claim);
       other.commit();
       assertThat(idle(holder)).isEqualTo("0");
       holder.rollback();
 
       var again = claim(holder);
-      again.holder().end(other);
+      HandlerSession.end(other, again);
       other.commit();
       await()
           .atMost(Duration.ofSeconds(10))

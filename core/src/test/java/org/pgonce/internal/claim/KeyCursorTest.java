@@ -8,7 +8,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.claim.KeyLook.At;
-import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.KeyLook.Seen;
 import org.pgonce.internal.claim.KeyLook.Way;
 
@@ -22,32 +21,33 @@ class KeyCursorTest {
     now.addAndGet(time.toNanos());
   }
 
-  private static Result inVain(
-      KeyCursor.Look look, long id, long nearUs, boolean passed, List<String> busy) {
-    var walks = look.where().walkFrom() != null;
-    return seen(look, id, nearUs, passed, busy, walks ? "" : null);
-  }
-
-  private static Result seen(
-      KeyCursor.Look look,
+  /** What a look has seen that found nothing. */
+  private static Seen seen(
+      KeyLook look,
       long id,
       long nearUs,
       boolean passed,
       List<String> busy,
       @Nullable String walked) {
-    var keys = look.where().keys().size();
-    return new Result(
-        null, new Seen(keys, new At(0, id), passed, false, nearUs, 1_000, busy, walked));
+    return new Seen(look.keys().size(), new At(0, id), passed, false, nearUs, 1_000, busy, walked);
+  }
+
+  private static @Nullable String walkedToTheEnd(KeyLook look) {
+    return look.walkFrom() == null ? null : "";
   }
 
   /** A look that finds nothing, up to that id. */
-  private KeyCursor.Look looks(long id) {
+  private KeyLook looks(long id) {
     return looks(id, 100);
   }
 
-  private KeyCursor.Look looks(long id, long nearUs) {
+  private KeyLook looks(long id, long nearUs) {
+    return looks(id, nearUs, false, List.of());
+  }
+
+  private KeyLook looks(long id, long nearUs, boolean passed, List<String> busy) {
     var look = cursor.begin();
-    cursor.ended(look, inVain(look, id, nearUs, false, List.of()));
+    cursor.ended(look, seen(look, id, nearUs, passed, busy, walkedToTheEnd(look)));
     return look;
   }
 
@@ -56,19 +56,18 @@ class KeyCursorTest {
     looks(7);
     passes(KeyCursor.LAG);
     looks(8);
-    assertThat(looks(8).where().after().id()).as("it may be committed late").isZero();
+    assertThat(looks(8).after().id()).as("it may be committed late").isZero();
     passes(KeyCursor.LAG);
     looks(9);
-    assertThat(looks(9).where().after().id()).isEqualTo(8);
-    assertThat(cursor.reachedId()).isEqualTo(9);
+    assertThat(looks(9).after().id()).isEqualTo(8);
   }
 
   @Test
   void h56_whereWhatMayBeCommittedLateIsMuchItTakesATwentiethOfTheTime() {
     looks(7, 50_000);
-    assertThat(looks(7).where().after().id()).isEqualTo(7);
+    assertThat(looks(7).after().id()).isEqualTo(7);
     passes(Duration.ofSeconds(1));
-    assertThat(looks(7).where().after().id()).isZero();
+    assertThat(looks(7).after().id()).isZero();
   }
 
   /** It may look at a thousand rows at a time. */
@@ -76,110 +75,101 @@ class KeyCursorTest {
   void h56_whereThatIsTooMuchForOneLookTheNextOneIsAtWhatIsNew() {
     looks(5_000);
     var look = cursor.begin();
-    assertThat(look.where().after().id()).isZero();
-    cursor.ended(
-        look,
-        new Result(null, new Seen(0, new At(0, 1_000), false, true, 100, 0, List.of(), null)));
+    assertThat(look.after().id()).isZero();
+    cursor.ended(look, new Seen(0, new At(0, 1_000), false, true, 100, 0, List.of(), null));
     assertThat(cursor.isMore()).isTrue();
-    assertThat(looks(5_001).where().after().id()).isEqualTo(5_000);
+    assertThat(looks(5_001).after().id()).isEqualTo(5_000);
     assertThat(cursor.isMore()).isFalse();
     passes(Duration.ofMillis(2));
-    assertThat(looks(5_001).where().after().id()).isEqualTo(1_000);
-    assertThat(looks(5_001).where().after().id()).as("once more").isZero();
+    assertThat(looks(5_001).after().id()).as("once more").isZero();
   }
 
   @Test
   void h56_theKeyOfWhatHasEndedIsTriedAtOnce() {
     looks(7);
-    cursor.keyEnded("a", false, cursor.passed());
+    cursor.keyEnded("a", false);
     assertThat(cursor.isMore()).as("nothing waits behind it").isFalse();
-    cursor.keyEnded("a", true, cursor.passed());
+    cursor.keyEnded("a", true);
     assertThat(cursor.isMore()).isTrue();
-    assertThat(looks(7).where().keys()).containsExactly("a");
+    assertThat(looks(7).keys()).containsExactly("a");
     assertThat(cursor.isMore()).isFalse();
   }
 
   @Test
   void h53_aRowThatEndsLooksForWhatOthersDidNotGetMeanwhile() {
-    var before = cursor.passed();
-    var look = cursor.begin();
-    cursor.ended(look, inVain(look, 7, 100, true, List.of()));
-    cursor.keyEnded("a", false, before);
-    assertThat(cursor.begin().where().keys()).containsExactly("a");
+    looks(7, 100, true, List.of());
+    cursor.keyEnded("a", false);
+    assertThat(cursor.begin().keys()).containsExactly("a");
   }
 
   @Test
-  void h53_aLookThatPassesOverARowLooksAgainIfOneEndedMeanwhile() {
+  void h53_aRowThatEndsDuringALookIsLookedForAgain() {
     var look = cursor.begin();
-    cursor.keyEnded("a", false, cursor.passed());
-    cursor.ended(look, inVain(look, 7, 100, true, List.of()));
-    assertThat(cursor.begin().where().keys()).containsExactly("a");
+    cursor.keyEnded("a", false);
+    cursor.ended(look, seen(look, 7, 100, true, List.of(), null));
+    assertThat(cursor.begin().keys()).containsExactly("a");
   }
 
   @Test
-  void h56_aKeyThatOthersHaveLockedIsTriedWithEachScan() {
-    var look = cursor.begin();
-    cursor.ended(look, inVain(look, 7, 100, true, List.of("a")));
-    assertThat(looks(7).where().keys()).isEmpty();
+  void h56_aKeyThatOthersHaveLockedIsTriedWithEachPoll() {
+    looks(7, 100, true, List.of("a"));
+    assertThat(looks(7).keys()).isEmpty();
     cursor.polled(1);
-    assertThat(looks(7).where().keys()).containsExactly("a");
+    assertThat(looks(7).keys()).containsExactly("a");
     cursor.polled(1);
-    assertThat(looks(7).where().keys()).as("it is free").isEmpty();
+    assertThat(looks(7).keys()).as("it is free").isEmpty();
   }
 
   @Test
   void h56_keysThatWereNotTriedAreTriedWithTheNextLook() {
     looks(7);
-    cursor.keyEnded("a", true, 0);
-    cursor.keyEnded("b", true, 0);
+    cursor.keyEnded("a", true);
+    cursor.keyEnded("b", true);
     var look = cursor.begin();
-    cursor.ended(
-        look, new Result(null, new Seen(1, At.START, false, false, 0, 0, List.of(), null)));
-    assertThat(cursor.begin().where().keys()).containsExactly("b");
+    cursor.ended(look, new Seen(1, At.START, false, false, 0, 0, List.of(), null));
+    assertThat(cursor.begin().keys()).containsExactly("b");
   }
 
   @Test
   void h56_aWalkTakesAFiftiethOfTheTimeOfAllListeners() {
+    assertThat(looks(7).walkFrom()).as("no poll has ordered one").isNull();
     cursor.polled(3);
     var walk = cursor.begin();
-    assertThat(walk.where().walkFrom()).isEmpty();
+    assertThat(walk.walkFrom()).isEmpty();
     cursor.ended(walk, seen(walk, 7, 100, false, List.of(), "k5"));
-    assertThat(cursor.isMore()).as("it has begun, for who asked").isTrue();
+    assertThat(cursor.isMore()).as("it has begun").isTrue();
     var rest = cursor.begin();
-    assertThat(rest.where().walkFrom()).isEqualTo("k5");
-    cursor.ended(rest, inVain(rest, 7, 100, false, List.of()));
+    assertThat(rest.walkFrom()).isEqualTo("k5");
+    cursor.ended(rest, seen(rest, 7, 100, false, List.of(), ""));
     assertThat(cursor.isMore()).isFalse();
-    assertThat(looks(7).where().walkFrom()).isNull();
+    cursor.polled(3);
+    assertThat(looks(7).walkFrom()).isNull();
     passes(Duration.ofMillis(3 * 50 * 2));
-    assertThat(looks(7).where().walkFrom()).isEmpty();
+    assertThat(looks(7).walkFrom()).isEmpty();
+    passes(Duration.ofSeconds(10));
+    assertThat(looks(7).walkFrom()).as("no poll has ordered another").isNull();
   }
 
   @Test
-  void h56_aWalkThatIsAskedForBeginsAtOnceAndTakesATwentieth() {
+  void h56_aWalkForAKeyThatWasSetFreeBeginsAtOnceAndTakesATwentieth() {
     looks(7);
     cursor.unblocked();
     assertThat(cursor.isMore()).isTrue();
-    assertThat(looks(7).where().walkFrom()).isEmpty();
+    assertThat(looks(7).walkFrom()).isEmpty();
     cursor.unblocked();
     assertThat(cursor.isMore()).isFalse();
     passes(Duration.ofMillis(20));
     assertThat(cursor.isMore()).isTrue();
-    assertThat(looks(7).where().walkFrom()).isEmpty();
-  }
-
-  @Test
-  void h56_beforeTheFirstLookNoWalkNeedsToBeAskedFor() {
-    cursor.unblocked();
-    assertThat(cursor.isMore()).isFalse();
+    assertThat(looks(7).walkFrom()).isEmpty();
   }
 
   @Test
   void h56_theWalkGoesOnWhereThereIsAlwaysWork() {
+    cursor.unblocked();
     var walksFirst = false;
-    for (var n = 0; n < 8 && !walksFirst; n++) {
-      cursor.unblocked();
+    for (var n = 0; n < 3 && !walksFirst; n++) {
       var look = cursor.begin();
-      walksFirst = look.where().ways().get(0) == Way.WALK;
+      walksFirst = look.ways().get(0) == Way.WALK;
       cursor.ended(look, seen(look, n, 100, false, List.of(), null));
     }
     assertThat(walksFirst).isTrue();
@@ -188,15 +178,15 @@ class KeyCursorTest {
   @Test
   void h56_aLookThatFailsLosesNoKeyAndNoWalk() {
     looks(7);
-    cursor.keyEnded("a", true, 0);
+    cursor.keyEnded("a", true);
     cursor.unblocked();
     var look = cursor.begin();
-    assertThat(look.where().walkFrom()).isEmpty();
+    assertThat(look.walkFrom()).isEmpty();
     cursor.ended(look, null);
     assertThat(cursor.isMore()).as("the walk").isTrue();
     cursor.polled(1);
     var again = cursor.begin();
-    assertThat(again.where().keys()).containsExactly("a");
-    assertThat(again.where().walkFrom()).isEmpty();
+    assertThat(again.keys()).containsExactly("a");
+    assertThat(again.walkFrom()).isEmpty();
   }
 }
