@@ -1,4 +1,4 @@
--- The notify gate of a channel. It spares writers their NOTIFY while a listener polls for their rows every 2 ms anyway: with a NOTIFY only one
+-- The notify gate of a channel. It spares writers their NOTIFY while a listener claims every 2 ms anyway: with a NOTIFY only one
 -- transaction of the whole server commits at a time. models/ has this as a model.
 --
 -- The gate is the last value of a sequence: all transactions see its present value, whatever their snapshots, and no rollback brings back an earlier one.
@@ -9,7 +9,7 @@
 --   9223372036854775807   wake_ups is NEVER: writers do not notify
 --
 -- A writer reads the gate after it has stored its rows. A row whose writer read an open gate and commits after it was closed is found by the poll,
--- within a second. So nothing here needs a lock: the last value counts, and a listener that finds another value than its own stops polling.
+-- within a second. So nothing here needs a lock: the last value counts, and a listener that finds another value than its own claims no longer every 2 ms.
 -- Values may change in transactions that roll back; each poll says where a value does not fit (poll.gate_unfit).
 
 -- See roles.sql.
@@ -83,7 +83,7 @@ AS $$
      AND ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.of_channel = channel_name ORDER BY s.id) = listened
 $$;
 
--- Opens the gate for half a second, for a process that polls every 2 ms from now on. Returns its value; 0 if another process has opened it; null if
+-- Opens the gate for half a second, for a process that claims every 2 ms from now on. Returns its value; 0 if another process has opened it; null if
 -- this process may not.
 CREATE OR REPLACE FUNCTION pgonce.open_gate(channel_name text, listened integer[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

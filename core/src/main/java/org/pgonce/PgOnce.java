@@ -15,6 +15,7 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
+import org.pgonce.internal.lifecycle.ShutdownHook;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installation;
@@ -234,17 +235,11 @@ public final class PgOnce implements AutoCloseable {
     if (running == null) {
       throw new IllegalStateException("awaitStopped() before start()");
     }
-    var hook = new Thread(this::close, "pgonce-shutdown");
-    Runtime.getRuntime().addShutdownHook(hook);
+    var hook = ShutdownHook.set(this::close);
     try {
       running.awaitStopped();
     } finally {
-      try {
-        Runtime.getRuntime().removeShutdownHook(hook);
-      } catch (IllegalStateException shuttingDown) {
-        // The hook is what stopped it; wait for its end, so that main does not return before.
-        hook.join(stopTimeout.toMillis());
-      }
+      hook.remove(stopTimeout);
     }
   }
 

@@ -112,7 +112,7 @@ public record Claim(
 
   /** Which attempt this is, from 1. */
   public int attempt() {
-    return token == null ? attempts + 1 : attempts;
+    return AttemptCount.of(this);
   }
 
   /** Settings of its session before the handler's savepoint; null if the claim did not set it. */

@@ -3,6 +3,7 @@ package org.pgonce.internal.consume;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.claim.ClaimCursor;
+import org.pgonce.internal.claim.ClaimTimeout;
 import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
@@ -11,9 +12,6 @@ import org.pgonce.internal.handle.Registration;
 
 /** Claims, runs and settles one notification, or batch, after the other, in the way of its mode. */
 interface ClaimLoop {
-
-  /** A claim is a few index look-ups. After so long the network or the server is gone. */
-  Duration CLAIM_TIMEOUT = Duration.ofSeconds(30);
 
   /**
    * Works until {@link ClaimWorker#mayGoOn} says no.
@@ -33,7 +31,7 @@ interface ClaimLoop {
 
     /** Later than the timeouts of claim and handler, which know what they cut off. */
     Duration longestCall() {
-      return CLAIM_TIMEOUT.plus(subscribed.options().handlerTimeout());
+      return ClaimTimeout.LONGEST.plus(subscribed.options().handlerTimeout());
     }
   }
 }

@@ -1,7 +1,5 @@
 package org.pgonce.internal.consume;
 
-import static org.pgonce.internal.consume.ClaimLoop.CLAIM_TIMEOUT;
-
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
@@ -10,6 +8,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimTimeout;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
@@ -39,7 +38,7 @@ final class Renewals {
     this.lease = subscribed.options().lease();
     this.interval = lease.dividedBy(3);
     // Later than the end of the lease an answer is of no use.
-    var longestCall = lease.compareTo(CLAIM_TIMEOUT) < 0 ? lease : CLAIM_TIMEOUT;
+    var longestCall = lease.compareTo(ClaimTimeout.LONGEST) < 0 ? lease : ClaimTimeout.LONGEST;
     this.transactions = new Transactions(context.dataSource(), context.pool(), longestCall);
     this.renewals = new RepeatedTask(context.threads(), this::renewAll);
   }

@@ -8,16 +8,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
+import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.ClaimTimeout;
 import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
@@ -131,12 +132,8 @@ final class TransactionalClaimLoop implements ClaimLoop {
       return bounded(() -> ClaimStatement.claimByKey(session, subscription, due, rules, where));
     }
 
-    /** The driver gives the connection up if the claim is not answered in time. */
-    private <R> R bounded(Claiming<R> claiming) throws SQLException {
-      var bound = NetworkTimeout.set(connection, CLAIM_TIMEOUT);
-      var claimed = claiming.run();
-      bound.restore(connection);
-      return claimed;
+    private <R> R bounded(ClaimTimeout.Claiming<R> claiming) throws SQLException {
+      return ClaimTimeout.bounded(connection, claiming);
     }
 
     private boolean handle(List<Claim> claims, int most) throws SQLException {
@@ -149,7 +146,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     private boolean handleSingle(Claim claim) throws SQLException {
       // The first death was not counted.
-      var attempt = claim.attempts() + 1;
+      var attempt = AttemptCount.ahead(claim);
       if (!claim.mustBeAlone(attempt, attempt, maxAttempts)) {
         return handleNow(claim);
       }
@@ -307,9 +304,5 @@ final class TransactionalClaimLoop implements ClaimLoop {
       connection.rollback();
       cursor.wentBack();
     }
-  }
-
-  private interface Claiming<R> {
-    R run() throws SQLException;
   }
 }

@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.concurrent.Deadline;
-import org.pgonce.internal.concurrent.ThreadTimeout;
 import org.pgonce.internal.concurrent.Threads;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -136,7 +135,7 @@ public final class WorkerSlots {
   public final class Slot {
 
     // Of the handler that runs here, or ran last.
-    private @Nullable ThreadTimeout deadline;
+    private @Nullable HandlerTimeout timeout;
     private @Nullable CutOff handler;
     private boolean returned;
     private boolean isStuck;
@@ -152,8 +151,8 @@ public final class WorkerSlots {
         if (stopping) {
           return false;
         }
-        deadline =
-            new ThreadTimeout(
+        timeout =
+            new HandlerTimeout(
                 threads, handlerTimeout(), () -> settle(() -> begun.overran(handlerTimeout())));
         handler = begun;
         returned = false;
@@ -163,7 +162,7 @@ public final class WorkerSlots {
     }
 
     public boolean isCutOff() {
-      return deadline != null && deadline.isCutOff();
+      return timeout != null && timeout.isCutOff();
     }
 
     /**
@@ -173,7 +172,7 @@ public final class WorkerSlots {
      * @return whether it was in time; else the connection must be given back closed
      */
     public boolean end() {
-      var inTime = deadline == null || deadline.end();
+      var inTime = timeout == null || timeout.end();
       synchronized (WorkerSlots.this) {
         returned = true;
         if (inTime) {
@@ -199,9 +198,9 @@ public final class WorkerSlots {
 
     /** The lease of what this handler handles is lost: cuts it off, unless it is done. */
     public void loseLease(CutOff loser) {
-      ThreadTimeout lost;
+      HandlerTimeout lost;
       synchronized (WorkerSlots.this) {
-        lost = handler == loser ? deadline : null; // the slot may be another's by now
+        lost = handler == loser ? timeout : null; // the slot may be another's by now
       }
       if (lost != null && lost.cutOff()) {
         settle(loser::leaseLost);
@@ -219,7 +218,7 @@ public final class WorkerSlots {
     }
 
     private void release() {
-      if (deadline == null || handler == null || !deadline.cutOff()) {
+      if (timeout == null || handler == null || !timeout.cutOff()) {
         return;
       }
       try {

@@ -1,8 +1,12 @@
 package org.pgonce.internal.listen;
 
 /**
- * What a NOTIFY on a stored channel says, as {@code pgonce.wake_up} sends it. Any role can NOTIFY,
- * so nothing but latency depends on it.
+ * The payloads of NOTIFY on a stored channel, as {@code pgonce.wake_up} in sql/publish.sql sends
+ * them. Any role can NOTIFY, so nothing but latency depends on them.
+ *
+ * <p>Two other kinds of NOTIFY exist. A BROADCAST channel carries its messages in parts, which
+ * {@code BroadcastAssembly} reads, and {@link #DEFINITION}. The LISTEN connection sends a random
+ * token to itself, see {@link ListenSession}.
  */
 public enum WakeUp {
   /** New rows: the empty payload, and any that is not known. */

@@ -8,6 +8,7 @@ import java.util.UUID;
 import java.util.function.Supplier;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
+import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
@@ -171,7 +172,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
     return SettleStatements.schedule(
         transaction,
         claim,
-        claim.attempts() + 1,
+        AttemptCount.ahead(claim),
         token,
         lease,
         DIED,

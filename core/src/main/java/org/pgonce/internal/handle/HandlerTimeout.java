@@ -1,15 +1,17 @@
-package org.pgonce.internal.concurrent;
+package org.pgonce.internal.handle;
 
 import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
+import org.pgonce.internal.concurrent.Threads;
 
 /**
- * A bound on what the current thread does. Either the thread is in time, or it is cut off. The cut
- * interrupts the thread with the lock held, so no interrupt reaches a thread that was in time and
- * does something else by now.
+ * Ends a handler that overruns its time: interrupts its thread, and then has its {@link
+ * WorkerSlots.CutOff} close its connection. Either the handler is in time, or it is cut off. The
+ * interrupt happens with the lock held, so it never reaches a thread that was in time and does
+ * something else by now.
  */
-public final class ThreadTimeout {
+final class HandlerTimeout {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Thread thread = Thread.currentThread();
@@ -22,7 +24,7 @@ public final class ThreadTimeout {
    *
    * @param whenCutOff runs on a worker if the time runs out
    */
-  public ThreadTimeout(Threads threads, Duration timeout, Runnable whenCutOff) {
+  HandlerTimeout(Threads threads, Duration timeout, Runnable whenCutOff) {
     this.timer =
         threads.runLater(
             timeout,
@@ -37,7 +39,7 @@ public final class ThreadTimeout {
    * The thread is done. False if it was cut off before; the cut's interrupt does not outlive this
    * call. Idempotent.
    */
-  public boolean end() {
+  boolean end() {
     lock.lock();
     try {
       inTime = !cutOff;
@@ -51,7 +53,7 @@ public final class ThreadTimeout {
   }
 
   /** Cuts the thread off unless it was in time; true if this call did. */
-  public boolean cutOff() {
+  boolean cutOff() {
     lock.lock();
     try {
       if (inTime || cutOff) {
@@ -65,7 +67,7 @@ public final class ThreadTimeout {
     }
   }
 
-  public boolean isCutOff() {
+  boolean isCutOff() {
     lock.lock();
     try {
       return cutOff;
