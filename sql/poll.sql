@@ -98,7 +98,7 @@ CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text, gate_unfit boolean, listeners integer, rank integer)
+               wake_ups text, epoch text, encoding text, gate_unfit boolean, gate_open boolean, listeners integer, rank integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -123,6 +123,7 @@ BEGIN
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(k.of_channel, i.wake_ups),
+           k.of_channel IS NOT NULL AND pgonce_private.is_open(pg_sequence_last_value(pgonce.gate_of(k.of_channel))) IS TRUE,
            (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),
            -- As pgonce.rank.
            (SELECT count(*)::integer FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)

@@ -41,6 +41,7 @@ public final class NotifyGate {
   private static final int LAST_CLAIMS = 9;
 
   private final String channel;
+  private final Runnable pollsSoon;
   private final GateStatements database;
   private final List<GatedSubscription> subscriptions = new ArrayList<>();
   private final RepeatedTask steps;
@@ -62,10 +63,17 @@ public final class NotifyGate {
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
+   * @param pollsSoon called where the gate is open by now, or will be, so that the poll sees it;
+   *     must return at once
    */
   public NotifyGate(
-      String channel, Threads threads, Transactions transactions, List<Integer> listened) {
+      String channel,
+      Threads threads,
+      Transactions transactions,
+      List<Integer> listened,
+      Runnable pollsSoon) {
     this.channel = channel;
+    this.pollsSoon = pollsSoon;
     this.database = new GateStatements(transactions, channel, listened);
     this.steps = new RepeatedTask(threads, this::step);
     this.claims = new RepeatedTask(threads, this::claim);
@@ -85,6 +93,8 @@ public final class NotifyGate {
       rate.heard(System.nanoTime());
       if (answers && !open && isWanted()) {
         steps.within(Duration.ZERO);
+      } else if (!answers && rate.isMany()) {
+        pollsSoon.run();
       }
     } finally {
       lock.unlock();
@@ -174,6 +184,7 @@ public final class NotifyGate {
     } finally {
       lock.unlock();
     }
+    pollsSoon.run();
     claims.within(Duration.ZERO);
     return RENEWAL;
   }

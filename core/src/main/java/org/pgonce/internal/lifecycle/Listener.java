@@ -38,6 +38,9 @@ import org.pgonce.internal.store.ChannelNames;
  */
 public final class Listener {
 
+  // After a gate was opened, for the poll that sees it open: polls come more often from then on.
+  private static final Duration POLLS_SOON = Duration.ofMillis(300);
+
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
@@ -150,7 +153,13 @@ public final class Listener {
             .filter(each -> each.name().equals(channel))
             .map(each -> each.installed().subscription())
             .toList();
-    var gate = new NotifyGate(channel, context.threads(), context.transactions(), subscriptions);
+    var gate =
+        new NotifyGate(
+            channel,
+            context.threads(),
+            context.transactions(),
+            subscriptions,
+            () -> poll.within(POLLS_SOON));
     addCallback(
         channel,
         payload -> {

@@ -43,6 +43,10 @@ public final class Poll {
   // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time.
   private static final int SHARE_OF_WHOLE = 20;
 
+  // A writer that read an open gate may commit when it is closed, or its process dead.
+  private static final Duration BEHIND_A_GATE = Duration.ofSeconds(5);
+  private static final long LONGEST_BEHIND_A_GATE_MS = 300;
+
   private static final Backoff TROUBLE = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
@@ -61,6 +65,7 @@ public final class Poll {
   // Of the polls, one at a time; times by System.nanoTime().
   private int troubles;
   private long wholeNotBefore = begunAt;
+  private long gateUntil = begunAt;
   private long heartbeatAt = begunAt;
   private @Nullable ListensBy told;
 
@@ -229,6 +234,9 @@ public final class Poll {
           target.polled(answer, begun.get());
         }
       }
+      if (answer.gateOpen()) {
+        gateUntil = System.nanoTime() + BEHIND_A_GATE.toNanos();
+      }
       if (answer.ready()) {
         delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
       }
@@ -236,7 +244,8 @@ public final class Poll {
         delay = Math.min(delay, Math.max(1, answer.dueInMs()));
       }
     }
-    return Duration.ofMillis(delay);
+    var isBehindGate = System.nanoTime() - gateUntil < 0;
+    return Duration.ofMillis(isBehindGate ? Math.min(delay, LONGEST_BEHIND_A_GATE_MS) : delay);
   }
 
   private Duration trouble(SQLException e) {

@@ -15,6 +15,7 @@ import org.pgonce.internal.store.Installed;
  * @param queueUsage the share of the server's NOTIFY queue that is in use, 0 to 1
  * @param gateUnfit whether the channel's gate has a value that it must not have while a process
  *     listens
+ * @param gateOpen whether a process has opened the channel's gate
  * @param listeners how many processes are registered for it
  * @param rank how many of them come before this one in answering wake-ups
  */
@@ -27,5 +28,6 @@ public record PollAnswer(
     @Nullable Installed definition,
     double queueUsage,
     boolean gateUnfit,
+    boolean gateOpen,
     int listeners,
     int rank) {}

@@ -30,12 +30,12 @@ final class PollStatements {
       "SELECT pgonce.listener_seen(?::text::uuid, ?, ?::text::integer)";
   private static final String POLL =
       """
-      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.listeners, i.rank, %s
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
         FROM pgonce.poll(?::text::uuid, ?::text::bigint[]) AS i
       """
           .formatted(Installed.COLUMNS);
   // Where the definition's columns begin; the mode comes second.
-  private static final int DEFINITION = 11;
+  private static final int DEFINITION = 12;
 
   // The server gives a task up after 10 s.
   private static final String BOUND_THE_TASK =
@@ -127,6 +127,7 @@ final class PollStatements {
         row.getString(DEFINITION + 1) == null ? null : Installed.read(row, DEFINITION),
         row.getDouble("queue_usage"),
         row.getBoolean("gate_unfit"),
+        row.getBoolean("gate_open"),
         row.getInt("listeners"),
         row.getInt("rank"));
   }
