@@ -13,8 +13,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
-import org.pgonce.PgOnceInstalled;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

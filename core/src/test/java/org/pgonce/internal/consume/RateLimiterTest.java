@@ -10,9 +10,9 @@ import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.PgOnceInstalled;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 

@@ -1,0 +1,5 @@
+/** Several notifications in one transaction. */
+@NullMarked
+package org.pgonce.batch;
+
+import org.jspecify.annotations.NullMarked;

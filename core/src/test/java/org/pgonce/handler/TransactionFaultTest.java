@@ -1,0 +1,217 @@
+package org.pgonce.handler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.stage.Stage.QUICK;
+
+import java.sql.SQLException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Channel;
+import org.pgonce.Handler;
+import org.pgonce.ListenOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.Publisher;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** What the database does to a transaction is retried, in the modes that retry. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+class TransactionFaultTest {
+
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  private static Channel<Order> channel(Mode mode) {
+    return Channel.of("faulty", Order.class, mode);
+  }
+
+  private void run(Mode mode, ListenOptions options, int count, Handler<Order> handler)
+      throws Exception {
+    var channel = channel(mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    stage.pgonce().listen(channel, options, handler).start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard()
+          .publishAll(
+              connection,
+              channel,
+              LongStream.rangeClosed(1, count).mapToObj(id -> new Order(id, "item")).toList());
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.deadLetters()).isZero();
+  }
+
+  /** Its first attempt meets the fault behind its effect; the second one succeeds. */
+  private void failsOnce(Mode mode, Handler<Order> fault) throws Exception {
+    var state = new AtomicInteger();
+    run(
+        mode,
+        // Another worker could take a row that is freed before the failure is recorded.
+        QUICK.withConcurrency(1),
+        1,
+        (order, tx) -> {
+          Stage.effect(order, tx);
+          if (order.attempt() == 1) {
+            state.incrementAndGet();
+            fault.handle(order, tx);
+          }
+        });
+    assertThat(state).hasValue(1);
+    assertThat(stage.database.queryString("select string_agg(note, ',') from effect"))
+        .isEqualTo("attempt 2");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h48_aSerializationFailureIsRetriedAndTakesEffectOnce(Mode mode) throws Exception {
+    var runs = new AtomicInteger();
+    run(
+        mode,
+        QUICK.withConcurrency(1),
+        1,
+        (order, tx) -> {
+          Stage.effect(order, tx);
+          if (runs.incrementAndGet() == 1) {
+            tx.update("do $$ begin raise exception 'as if' using errcode = '40001'; end $$");
+          }
+        });
+    assertThat(runs).hasValue(2);
+    // Where the transaction keeps the row, it runs again at once, and that is not counted.
+    assertThat(stage.database.queryString("select string_agg(note, ',') from effect"))
+        .isEqualTo(mode == Mode.EXACTLY_ONCE ? "attempt 1" : "attempt 2");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h48_aStatementTimeoutIsRetriedAndTakesEffectOnce(Mode mode) throws Exception {
+    failsOnce(
+        mode,
+        (order, tx) -> {
+          tx.update("set local statement_timeout = '5ms'");
+          tx.query("select pg_sleep(10)", row -> 1);
+        });
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h48_anIdleTimeoutIsRetriedAndTakesEffectOnce(Mode mode) throws Exception {
+    failsOnce(
+        mode,
+        (order, tx) -> {
+          tx.update("set local idle_in_transaction_session_timeout = '20ms'");
+          stage.awaitSoon(
+              () ->
+                  stage
+                      .database
+                      .backends()
+                      .running("idle_in_transaction_session_timeout = '20ms'")
+                      .isEmpty());
+        });
+  }
+
+  /** By the handler itself, as nobody else can: what is not there to be deleted is no success. */
+  @ParameterizedTest(name = "batches of {0}")
+  @ValueSource(ints = {1, 3})
+  void h43_whatIsDeletedByHandIsNotTakenForSuccess(int batch) throws Exception {
+    var channel = channel(Mode.EXACTLY_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    var calls = new AtomicInteger();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard()
+          .publishAll(
+              connection,
+              channel,
+              LongStream.rangeClosed(1, 3).mapToObj(id -> new Order(id, "item")).toList());
+    }
+    stage
+        .pgonce()
+        .listen(
+            channel,
+            QUICK.withConcurrency(1).withBatch(batch),
+            (order, tx) -> {
+              Stage.effect(order, tx);
+              if (order.payload().id() == 2 && calls.incrementAndGet() == 1) {
+                tx.update("delete from pgonce.notification where id = ?", order.id());
+              }
+            })
+        .start();
+    stage.awaitSoon(() -> calls.get() == 2);
+    stage.awaitNothingWaits();
+    assertThat(stage.deadLetters()).isZero();
+    assertThat(
+            stage.database.queryString("select string_agg(id::text, ',' order by id) from effect"))
+        .isEqualTo("1,2,3");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h48_aDeadlockIsRetriedAndBothTakeEffectOnce(Mode mode) throws Exception {
+    stage.database.execute(
+        "create table pair (id int primary key, n int); insert into pair values (1, 0), (2, 0)");
+    var bothHoldOne = new CountDownLatch(2);
+    var deadlocks = new AtomicInteger();
+    run(
+        mode,
+        QUICK.withConcurrency(2),
+        2,
+        (order, tx) -> {
+          var first = (int) order.payload().id();
+          tx.update("set local deadlock_timeout = '5ms'");
+          tx.update("update pair set n = n + 1 where id = ?", first);
+          bothHoldOne.countDown();
+          bothHoldOne.await(10, TimeUnit.SECONDS);
+          try {
+            tx.update("update pair set n = n + 1 where id = ?", 3 - first);
+          } catch (SQLException e) {
+            deadlocks.addAndGet("40P01".equals(e.getSQLState()) ? 1 : 0);
+            throw e;
+          }
+        });
+    assertThat(deadlocks.get()).isPositive();
+    assertThat(stage.database.queryString("select string_agg(n::text, ',') from pair"))
+        .isEqualTo("2,2");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void h82_aLowerIdThatCommitsLaterIsHandled(Mode mode) throws Exception {
+    var channel = channel(mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    stage.pgonce().listen(channel, QUICK, (order, tx) -> Stage.effect(order, tx)).start();
+    try (var slow = stage.dataSource.getConnection();
+        var quick = stage.dataSource.getConnection()) {
+      slow.setAutoCommit(false);
+      var lower = Publisher.standard().publish(slow, channel, new Order(1, "item"));
+      var higher = Publisher.standard().publish(quick, channel, new Order(2, "item"));
+      assertThat(lower).isLessThan(higher);
+      stage.awaitSoon(() -> stage.effects() == 1);
+      stage.awaitNothingWaits();
+      slow.commit();
+      stage.awaitSoon(() -> stage.effects() == 2);
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(2)).isTrue();
+  }
+}

@@ -1,0 +1,5 @@
+/** Order and limit per key. */
+@NullMarked
+package org.pgonce.key;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,187 @@
+package org.pgonce.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.stage.Stage.QUICK;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Channel;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.Publisher;
+import org.pgonce.spi.Observer;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.FaultProxy;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
+import org.pgonce.testkit.TestDatabase;
+
+/** A renewal of a lease that meets the end of the same lease. */
+@PgTest(PgOnceInstalled.class)
+class LeaseRenewalTest {
+
+  private static final int ROUNDS = 4;
+  private static final String APPLICATION = "renews";
+  // Renewed each third of that.
+  private static final Duration LEASE = Duration.ofSeconds(3);
+
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  /** A renewal that has read which leases are held, and has not reached the server yet. */
+  private record Renewal(Thread thread, CountDownLatch goesOn) {
+
+    boolean isOver() {
+      return Stream.of(thread.getStackTrace())
+          .noneMatch(frame -> frame.getClassName().endsWith(".Renewals"));
+    }
+  }
+
+  /** Stops renewals on their way, while it is armed. */
+  private static final class RenewalGate implements TappedSource.Tap {
+
+    private final AtomicBoolean armed = new AtomicBoolean();
+    private final BlockingQueue<Renewal> stopped = new LinkedBlockingQueue<>();
+
+    @Override
+    public String passes(String sql, Connection real) throws SQLException {
+      if (sql.contains("pgonce.renew(") && armed.compareAndSet(true, false)) {
+        var renewal = new Renewal(Thread.currentThread(), new CountDownLatch(1));
+        stopped.add(renewal);
+        try {
+          renewal.goesOn.await();
+        } catch (InterruptedException e) {
+          throw new SQLException(e);
+        }
+      }
+      return sql;
+    }
+
+    Renewal awaitStopped() throws InterruptedException {
+      var renewal = stopped.poll(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
+      assertThat(renewal).as("a renewal on its way").isNotNull();
+      return renewal;
+    }
+  }
+
+  private static final class Endings implements Observer {
+    private final List<Integer> handled = new CopyOnWriteArrayList<>();
+    private final List<String> others = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void handled(
+        String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
+      handled.add(attempt);
+    }
+
+    @Override
+    public void retried(String channel, long id, int attempt, Duration delay, String reason) {
+      others.add("retried: " + reason);
+    }
+
+    @Override
+    public void deadLettered(String channel, long id, int attempt, String reason) {
+      others.add("dead letter: " + reason);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void h59_aRenewalThatMeetsTheAcknowledgementOfItsLeaseLosesNothing(Mode mode) throws Exception {
+    var channel = Channel.of("calls", Order.class, mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var gate = new RenewalGate();
+    var endings = new Endings();
+    try (var proxy = FaultProxy.to(stage.database);
+        var pool = pool(proxy)) {
+      var inside = new LinkedBlockingQueue<CountDownLatch>();
+      var pgonce =
+          stage.pgonce(PgOnce.builder(TappedSource.over(pool, gate)).observer(endings).wakeUpBy());
+      pgonce
+          .listen(
+              channel,
+              QUICK.withLease(LEASE).withConcurrency(1),
+              (call, tx) -> {
+                if (call.payload().id() % 2 == 0) {
+                  Stage.effect(call, tx);
+                }
+                var returns = new CountDownLatch(1);
+                inside.add(returns);
+                returns.await();
+              })
+          .start();
+      var sessions = new HashSet<Integer>();
+      for (var round = 1; round <= ROUNDS; round++) {
+        gate.armed.set(true);
+        publish(channel, round);
+        var returns = inside.poll(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
+        var renewal = gate.awaitStopped();
+        var acknowledgement = proxy.holdAnswerTo("DELETE FROM pgonce.scheduled");
+        returns.countDown();
+        acknowledgement.awaitSprung(Stage.SOON);
+        renewal.goesOn().countDown();
+        // The renewal has asked for a row that is not there any more, before the handler's thread
+        // hears that it has deleted it.
+        stage.awaitSoon(renewal::isOver);
+        acknowledgement.release();
+        var done = round;
+        stage.awaitSoon(() -> endings.handled.size() == done || !endings.others.isEmpty());
+        assertThat(endings.others).isEmpty();
+        assertThat(pgonce.status().channels().get(0).stuck()).isZero();
+        var now = sessions();
+        assertThat(now).as("sessions that are there still").containsAll(sessions);
+        sessions.addAll(now);
+      }
+      assertThat(endings.handled).hasSize(ROUNDS).containsOnly(1);
+      assertThat(stage.effects()).isEqualTo(ROUNDS / 2);
+    }
+  }
+
+  private HikariDataSource pool(FaultProxy proxy) {
+    var login = stage.database.login().through(proxy);
+    var pool = new HikariDataSource();
+    pool.setJdbcUrl(login.jdbcUrl() + "?ApplicationName=" + APPLICATION);
+    pool.setUsername(login.user());
+    pool.setPassword(login.password());
+    pool.setMaximumPoolSize(6);
+    return pool;
+  }
+
+  private List<Integer> sessions() throws SQLException {
+    return stage.database.backends().named(APPLICATION);
+  }
+
+  private void publish(Channel<Order> channel, long id) throws SQLException {
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, channel, new Order(id, "item"));
+    }
+  }
+}

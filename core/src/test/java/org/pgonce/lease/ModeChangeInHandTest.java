@@ -1,0 +1,300 @@
+package org.pgonce.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.stage.Stage.QUICK;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Handler;
+import org.pgonce.KeyOrder;
+import org.pgonce.Mode;
+import org.pgonce.PauseException;
+import org.pgonce.PgOnce;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * What has begun when its channel becomes AT_MOST_ONCE may end, and never begins again by itself.
+ */
+@PgTest(PgOnceInstalled.class)
+class ModeChangeInHandTest {
+
+  private static final String LETTER =
+      "select string_agg(reason || ' ' || attempts || ' ' || error, ',' order by id) from pgonce.dead_letter";
+  private static final String GIVEN_BACK =
+      "OUTCOME_UNKNOWN 1 the process that ran it, or its session, ended without a word";
+  private static final String LEASE =
+      "select count((l.claimed).id) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), %d, 10, 'NONE', '%s') l"
+          + " where s.of_channel = 'calls'";
+
+  private final CountDownLatch begun = new CountDownLatch(1);
+  private final CountDownLatch goOn = new CountDownLatch(1);
+  private final AtomicInteger oldCalls = new AtomicInteger();
+  private final AtomicInteger newCalls = new AtomicInteger();
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+  }
+
+  @AfterEach
+  void close() {
+    goOn.countDown();
+    stage.close();
+  }
+
+  private static Channel<Order> calls(Mode mode) {
+    return Channel.of("calls", Order.class, mode);
+  }
+
+  /** Begins one under the mode, then makes the channel AT_MOST_ONCE, and has it listened to. */
+  private PgOnce begin(Mode mode, Handler<Order> end) throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(mode));
+    var old = stage.pgonce();
+    old.listen(
+            calls(mode),
+            QUICK,
+            (call, tx) -> {
+              oldCalls.incrementAndGet();
+              begun.countDown();
+              goOn.await();
+              end.handle(call, tx);
+            })
+        .start();
+    publish(1);
+    Stage.awaitSoon(begun);
+    becomesAtMostOnce();
+    return old;
+  }
+
+  private void becomesAtMostOnce() throws SQLException {
+    stage.database.execute("select pgonce.change_mode('calls', 'AT_MOST_ONCE')");
+    stage
+        .pgonce()
+        .listen(calls(Mode.AT_MOST_ONCE), QUICK, (call, tx) -> newCalls.incrementAndGet())
+        .start();
+  }
+
+  private void publish(int count) throws SQLException {
+    for (var id = 1; id <= count; id++) {
+      stage.database.execute("select pgonce.publish('calls', '{\"id\": 1, \"item\": \"x\"}')");
+    }
+  }
+
+  /** As a first attempt of EXACTLY_ONCE leaves the row when its process dies. */
+  private void holdAndDie(String table) throws SQLException {
+    try (var dies = stage.database.dataSource().getConnection();
+        var statement = dies.createStatement()) {
+      dies.setAutoCommit(false);
+      statement.execute("select from pgonce." + table + " where subscription_id > 0 for update");
+    }
+  }
+
+  private void assertDead(String letter) throws SQLException {
+    stage.awaitSoon(() -> stage.waiting() == 0 && stage.deadLetters() == 1);
+    assertThat(stage.database.queryString(LETTER)).isEqualTo(letter);
+    assertThat(newCalls).hasValue(0);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void s04_whatIsBeingHandledMayEndWell(Mode mode) throws Exception {
+    begin(mode, Stage::effect);
+    goOn.countDown();
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(1)).isTrue();
+    assertThat(stage.deadLetters()).isZero();
+    assertThat(newCalls).hasValue(0);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void s04_whatIsBeingHandledAndFailsIsNotRetried(Mode mode) throws Exception {
+    begin(
+        mode,
+        (call, tx) -> {
+          throw new IllegalStateException("no");
+        });
+    goOn.countDown();
+    assertDead("ATTEMPTS_USED_UP 1 java.lang.IllegalStateException: no");
+    assertThat(oldCalls).hasValue(1);
+  }
+
+  /** Else it would go back uncounted: as if it had not begun. */
+  @Test
+  void s04_whatAStoppedListenerHadBegunIsNotBegunAgain() throws Exception {
+    var old = begin(Mode.AT_LEAST_ONCE, Stage::effect);
+    assertThat(old.stop(Duration.ZERO)).isFalse();
+    assertDead(
+        "OUTCOME_UNKNOWN 1 its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already");
+  }
+
+  @Test
+  void s04_whatAHandlerPausesForIsNotBegunAgain() throws Exception {
+    begin(
+        Mode.AT_LEAST_ONCE,
+        (call, tx) -> {
+          throw new PauseException("the mail server is down");
+        });
+    goOn.countDown();
+    stage.awaitSoon(() -> stage.deadLetters() == 1);
+    stage.onCall().resume(calls(Mode.AT_MOST_ONCE), "it is up");
+    assertDead(
+        "ATTEMPTS_USED_UP 1 its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already");
+  }
+
+  /** A first attempt of EXACTLY_ONCE that is given back leaves no word, only its lock. */
+  @Test
+  void s04_whatAStoppedListenerHeldIsNotBegunAgain() throws Exception {
+    var old = begin(Mode.EXACTLY_ONCE, Stage::effect);
+    assertThat(old.stop(Duration.ZERO)).isFalse();
+    assertDead(GIVEN_BACK);
+    assertThat(stage.effects()).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(KeyOrder.class)
+  void s04_whatADeadProcessHeldBeforeTheChangeIsNotBegunAgain(KeyOrder order) throws Exception {
+    var ordered = ChannelOptions.DEFAULT.withOrder(order);
+    PgOnce.using(stage.dataSource)
+        .install(Channel.of("calls", Order.class, Mode.EXACTLY_ONCE, ordered));
+    publish(1);
+    holdAndDie("notification");
+    publish(1);
+    stage.database.execute("select pgonce.change_mode('calls', 'AT_MOST_ONCE')");
+    stage
+        .pgonce()
+        .listen(
+            Channel.of("calls", Order.class, Mode.AT_MOST_ONCE, ordered),
+            QUICK,
+            (call, tx) -> newCalls.incrementAndGet())
+        .start();
+    stage.awaitNothingWaits();
+    assertThat(newCalls).hasValue(1); // the one that nobody has held
+    assertThat(stage.database.queryString(LETTER)).isEqualTo(GIVEN_BACK);
+  }
+
+  /** The same among the scheduled rows: it was not due at first. */
+  @Test
+  void s04_whatADeadProcessHeldOfThoseThatWereDueIsNotBegunAgain() throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.EXACTLY_ONCE));
+    publish(1);
+    stage.database.execute(
+        "select pgonce.schedule(n.subscription_id, n.id, 0, null, 0, null, -1, null) from pgonce.notification n where n.subscription_id > 0");
+    holdAndDie("scheduled");
+    becomesAtMostOnce();
+    assertDead(GIVEN_BACK);
+  }
+
+  /** It is nobody's word but a lock's: where it may run again it does. */
+  @Test
+  void s04_whatADeadProcessHeldRunsWhereTheChannelMayRepeatIt() throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.EXACTLY_ONCE));
+    publish(1);
+    holdAndDie("notification");
+    stage.database.execute("select pgonce.change_mode('calls', 'AT_LEAST_ONCE')");
+    stage
+        .pgonce()
+        .listen(calls(Mode.AT_LEAST_ONCE), QUICK, (call, tx) -> newCalls.incrementAndGet())
+        .start();
+    stage.awaitNothingWaits();
+    assertThat(newCalls).hasValue(1);
+    assertThat(stage.deadLetters()).isZero();
+  }
+
+  /** No listener of EXACTLY_ONCE can have held it: a lease was not committed. */
+  @Test
+  void s04_whatIsStoredLongAfterTheChangeAndGivenBackRuns() throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.EXACTLY_ONCE));
+    stage.database.execute("select pgonce.change_mode('calls', 'AT_MOST_ONCE')");
+    stage.database.execute(
+        "update pgonce.channel set held_until = held_until - interval '1 hour' where name = 'calls'");
+    publish(1);
+    holdAndDie("notification");
+    becomesAtMostOnce();
+    stage.awaitNothingWaits();
+    assertThat(newCalls).hasValue(1);
+    assertThat(stage.deadLetters()).isZero();
+  }
+
+  @Test
+  void s04_whatADeadProcessHadLeasedIsNotBegunAgain() throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.AT_LEAST_ONCE));
+    publish(1);
+    assertThat(stage.database.queryLong(LEASE.formatted(1, "AT_LEAST_ONCE"))).isOne();
+    becomesAtMostOnce();
+    assertDead(GIVEN_BACK);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void s04_whatHasFailedBeforeTheChangeIsNotRetried(Mode mode) throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(mode));
+    publish(1);
+    stage.database.execute(
+        "select pgonce.schedule(n.subscription_id, n.id, 0, null, 2, null, 3600000, 'said no') from pgonce.notification n where n.subscription_id > 0");
+    stage.database.execute("select pgonce.publish('calls', '{\"id\": 2, \"item\": \"x\"}')");
+    becomesAtMostOnce();
+    stage.awaitSoon(() -> newCalls.get() == 1); // the one that has not begun yet
+    stage.awaitNothingWaits();
+    assertThat(stage.database.queryString(LETTER)).isEqualTo("ATTEMPTS_USED_UP 2 said no");
+    assertThat(newCalls).hasValue(1);
+  }
+
+  /** The other way round: the change waits for who is leasing, and finds what that has begun. */
+  @Test
+  void s04_noLeaseSlipsPastAChangeOfMode() throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.AT_MOST_ONCE));
+    publish(2);
+    try (var leasing = stage.dataSource.getConnection();
+        var late = stage.dataSource.getConnection()) {
+      leasing.setAutoCommit(false);
+      assertThat(lease(leasing)).isOne();
+      var change =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  stage.database.execute("select pgonce.change_mode('calls', 'EXACTLY_ONCE')");
+                  return "";
+                } catch (SQLException e) {
+                  return e.getMessage();
+                }
+              });
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'")
+                  == 1);
+      assertThat(lease(late)).isZero(); // nor does it wait
+      leasing.commit();
+      assertThat(change.get(30, TimeUnit.SECONDS)).isEmpty();
+    }
+    assertThat(stage.database.queryString(LETTER))
+        .isEqualTo("OUTCOME_UNKNOWN 1 its handler had begun when the channel's mode was changed");
+    assertThat(stage.waiting()).isOne();
+  }
+
+  private static long lease(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery(LEASE.formatted(60_000, "AT_MOST_ONCE"))) {
+      row.next();
+      return row.getLong(1);
+    }
+  }
+}

@@ -1,0 +1,141 @@
+package org.pgonce.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A channel that stops being stored, or to be, leaves nothing behind that nobody looks at. */
+@PgTest(PgOnceInstalled.class)
+class ModeChangeTest {
+
+  private static final String TO_BROADCAST = "select pgonce.change_mode('orders', 'BROADCAST')";
+  private static final String DROP = "select pgonce.drop_channel('orders')";
+  private static final String PUBLISH = "select pgonce.publish('orders', '{\"id\": 1}')";
+
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+  }
+
+  @AfterEach
+  void close() throws SQLException {
+    stage.close();
+  }
+
+  @Test
+  void aPublisherThatHasNotCommittedIsWaitedFor() throws Exception {
+    try (var publisher = transaction()) {
+      execute(publisher, PUBLISH);
+      var change = inBackground(TO_BROADCAST);
+      awaitALockWait();
+      publisher.commit();
+      assertThat(change.join()).contains("still holds 1");
+    }
+  }
+
+  @Tag("all")
+  @Test
+  void aPublisherThatDoesNotCommitIsNotWaitedForLong() throws Exception {
+    try (var publisher = transaction()) {
+      execute(publisher, PUBLISH);
+      assertThatThrownBy(() -> stage.database.execute(TO_BROADCAST))
+          .hasMessageContaining("cannot change the mode of channel \"orders\" now")
+          .hasMessageContaining("nothing was changed");
+      assertThatThrownBy(() -> stage.database.execute(DROP))
+          .hasMessageContaining("cannot drop channel \"orders\" now");
+      publisher.commit();
+    }
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.notification where subscription_id > 0"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void whoPublishesMeanwhileFindsTheNewMode() throws Exception {
+    try (var admin = transaction()) {
+      execute(admin, TO_BROADCAST);
+      var publisher = inBackground(PUBLISH);
+      awaitALockWait();
+      admin.commit();
+      assertThat(publisher.join()).contains("given another mode").contains("publish it again");
+    }
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.notification where subscription_id > 0"))
+        .isZero();
+  }
+
+  @Test
+  void whoPublishesWhileItsChannelIsDroppedLeavesNothingBehind() throws Exception {
+    try (var admin = transaction()) {
+      execute(admin, DROP);
+      var publisher = inBackground(PUBLISH);
+      awaitALockWait();
+      admin.commit();
+      assertThat(publisher.join()).contains("was dropped");
+    }
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.notification where subscription_id > 0"))
+        .isZero();
+  }
+
+  @Test
+  void deadLettersWaitToo() throws Exception {
+    stage.database.execute(
+        "insert into pgonce.dead_letter values (1, 1, now(), 1, now(), 'REJECTED', 'x', '{}')");
+    assertThatThrownBy(() -> stage.database.execute(TO_BROADCAST))
+        .hasMessageContaining("still holds 1")
+        .hasMessageContaining("dead letters");
+  }
+
+  private Connection transaction() throws SQLException {
+    var connection = stage.database.dataSource().getConnection();
+    connection.setAutoCommit(false);
+    return connection;
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** Completes with the message of its failure, or with nothing. */
+  private CompletableFuture<String> inBackground(String sql) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            stage.database.execute(sql);
+            return "";
+          } catch (SQLException e) {
+            return e.getMessage();
+          }
+        });
+  }
+
+  private void awaitALockWait() {
+    await()
+        .atMost(Stage.SOON)
+        .until(
+            () ->
+                stage.database.queryLong(
+                        "select count(*) from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())")
+                    > 0);
+  }
+}

@@ -1,0 +1,177 @@
+package org.pgonce.lifecycle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.pgonce.stage.Stage.ORDERS;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Channel;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.testkit.FaultProxy;
+import org.pgonce.testkit.Login;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
+
+/** A start whose connection ends in its middle: nobody may be there to start it again. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+class StartFaultTest {
+
+  // What each step of a start asks, in their order.
+  private static final String SESSION = "pg_backend_pid()";
+  private static final String RIGHTS = "has_schema_privilege";
+  private static final String COPY = "pgonce.copy_of_another()";
+  private static final String INSTALLED = "pgonce.installed(";
+  private static final String LISTEN = "LISTEN \"pgonce_orders";
+  private static final String REGISTER = "pgonce.listener_starts(";
+  private static final String SCAN = "pgonce.poll(";
+
+  private Stage stage;
+  private FaultProxy proxy;
+  private HikariDataSource pool;
+
+  @BeforeEach
+  void setUp(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    proxy = FaultProxy.to(database);
+    pool = database.login().through(proxy).pooled(4);
+  }
+
+  @AfterEach
+  void tearDown() {
+    stage.close();
+    pool.close();
+    proxy.close();
+  }
+
+  private PgOnce listening(DataSource dataSource) {
+    return stage.pgonce(dataSource).listen(ORDERS, Stage::effect);
+  }
+
+  private void assertItHandles() throws SQLException {
+    stage.publish(5);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(5)).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {SESSION, RIGHTS, COPY, INSTALLED, LISTEN, REGISTER, SCAN})
+  void h68_aConnectionThatIsCutBeforeAStepIsRiddenOut(String step) throws Exception {
+    var cut = proxy.cutBeforeForwarding(step);
+    listening(pool).start();
+    cut.awaitSprung(Stage.SOON);
+    assertItHandles();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {SESSION, RIGHTS, COPY, INSTALLED, LISTEN, REGISTER, SCAN})
+  void h68_aConnectionThatIsCutAfterAStepIsRiddenOut(String step) throws Exception {
+    var cut = proxy.cutAfterForwarding(step);
+    listening(pool).start();
+    cut.awaitSprung(Stage.SOON);
+    assertItHandles();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {SESSION, RIGHTS, COPY, INSTALLED})
+  void h68_aSessionThatIsTerminatedAtAStepIsRiddenOut(String step) throws Exception {
+    var held = proxy.holdAnswerTo(step);
+    var starting = starting(listening(pool));
+    held.awaitSprung(Stage.SOON);
+    for (var session : stage.database.backends().running(step)) {
+      stage.database.backends().terminate(session);
+    }
+    held.release();
+    starting.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
+    assertItHandles();
+  }
+
+  private static CompletableFuture<PgOnce> starting(PgOnce pgonce) {
+    return CompletableFuture.supplyAsync(pgonce::start);
+  }
+
+  @Test
+  void h68_aServerThatRestartsAtAStepIsRiddenOut() throws Exception {
+    for (var step : new String[] {RIGHTS, INSTALLED}) {
+      try (var server = TestServer.start(Map.of());
+          var database = server.createDatabase();
+          var itsProxy = FaultProxy.to(database);
+          var itsPool = database.login().through(itsProxy).pooled(2)) {
+        stage.close();
+        stage = new Stage(database);
+        var held = itsProxy.holdAnswerTo(step);
+        var starting = starting(listening(itsPool));
+        held.awaitSprung(Stage.SOON);
+        server.stopImmediately();
+        held.release();
+        server.restart();
+        starting.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
+        stage.dataSource.getHikariPoolMXBean().softEvictConnections(); // they are from before
+        assertItHandles();
+        stage.close();
+      }
+    }
+  }
+
+  @Test
+  void h68_aServerThatIsNotUpYetIsWaitedFor() throws Exception {
+    proxy.refuseConnections();
+    var starting = starting(listening(stage.database.login().through(proxy).unpooled()));
+    assertThat(starting).isNotDone();
+    proxy.acceptConnections();
+    starting.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
+    assertItHandles();
+  }
+
+  @Test
+  void h68_whatSomebodyHasToMendIsAnErrorAtOnce() throws Exception {
+    var role = stage.database.loginRole("worker");
+    var wrongPassword = new Login(role.host(), role.port(), role.database(), role.user(), "wrong");
+    assertFailsAtOnce(wrongPassword.unpooled(), ORDERS, "password authentication failed");
+    assertFailsAtOnce(role.unpooled(), ORDERS, "may not use the schema pgonce");
+    assertFailsAtOnce(
+        stage.dataSource, Channel.of("unheard.of", Stage.Order.class), "is not installed");
+    assertFailsAtOnce(
+        stage.dataSource,
+        Channel.of("orders", Stage.Order.class, Mode.AT_LEAST_ONCE),
+        "installed with mode");
+  }
+
+  /** By a time for the start that no test waits for. */
+  private void assertFailsAtOnce(DataSource dataSource, Channel<Stage.Order> channel, String why) {
+    var pgonce = stage.pgonce(PgOnce.builder(dataSource).startTimeout(Duration.ofHours(1)));
+    pgonce.listen(channel, (order, tx) -> {});
+    assertThatThrownBy(() -> starting(pgonce).get(Stage.SOON.toSeconds(), TimeUnit.SECONDS))
+        .hasMessageContaining(why);
+  }
+
+  @Test
+  void h68_aStartThatIsTriedAgainEndsWithTheStop() throws Exception {
+    proxy.refuseConnections();
+    var pgonce =
+        stage.pgonce(
+            PgOnce.builder(stage.database.login().through(proxy).unpooled())
+                .startTimeout(Duration.ofHours(1)));
+    pgonce.listen(ORDERS, Stage::effect);
+    var starting = starting(pgonce);
+    assertThat(pgonce.stop(Duration.ZERO)).isTrue();
+    assertThatThrownBy(() -> starting.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS))
+        .isInstanceOf(Exception.class);
+  }
+}

@@ -1,0 +1,396 @@
+package org.pgonce.publish;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.DeliveryKey;
+import org.pgonce.Message;
+import org.pgonce.Mode;
+import org.pgonce.Notification;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.PublishOptions;
+import org.pgonce.Publisher;
+import org.pgonce.Sweep;
+import org.pgonce.Tx;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** S9: what is overdue is published once, however many sweep for it. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+class SweepTest {
+
+  record Overdue(long todo) {}
+
+  private static final Channel<Overdue> OVERDUE =
+      Channel.of(
+          "overdue",
+          Overdue.class,
+          Mode.AT_LEAST_ONCE,
+          ChannelOptions.DEFAULT.withKeyMemory(Duration.ofDays(1)));
+  private static final String FIND = "select id from todo where due_at < now() order by random()";
+  private static final Tx.RowMapper<Message<Overdue>> MESSAGE =
+      row ->
+          new Message<>(
+              new Overdue(row.getLong(1)),
+              PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("todo", row.getString(1))));
+
+  private static final String WAITING_FOR_A_LOCK =
+      "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
+  private Stage stage;
+
+  @BeforeEach
+  void setUp(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    PgOnce.using(stage.dataSource).install(OVERDUE);
+    database.execute("create table todo (id bigint, due_at timestamptz)");
+    database.execute(
+        "insert into todo select g, now() - interval '1 hour' from generate_series(1, 20) g; insert into todo values (21, 'infinity')");
+  }
+
+  @AfterEach
+  void tearDown() {
+    stage.close();
+  }
+
+  private static void effect(Notification<Overdue> overdue, Tx tx) throws SQLException {
+    tx.update("insert into effect values (?, ?)", overdue.payload().todo(), overdue.deliveryKey());
+  }
+
+  @Test
+  void example_oneNotificationPerOverdueTodo() throws Exception {
+    var pgonce = stage.pgonce();
+    pgonce.listen(OVERDUE, SweepTest::effect).start();
+    try (var sweep =
+        pgonce.sweep(
+            OVERDUE,
+            Duration.ofMillis(100),
+            "select id from todo where due_at < now()",
+            row ->
+                new Message<>(
+                    new Overdue(row.getLong("id")),
+                    PublishOptions.DEFAULT.withDeliveryKey(
+                        DeliveryKey.of("todo", row.getString("id")))))) {
+      stage.awaitSoon(() -> stage.effects() == 20);
+      stage.database.execute("insert into todo values (22, now())"); // found by a later run
+      stage.awaitSoon(() -> stage.effects() == 21);
+      assertThat(sweep.run()).isZero();
+    }
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(21)).isTrue();
+  }
+
+  @Test
+  void s09_aHundredOverlappingSweepsPublishEachOnce() throws Exception {
+    stage.pgonce().listen(OVERDUE, SweepTest::effect).start();
+    var threads = Executors.newFixedThreadPool(10);
+    try {
+      var runs = new ArrayList<Callable<Long>>();
+      for (var instance = 0; instance < 10; instance++) {
+        var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofMillis(200), FIND, MESSAGE);
+        for (var run = 0; run < 10; run++) {
+          runs.add(sweep::run);
+        }
+      }
+      for (var run : threads.invokeAll(runs)) {
+        run.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    stage.awaitSoon(() -> stage.effects() >= 20);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(20)).isTrue();
+  }
+
+  @Test
+  void s09_aRunThatFailsIsToldAndTheNextOneRuns() throws Exception {
+    stage.database.execute("alter table todo rename to gone");
+    var pgonce = stage.pgonce();
+    var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+    assertThatThrownBy(sweep::run)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot sweep for channel overdue")
+        .hasMessageContaining("todo");
+    stage.database.execute("alter table gone rename to todo");
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    pgonce.close();
+    assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofSeconds(1), FIND, MESSAGE))
+        .isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void s09_whateverTheMapperThrowsFailsItsRunAndNotTheNext() throws Exception {
+    var runs = new AtomicInteger();
+    try (var sweep =
+        stage
+            .pgonce()
+            .sweep(
+                OVERDUE,
+                Duration.ofMillis(100),
+                FIND,
+                row -> {
+                  if (runs.incrementAndGet() == 1) {
+                    throw new AssertionError("an Error");
+                  }
+                  return MESSAGE.map(row);
+                })) {
+      stage.awaitSoon(() -> stage.waiting() == 20);
+      assertThat(sweep.run()).isZero();
+    }
+  }
+
+  @Test
+  void s09_whoStopsEndsItsSweeps() throws Exception {
+    var pgonce = stage.pgonce();
+    var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    assertThat(sweepThreads()).isNotEmpty();
+    pgonce.close();
+    stage.awaitSoon(() -> sweepThreads().isEmpty());
+    sweep.close();
+  }
+
+  @Test
+  void s09_whoClosesASweepWaitsForItsRun() throws Exception {
+    var inRun = new CountDownLatch(1);
+    var goOn = new CountDownLatch(1);
+    var sweep =
+        stage
+            .pgonce()
+            .sweep(
+                OVERDUE,
+                Duration.ofMillis(100),
+                FIND,
+                row -> {
+                  inRun.countDown();
+                  try {
+                    goOn.await();
+                  } catch (InterruptedException e) {
+                    throw new SQLException("interrupted", e);
+                  }
+                  return MESSAGE.map(row);
+                });
+    Stage.awaitSoon(inRun);
+    var closing = new Thread(sweep::close);
+    closing.start();
+    stage.awaitSoon(() -> closing.getState() == Thread.State.TIMED_WAITING);
+    goOn.countDown();
+    closing.join(Stage.SOON.toMillis());
+    assertThat(closing.isAlive()).isFalse();
+    assertThat(stage.waiting()).isEqualTo(20);
+    stage.awaitSoon(() -> sweepThreads().isEmpty());
+  }
+
+  private static List<Thread> sweepThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("pgonce-sweep-overdue"))
+        .toList();
+  }
+
+  @Test
+  void s09_whatWouldBePublishedByEachRunIsRefused() throws Exception {
+    var pgonce = stage.pgonce();
+    var live = Channel.of("live", Overdue.class, Mode.BROADCAST);
+    assertThatThrownBy(() -> pgonce.sweep(live, Duration.ofSeconds(1), FIND, MESSAGE))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("keeps no keys");
+    assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofMillis(99), FIND, MESSAGE))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("not between 100 ms and 365 days");
+    try (var sweep =
+        pgonce.sweep(
+            OVERDUE,
+            Duration.ofDays(365),
+            FIND,
+            row -> new Message<>(new Overdue(row.getLong(1))))) {
+      assertThatThrownBy(sweep::run)
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("a message has no delivery key");
+    }
+    assertThat(stage.waiting()).isZero();
+  }
+
+  @Test
+  void s09_aRunThatHangsIsCutOffByTheStop() throws Exception {
+    var pgonce = stage.pgonce();
+    try (var locker = stage.database.dataSource().getConnection()) {
+      locker.setAutoCommit(false);
+      locker.createStatement().execute("lock table todo");
+      pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+      stage.awaitSoon(() -> stage.database.queryLong(WAITING_FOR_A_LOCK) == 1);
+      assertThat(pgonce.stop(Duration.ofMillis(200))).isTrue();
+      // It still waits for the lock, so it is not the lock that ended it.
+      stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
+      locker.rollback();
+    }
+    assertThat(stage.waiting()).isZero();
+  }
+
+  @Test
+  void s09_aSweepThatClosesItselfIsNotWaitedFor() throws Exception {
+    var self = new AtomicReference<Sweep<Overdue>>();
+    var closed = new AtomicInteger();
+    Tx.RowMapper<Message<Overdue>> closing =
+        row -> {
+          stage.awaitSoon(() -> self.get() != null);
+          self.get().close();
+          closed.incrementAndGet();
+          return MESSAGE.map(row);
+        };
+    self.set(stage.pgonce().sweep(OVERDUE, Duration.ofMillis(100), FIND, closing));
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    // Each row is looked at once more when it is published.
+    assertThat(closed).hasValue(40);
+    stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
+  }
+
+  private static long threadsOf(String name) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals(name))
+        .count();
+  }
+
+  /** What is due and not yet marked by its handler, on a channel that remembers no keys. */
+  private static Channel<Overdue> forgetful(Mode mode) {
+    return Channel.of(
+        "forgetful", Overdue.class, mode, ChannelOptions.DEFAULT.withSubscriptions("one", "two"));
+  }
+
+  private static void mark(Notification<Overdue> overdue, Tx tx) throws SQLException {
+    tx.update("update todo set due_at = null where id = ?", overdue.payload().todo());
+    effect(overdue, tx);
+  }
+
+  /** Publishes the first row, which another sweep has found already, and waits for its end. */
+  private Tx.RowMapper<Message<Overdue>> afterTheFirstIsHandled(Sweep<Overdue> other) {
+    var first = new AtomicBoolean(true);
+    return row -> {
+      if (first.getAndSet(false)) {
+        assertThat(other.run()).isEqualTo(1);
+        stage.awaitSoon(() -> stage.effects() == 2 && stage.waiting() == 0 && keys() == 0);
+      }
+      return MESSAGE.map(row);
+    };
+  }
+
+  private long keys() throws SQLException {
+    return stage.database.queryLong("select count(*) from pgonce.delivery_key");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "EXACTLY_ONCE, read committed",
+    "AT_LEAST_ONCE, read committed",
+    "EXACTLY_ONCE, repeatable read"
+  })
+  void s09_whatIsHandledBetweenTheQueryAndThePublishingIsNotPublishedAgain(
+      Mode mode, String isolation) throws Exception {
+    var channel = forgetful(mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    stage.database.execute(
+        "alter database %s set default_transaction_isolation = '%s'"
+            .formatted(stage.database.name(), isolation));
+    var pgonce = stage.pgonce(stage.database.pooled(12));
+    pgonce
+        .listen(channel, "one", Stage.QUICK, SweepTest::mark)
+        .listen(channel, "two", Stage.QUICK, SweepTest::mark)
+        .start();
+    var year = Duration.ofDays(365);
+    var quick = pgonce.sweep(channel, year, "select 1 from todo where id = 1", MESSAGE);
+    // The third and later ones are not within the limit before the first is gone.
+    var sql = "select id from todo where due_at < now() order by id limit 2";
+    var slow = pgonce.sweep(channel, year, sql, afterTheFirstIsHandled(quick));
+    assertThat(slow.run()).isEqualTo(1);
+    stage.awaitSoon(() -> stage.effects() == 4 && stage.waiting() == 0 && keys() == 0);
+    assertThat(slow.run()).isEqualTo(2);
+    stage.awaitNothingWaits();
+    assertThat(
+            stage.database.queryString(
+                "select string_agg(id || ' x' || n, ',' order by id) from (select id, count(*) n from effect group by id) e"))
+        .isEqualTo("1 x2,2 x2,3 x2,4 x2"); // by each subscription once
+  }
+
+  @Test
+  void s09_whatIsNotDueYetIsTakenOutTheSame() throws Exception {
+    var looks = new AtomicInteger();
+    Tx.RowMapper<Message<Overdue>> later =
+        row -> {
+          // Not found by the second look.
+          stage.database.execute("update todo set due_at = null where id <= 2");
+          looks.incrementAndGet();
+          var message = MESSAGE.map(row);
+          var id = message.payload().todo();
+          return new Message<>(
+              message.payload(),
+              id % 2 == 0 ? message.options().withDelay(Duration.ofHours(1)) : message.options());
+        };
+    var sql = "select id from todo where due_at < now() and id <= 4 order by id";
+    var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), sql, later);
+    assertThat(sweep.run()).isEqualTo(2);
+    assertThat(looks).hasValue(4 + 2);
+    assertThat(stage.waiting()).isEqualTo(2);
+    assertThat(keys()).isEqualTo(2);
+    assertThat(sweep.run()).isZero(); // and looks once only, since nothing is new
+    assertThat(looks).hasValue(4 + 2 + 2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "update todo set due_at = null where due_at < now() returning id",
+        "select id from todo where due_at < now() for update skip locked"
+      })
+  void s09_aQueryThatChangesOrLocksWhatItFindsIsRunOnce(String sql) throws Exception {
+    var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), sql, MESSAGE);
+    assertThat(sweep.run()).isEqualTo(20);
+    assertThat(stage.waiting()).isEqualTo(20);
+  }
+
+  @Test
+  void s09_aPublisherTakesOutNothingButItsOwn() throws Exception {
+    assertThat(stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), FIND, MESSAGE).run())
+        .isEqualTo(20);
+    try (var connection =
+        stage.database.loginRole("writer", "pgonce_publisher").unpooled().getConnection()) {
+      connection.setAutoCommit(false);
+      Publisher.standard()
+          .publish(
+              connection, OVERDUE, new Overdue(99), PublishOptions.DEFAULT.withDeliveryKey("mine"));
+      try (var row =
+          connection
+              .createStatement()
+              .executeQuery(
+                  "select pgonce.take_back('overdue', '[\"todo:1\", \"todo:2\", \"mine\"]')")) {
+        row.next();
+        assertThat(row.getLong(1)).isEqualTo(1);
+      }
+      connection.commit();
+    }
+    assertThat(stage.waiting()).isEqualTo(20);
+    assertThat(keys()).isEqualTo(20);
+  }
+}
