@@ -49,7 +49,9 @@ final class ClaimCounts {
     return since;
   }
 
-  /** Whether since the last question many new rows were claimed; or some, and none in vain. */
+  /**
+   * Whether since the last question many new rows were claimed; or some, and no claim was empty.
+   */
   boolean wasBusySince() {
     var busy = claimed >= MANY || (claimed > 0 && !wasEmpty);
     claimed = 0;
