@@ -45,9 +45,12 @@ public final class SingleWriters implements AutoCloseable {
 
   /** In a transaction that stays open; rolled back where it would notify. */
   public static boolean storeUnannounced(Connection writer, long id) throws SQLException {
-    store(writer, id);
+    // Before and after: a gate that expires is renewed soon.
     if (!needsNotify(writer)) {
-      return true;
+      store(writer, id);
+      if (!needsNotify(writer)) {
+        return true;
+      }
     }
     writer.rollback();
     return false;

@@ -112,7 +112,7 @@ final class Pausing {
       return;
     }
     LOG.warn(
-        "pgonce: channel {} is paused since {} by {}: {}; what is stored for it waits until it is resumed (PgOnce.operations, or"
+        "pgonce: channel {} is paused since {} by {}: {}; what is stored for it waits until it is resumed (Operations.resume, or"
             + " SELECT pgonce.resume)",
         subscribed.label(),
         paused.since(),

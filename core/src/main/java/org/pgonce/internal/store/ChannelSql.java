@@ -1,5 +1,7 @@
 package org.pgonce.internal.store;
 
+import java.math.BigDecimal;
+import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +46,7 @@ public final class ChannelSql {
   private static String settings(ChannelOptions options) {
     var none = ChannelOptions.DEFAULT;
     var memory = options.keyMemory();
-    return onlyIf(!memory.equals(none.keyMemory()), "key_memory => '%d ms'", memory.toMillis())
+    return onlyIf(!memory.equals(none.keyMemory()), "key_memory => '%s s'", seconds(memory))
         + onlyIf(options.order() != none.order(), "key_order => '%s'", options.order())
         + onlyIf(options.maxDepth() != none.maxDepth(), "max_depth => %d", options.maxDepth())
         + onlyIf(options.maxRate() != none.maxRate(), "max_rate => %d", options.maxRate())
@@ -75,5 +77,10 @@ public final class ChannelSql {
           default -> "";
         };
     return first + installWithFeed(channel);
+  }
+
+  /** Not milliseconds: PostgreSQL 14 takes no more than 2^31 of them. */
+  private static String seconds(Duration time) {
+    return BigDecimal.valueOf(time.toMillis(), 3).stripTrailingZeros().toPlainString();
   }
 }
