@@ -248,7 +248,8 @@ public final class PgOnce implements AutoCloseable {
    * those that are left, closes their connections and gives their notifications back (a broadcast
    * is dropped). Returns at most 5 s after the deadline, even if the database does not answer or a
    * handler does not heed the interrupt. May be called again and by several threads: the earliest
-   * deadline counts, and all learn the same.
+   * deadline counts, and all learn the same. Where a server that is frozen leaves a claim or poll
+   * unanswered, its daemon thread and connection end up to 30 s later.
    *
    * @param deadline how long to wait for the handlers; 0 or less for not at all
    * @return whether every handler ended by itself
@@ -274,9 +275,26 @@ public final class PgOnce implements AutoCloseable {
     try {
       return stopping == null || stopping.stop(deadline);
     } finally {
-      for (var sweep : sweeping) {
-        sweep.endWithin(deadline.minusNanos(System.nanoTime() - begun));
+      end(sweeping, deadline.minusNanos(System.nanoTime() - begun));
+    }
+  }
+
+  /** Each is cut off if this thread is interrupted. */
+  private static void end(List<Sweep<?>> sweeping, Duration bound) throws InterruptedException {
+    var left = bound;
+    InterruptedException interrupt = null;
+    for (var sweep : sweeping) {
+      var begun = System.nanoTime();
+      try {
+        sweep.endWithin(left);
+        left = left.minusNanos(System.nanoTime() - begun);
+      } catch (InterruptedException e) {
+        interrupt = e;
+        left = Duration.ZERO;
       }
+    }
+    if (interrupt != null) {
+      throw interrupt;
     }
   }
 

@@ -90,6 +90,9 @@ public final class Sweep<T> implements AutoCloseable {
       var wait = random.nextLong(intervalMs / 4 + 1);
       while (!ended.await(wait, TimeUnit.MILLISECONDS)) {
         runByItself();
+        if (!isEnded()) {
+          Thread.interrupted(); // what the mapper left
+        }
         wait = random.nextLong(intervalMs * 3 / 4, intervalMs + 1);
       }
     } catch (InterruptedException e) {
@@ -226,7 +229,7 @@ public final class Sweep<T> implements AutoCloseable {
       return;
     }
     try {
-      TimeUnit.NANOSECONDS.timedJoin(running, left.toNanos());
+      TimeUnit.NANOSECONDS.timedJoin(running, TimeUnit.NANOSECONDS.convert(left));
     } finally {
       if (running.isAlive()) {
         cutOff(running);

@@ -43,7 +43,7 @@ class KeyLimitRaceTest {
   private static final Duration LONG = Duration.ofMinutes(5);
   // At the rows in their order, from the first one on.
   private static final KeyLook LOOK =
-      new KeyLook(List.of(KeyLook.Way.NEAR), List.of(), KeyLook.At.START, null);
+      new KeyLook(0, List.of(KeyLook.Way.NEAR), List.of(), KeyLook.At.START, null);
 
   /** The locks on a place and on a row, which wait before, or fail, where a session asks for it. */
   private static final String TEST_SWITCH =

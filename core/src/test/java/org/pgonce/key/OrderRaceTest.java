@@ -43,7 +43,7 @@ class OrderRaceTest {
   private static final Duration LONG = Duration.ofMinutes(5);
   // At the rows in their order, from the first one on.
   private static final KeyLook LOOK =
-      new KeyLook(List.of(KeyLook.Way.NEAR), List.of(), KeyLook.At.START, null);
+      new KeyLook(0, List.of(KeyLook.Way.NEAR), List.of(), KeyLook.At.START, null);
   private static final ChannelOptions RULES =
       ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS);
 

@@ -49,12 +49,15 @@ public final class KeyCursor {
   private final LongSupplier nanoTime;
   private final Set<String> keys = new LinkedHashSet<>();
   private final Set<String> busy = new LinkedHashSet<>();
-  private int turn;
+  private int looks;
+  private int walks;
   private int looking;
   private long passedAt;
 
   private At near = At.START;
+  // By the look that began last of those that have ended.
   private boolean unseen;
+  private int unseenBy;
   // Positions that were reached LAG ago or earlier, and since then.
   private At base = At.START;
   private At nextBase = At.START;
@@ -107,18 +110,20 @@ public final class KeyCursor {
       walkFrom = "";
       walkUs = 0;
     }
-    var walks = walkFrom != null && walk == null;
+    var isWalk = walkFrom != null && walk == null;
     var ways = new ArrayList<>(List.of(Way.KEYS, Way.NEAR));
-    if (walks) {
+    if (isWalk) {
       ways.add(Way.WALK);
     }
-    Collections.rotate(ways, turn++);
+    looks++;
+    // Each with a turn of its own, or some would never come first.
+    Collections.rotate(ways, isWalk ? walks++ : looks);
     var tried = keys.stream().limit(MOST_TRIED).toList();
     tried.forEach(keys::remove);
     var after = now - baseFrom >= 0 ? base : near;
-    var look = new KeyLook(ways, tried, after, walks ? walkFrom : null);
+    var look = new KeyLook(looks, ways, tried, after, isWalk ? walkFrom : null);
     looking++;
-    walk = walks ? look : walk;
+    walk = isWalk ? look : walk;
     return look;
   }
 
@@ -142,6 +147,11 @@ public final class KeyCursor {
     keep(keys, look.keys().subList(seen.probed(), look.keys().size()));
     keep(busy, seen.busy());
     passedAt = seen.passed() ? now : passedAt;
+    if (look.number() >= unseenBy) {
+      // A look that found a row by its key has not come to the new rows.
+      unseen = seen.unseen() || seen.nearUs() == 0;
+      unseenBy = look.number();
+    }
     if (seen.nearUs() > 0) {
       reached(look, seen, now);
     }
@@ -160,10 +170,6 @@ public final class KeyCursor {
     if (look.after().equals(base)) {
       var us = seen.nearUs() > SHORT_US || seen.unseen() ? Math.min(seen.nearUs(), LONG_US) : 0;
       baseFrom = now + REST * 1_000L * us;
-    }
-    // A look that came to its bound has not come to the new rows.
-    if (seen.unseen() || near.compareTo(seen.reached()) <= 0) {
-      unseen = seen.unseen();
     }
     near = near.compareTo(seen.reached()) < 0 ? seen.reached() : near;
     if (now - nextBaseSince >= LAG.toNanos()) {

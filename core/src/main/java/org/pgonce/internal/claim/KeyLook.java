@@ -12,12 +12,14 @@ import org.pgonce.internal.jdbc.SqlArray;
 /**
  * Where one claim by key looks for a row; sql/claim_by_key.sql has the other half.
  *
+ * @param number of its cursor's looks, in the order in which they begin
  * @param ways in which it looks, one after the other, until it finds a row
  * @param keys whose first rows it tries
  * @param after the position behind which it looks for rows in their order
  * @param walkFrom the key behind which it goes on from key to key; null if it does not
  */
-public record KeyLook(List<Way> ways, List<String> keys, At after, @Nullable String walkFrom) {
+public record KeyLook(
+    int number, List<Way> ways, List<String> keys, At after, @Nullable String walkFrom) {
 
   public enum Way {
     KEYS,
@@ -90,7 +92,7 @@ public record KeyLook(List<Way> ways, List<String> keys, At after, @Nullable Str
 
   /** Of new rows of a channel that has no keys: those with a higher id. */
   public static KeyLook behind(long id) {
-    return new KeyLook(List.of(Way.NEAR), List.of(), new At(0, id), null);
+    return new KeyLook(0, List.of(Way.NEAR), List.of(), new At(0, id), null);
   }
 
   static final String PARAMETERS =

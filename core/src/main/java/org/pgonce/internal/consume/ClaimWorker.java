@@ -75,7 +75,7 @@ final class ClaimWorker implements Runnable {
         permits = 1;
         loop.work(this);
       } else {
-        consumer.restFor(wait);
+        rest(wait);
       }
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
@@ -85,6 +85,11 @@ final class ClaimWorker implements Runnable {
 
   WorkerSlots.Slot slot() {
     return Objects.requireNonNull(slot);
+  }
+
+  /** No claim of the subscription begins for so long. */
+  void rest(Duration time) {
+    consumer.restFor(time);
   }
 
   /** A claim begins; returns whether it is for scheduled rows. */

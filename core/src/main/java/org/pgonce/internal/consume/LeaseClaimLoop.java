@@ -2,6 +2,7 @@ package org.pgonce.internal.consume;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
@@ -28,6 +29,8 @@ import org.slf4j.LoggerFactory;
 final class LeaseClaimLoop implements ClaimLoop {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseClaimLoop.class);
+
+  private static final Duration WHILE_REFUSED = Duration.ofMillis(100);
 
   final Parts parts;
   final LeaseSettlement settlement;
@@ -61,6 +64,9 @@ final class LeaseClaimLoop implements ClaimLoop {
         worker.found(lease.found == null ? List.of() : List.of(lease.found));
         if (lease.found != null && !handle(lease, worker)) {
           return;
+        }
+        if (lease.isRefused()) {
+          worker.rest(WHILE_REFUSED);
         }
       } finally {
         lease.leaveQuarantine();
@@ -144,6 +150,11 @@ final class LeaseClaimLoop implements ClaimLoop {
         }
       }
       return settlement.leaseAgain(transaction, died);
+    }
+
+    /** Whether the database did not even look: the mode is being changed. */
+    boolean isRefused() {
+      return found == null && seen == null && subscribed.goesByKey();
     }
 
     /** If the answer took longer than the lease, another process may have the row by now. */

@@ -44,23 +44,27 @@ final class RateLimiter {
    * @return zero if it has one; else how long until one is free
    */
   Duration enter() throws SQLException {
-    return enterAtOnce() ? Duration.ZERO : transactions.run(this::take);
+    if (enterAtOnce()) {
+      return Duration.ZERO;
+    }
+    var answer = transactions.run(this::take);
+    if (answer.granted() == 0) {
+      return answer.freeIn().compareTo(shortestWait) < 0 ? shortestWait : answer.freeIn();
+    }
+    keep(answer.granted() - 1);
+    return Duration.ZERO;
   }
 
+  private record Answer(int granted, Duration freeIn) {}
+
   /** In a transaction that should end soon, since all processes wait for it. */
-  private Duration take(Connection transaction) throws SQLException {
+  private Answer take(Connection transaction) throws SQLException {
     try (var statement = transaction.prepareStatement(TAKE)) {
       statement.setInt(1, subscription);
       statement.setInt(2, Math.max(1, maxRate / 20));
       try (var row = statement.executeQuery()) {
         row.next();
-        var granted = row.getInt("granted");
-        if (granted == 0) {
-          var freeIn = Duration.ofMillis(row.getLong("wait_ms"));
-          return freeIn.compareTo(shortestWait) < 0 ? shortestWait : freeIn;
-        }
-        keep(granted - 1);
-        return Duration.ZERO;
+        return new Answer(row.getInt("granted"), Duration.ofMillis(row.getLong("wait_ms")));
       }
     }
   }

@@ -181,7 +181,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     locked(trigger::metNewerVersion);
   }
 
-  /** The rate allows no claim for so long. */
+  /** No claim begins for so long. */
   void restFor(Duration wait) {
     locked(() -> trigger.rest(wait));
   }

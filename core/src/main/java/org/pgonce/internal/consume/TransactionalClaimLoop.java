@@ -141,6 +141,11 @@ final class TransactionalClaimLoop implements ClaimLoop {
         connection.rollback();
         return true;
       }
+      if (!worker.mayBegin()) {
+        giveBack();
+        endedIfByKey();
+        return true;
+      }
       return claims.size() == 1 ? handleSingle(claims.get(0)) : handleBatch(claims, most);
     }
 

@@ -78,11 +78,11 @@ public final class CutOffSessions {
     }
     var lastResort = threads.runLater(PATIENCE, () -> giveBack(sessions));
     var untold = 0;
-    SQLException failure = null;
+    Exception failure = null;
     for (var session : sessions) {
       try {
         sayLastWord(session, end);
-      } catch (SQLException e) {
+      } catch (SQLException | RuntimeException e) {
         untold++;
         failure = e;
       }

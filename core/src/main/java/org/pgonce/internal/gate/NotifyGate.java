@@ -124,7 +124,7 @@ public final class NotifyGate {
     if (open) {
       try {
         database.close(mine);
-      } catch (SQLException e) {
+      } catch (SQLException | RuntimeException e) {
         LOG.debug("pgonce: the gate of channel {} could not be closed", channel, e);
       }
     }

@@ -245,9 +245,14 @@ public final class GuardedConnection {
    * used, but not waited for.
    */
   private void shortlyIfLost(Sending sending) throws SQLException {
-    var bound = isLost() ? NetworkTimeout.set(real, PATIENCE_IF_LOST) : null;
-    sending.send();
-    if (bound != null) {
+    if (!isLost()) {
+      sending.send();
+      return;
+    }
+    var bound = NetworkTimeout.set(real, PATIENCE_IF_LOST);
+    try {
+      sending.send();
+    } finally {
       bound.restore(real);
     }
   }

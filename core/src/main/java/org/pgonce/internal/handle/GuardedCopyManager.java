@@ -11,6 +11,7 @@ import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
 import org.postgresql.copy.CopyOut;
 import org.postgresql.core.BaseConnection;
+import org.postgresql.util.ByteStreamWriter;
 
 /**
  * pgjdbc's COPY for a handler: whole, in one call. While a COPY is open pgjdbc has every other call
@@ -39,7 +40,7 @@ final class GuardedCopyManager extends CopyManager {
       return copy.run();
     } catch (SQLException e) {
       throw scope.noted(e);
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       scope.abort(); // by the reader or writer of the handler
       throw e;
     } finally {
@@ -57,6 +58,11 @@ final class GuardedCopyManager extends CopyManager {
   public long copyIn(String sql, InputStream from, int bufferSize)
       throws SQLException, IOException {
     return whole(sql, () -> super.copyIn(sql, from, bufferSize));
+  }
+
+  @Override
+  public long copyIn(String sql, ByteStreamWriter from) throws SQLException, IOException {
+    return whole(sql, () -> super.copyIn(sql, from));
   }
 
   @Override
@@ -100,7 +106,7 @@ final class GuardedCopyManager extends CopyManager {
               "a COPY that is open blocks each other call on the connection",
               "use the methods of CopyManager that take a stream, a reader or a writer, and copy all"
                   + " at once",
-              false));
+              true));
     }
     begins = false;
   }

@@ -66,7 +66,7 @@ record HandlerSql(
                       "SET without LOCAL", "use SET LOCAL, which ends with the transaction")),
           changesSession("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
           new Rule(
-              "(set local \"?transaction)",
+              "(set local \"?transaction)(?!_timeout)",
               what ->
                   new Refusal(
                       what,

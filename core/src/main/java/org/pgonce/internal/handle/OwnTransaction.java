@@ -35,6 +35,8 @@ public final class OwnTransaction implements AutoCloseable {
   private final String token;
   private final ReentrantLock beginning = new ReentrantLock();
   private volatile @Nullable Begun begun;
+  // Why it could not begin: asked for again, it fails again.
+  private volatile @Nullable Exception beginFailure;
 
   // What ends it does not wait for its beginning. Guarded by this.
   private @Nullable Connection connection;
@@ -74,9 +76,15 @@ public final class OwnTransaction implements AutoCloseable {
   public Connection connection() throws SQLException {
     beginning.lock();
     try {
+      requireNotFailed();
       var open = begun;
       if (open == null) {
-        open = begin();
+        try {
+          open = begin();
+        } catch (SQLException | RuntimeException e) {
+          beginFailure = e;
+          throw e;
+        }
         begun = open;
       }
       return open.guarded().connection();
@@ -92,13 +100,40 @@ public final class OwnTransaction implements AutoCloseable {
       own.close();
       requireNotOver();
     }
-    var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
-    var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
-    return new Begun(
-        own,
-        taken,
-        idleTimeout,
-        GuardedConnection.over(own, origin, notification, GuardedConnection.DEFAULT_PATIENCE));
+    try {
+      var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
+      var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
+      return new Begun(
+          own,
+          taken,
+          idleTimeout,
+          GuardedConnection.over(own, origin, notification, GuardedConnection.DEFAULT_PATIENCE));
+    } catch (SQLException | RuntimeException e) {
+      drop(own);
+      throw e;
+    }
+  }
+
+  /** Its transaction has not begun: the pool gets it closed. */
+  private void drop(Connection own) throws SQLException {
+    synchronized (this) {
+      connection = null;
+    }
+    LostConnection.giveBack(own);
+  }
+
+  /** A handler that went on without the transaction that it asked for has failed. */
+  private void requireNotFailed() throws SQLException {
+    var failure = beginFailure;
+    if (failure != null) {
+      throw new SQLException(
+          "the transaction of the handler of "
+              + notification
+              + " could not begin, so its attempt has failed; let the exception through: "
+              + Failures.inWords(failure),
+          CONNECTION_DOES_NOT_EXIST,
+          failure);
+    }
   }
 
   /** From here on {@link #close} gives it back; false if it was called before. */
@@ -128,6 +163,7 @@ public final class OwnTransaction implements AutoCloseable {
   /** Commits what the handler did. */
   public void commit() throws SQLException {
     requireNotOver();
+    requireNotFailed();
     if (isUsed()) {
       var unused = commitWith(transaction -> true);
     }
@@ -139,6 +175,7 @@ public final class OwnTransaction implements AutoCloseable {
    */
   public <R> R commitWith(Transactions.Work<R> work) throws SQLException {
     requireNotOver();
+    requireNotFailed();
     var used = begun;
     if (used == null) {
       return context.transactions().run(work);

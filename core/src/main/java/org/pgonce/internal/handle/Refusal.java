@@ -23,7 +23,7 @@ record Refusal(String what, String why, String instead, boolean endsTransaction)
           "pgjdbc cannot run it, and with pgjdbc-ng it never returns",
           "use getCopyAPI() of org.postgresql.PGConnection, or copyFrom() and copyTo() of"
               + " pgjdbc-ng's",
-          false);
+          true);
 
   static Refusal ofTransactionEnd(String what) {
     return new Refusal(

@@ -118,7 +118,7 @@ public final class Transactions {
                 });
         taken.restore();
         return result;
-      } catch (SQLException | RuntimeException e) {
+      } catch (SQLException | RuntimeException | Error e) {
         if (LostConnection.isToldBy(e)) {
           LostConnection.abandon(connection);
         } else {

@@ -57,19 +57,22 @@ final class FeedWatch {
   }
 
   private void check() {
-    for (var channel : channels) {
-      try {
-        report(
-            channel,
-            context
-                .transactions()
-                .run(same -> PinnedPath.during(same, () -> found(same, channel))));
-      } catch (SQLException | RuntimeException e) {
-        // The table may be locked; what is wrong with the database is reported by the poll.
-        LOG.debug("pgonce: what feeds channel {} cannot be checked", channel.name(), e);
-      }
+    try {
+      channels.forEach(this::check);
+    } finally {
+      start();
     }
-    start();
+  }
+
+  private void check(Channel<?> channel) {
+    try {
+      report(
+          channel,
+          context.transactions().run(same -> PinnedPath.during(same, () -> found(same, channel))));
+    } catch (SQLException | RuntimeException e) {
+      // The table may be locked; what is wrong with the database is reported by the poll.
+      LOG.debug("pgonce: what feeds channel {} cannot be checked", channel.name(), e);
+    }
   }
 
   private static List<String> found(Connection connection, Channel<?> channel) throws SQLException {

@@ -1,7 +1,9 @@
 package org.pgonce.internal.listen;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.URLDecoder;
 import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,7 +21,7 @@ final class JdbcUrls {
 
   private static final Pattern NG_URL =
       Pattern.compile(
-          "jdbc:pgsql:(?<slashes>//)?(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<place>[^?&]*)(?:[?&](?<query>.*))?");
+          "jdbc:pgsql:(?<slashes>//)?(?:(?<user>[^:@/]*)(?::(?<password>[^@?]*))?@)?(?<place>[^?&]*)(?:[?&](?<query>.*))?");
 
   /** pgjdbc-ng's two names for each setting, such as ssl.key.file and sslKeyFile, and pgjdbc's. */
   private static final Map<String, String> NG_NAMES =
@@ -35,7 +37,8 @@ final class JdbcUrls {
   /**
    * Returns an address per host.
    *
-   * @param beside settings beside the URL, user and password among them; the URL's go first
+   * @param beside settings beside the URL, user and password among them; the URL's go first, except
+   *     with pgjdbc-ng
    * @throws ListenFailure of kind POLLING if it is no URL of these drivers
    */
   static List<ListenAddress> addresses(String url, Properties beside) throws ListenFailure {
@@ -62,7 +65,7 @@ final class JdbcUrls {
         + ":"
         + port
         + "/"
-        + URLEncoder.encode(database, StandardCharsets.UTF_8);
+        + URLEncoder.encode(database, UTF_8);
   }
 
   private static ListenFailure notUnderstood(String why) {
@@ -77,15 +80,20 @@ final class JdbcUrls {
     var settings = new ArrayList<>(List.of("sslmode=disable")); // pgjdbc-ng's default, not "prefer"
     for (var login : List.of("user", "password")) {
       if (ng.group(login) != null) {
-        settings.add(login + "=" + ng.group(login));
+        settings.add(login + "=" + encoded(URLDecoder.decode(ng.group(login), UTF_8)));
       }
     }
     for (var name : beside.stringPropertyNames()) {
-      var value = URLEncoder.encode(beside.getProperty(name), StandardCharsets.UTF_8);
-      settings.add(name + "=" + value);
+      settings.add(name + "=" + encoded(beside.getProperty(name)));
     }
     if (ng.group("query") != null) {
       settings.add(ng.group("query"));
+    }
+    // pgjdbc-ng takes the login beside the URL first: a pool's password may have been rotated.
+    for (var login : List.of("user", "password")) {
+      if (beside.getProperty(login) != null) {
+        settings.add(login + "=" + encoded(beside.getProperty(login)));
+      }
     }
     var query = "?" + String.join("&", settings);
     for (var name : NG_NAMES.entrySet()) {
@@ -93,6 +101,10 @@ final class JdbcUrls {
     }
     var slashes = ng.group("slashes") == null ? "" : "//";
     return "jdbc:postgresql:" + slashes + ng.group("place") + query;
+  }
+
+  private static String encoded(String value) {
+    return URLEncoder.encode(value, UTF_8);
   }
 
   private static List<ListenAddress> addresses(Properties parsed) {

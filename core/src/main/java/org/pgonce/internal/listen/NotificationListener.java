@@ -233,7 +233,7 @@ public final class NotificationListener implements AutoCloseable {
   private static void guarded(Runnable call) {
     try {
       call.run();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.error("a callback of the listener threw; listening goes on", e);
     }
   }

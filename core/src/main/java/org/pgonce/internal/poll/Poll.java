@@ -132,7 +132,7 @@ public final class Poll {
                     PollStatements.unregister(connection, listener);
                     return true;
                   });
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       LOG.debug(
           "pgonce: the listener could not take itself off the registry; the others will when its silence is over",
           e);
