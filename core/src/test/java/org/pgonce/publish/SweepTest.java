@@ -164,6 +164,24 @@ class SweepTest {
   }
 
   @Test
+  void s09_anInterruptThatTheMapperLeavesDoesNotEndTheSweep() throws Exception {
+    var pgonce = stage.pgonce();
+    var runs = new AtomicInteger();
+    try (var sweep =
+        pgonce.sweep(
+            OVERDUE,
+            Duration.ofMillis(100),
+            "select 1",
+            row -> {
+              runs.incrementAndGet();
+              Thread.currentThread().interrupt();
+              throw new IllegalStateException("a mapper that leaves an interrupt");
+            })) {
+      stage.awaitSoon(() -> runs.get() >= 3);
+    }
+  }
+
+  @Test
   void s09_whoStopsEndsItsSweeps() throws Exception {
     var pgonce = stage.pgonce();
     var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);

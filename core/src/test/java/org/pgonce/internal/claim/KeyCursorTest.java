@@ -84,6 +84,65 @@ class KeyCursorTest {
     assertThat(looks(5_001).after().id()).as("once more").isZero();
   }
 
+  private static Seen foundWithMoreBehind(KeyLook look, long id) {
+    return new Seen(look.keys().size(), new At(0, id), false, true, 100, 0, List.of(), null);
+  }
+
+  /**
+   * Another process took what followed: a look from the beginning finds nothing, and that is it.
+   */
+  @Test
+  void h56_behindABurstThatOthersTookNoneLooksAgainAndAgain() {
+    looks(7);
+    var look = cursor.begin();
+    cursor.ended(look, foundWithMoreBehind(look, 10));
+    assertThat(cursor.isMore()).isTrue();
+    passes(Duration.ofSeconds(1));
+    assertThat(looks(0).after().id()).isZero();
+    assertThat(cursor.isMore()).isFalse();
+  }
+
+  @Test
+  void h56_aLookThatBeganEarlierDoesNotHideWhatALaterOneSaw() {
+    looks(7);
+    var earlier = cursor.begin();
+    var later = cursor.begin();
+    cursor.ended(later, foundWithMoreBehind(later, 10));
+    cursor.ended(earlier, seen(earlier, 7, 100, false, List.of(), null));
+    assertThat(cursor.isMore()).isTrue();
+  }
+
+  /** It may have used up a wake-up. */
+  @Test
+  void h56_behindARowThatWasFoundByItsKeyTheNewRowsAreLookedAt() {
+    looks(7);
+    cursor.keyEnded("a", true);
+    var look = cursor.begin();
+    cursor.ended(look, new Seen(1, At.START, false, false, 0, 0, List.of(), null));
+    assertThat(cursor.isMore()).isTrue();
+    looks(8);
+    assertThat(cursor.isMore()).isFalse();
+  }
+
+  /** Where the other ways always find a row. */
+  @Test
+  void h56_aWalkHasItsTurnAmongLooksThatDoNotWalk() {
+    cursor.polled(1);
+    var first = cursor.begin();
+    cursor.ended(first, seen(first, 1, 100, false, List.of(), null));
+    for (var i = 0; i < 3; i++) {
+      var walking = cursor.begin();
+      assertThat(walking.walkFrom()).isNotNull();
+      if (walking.ways().get(0) == Way.WALK) {
+        return;
+      }
+      var others = List.of(cursor.begin(), cursor.begin());
+      others.forEach(other -> cursor.ended(other, foundWithMoreBehind(other, 1)));
+      cursor.ended(walking, foundWithMoreBehind(walking, 1));
+    }
+    throw new AssertionError("no walk came first");
+  }
+
   @Test
   void h56_theKeyOfWhatHasEndedIsTriedAtOnce() {
     looks(7);

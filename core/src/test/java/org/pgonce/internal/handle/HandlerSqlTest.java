@@ -87,6 +87,7 @@ class HandlerSqlTest {
         "SET LOCAL search_path = x",
         "set local role bob",
         "SET LOCAL TIME ZONE 'UTC'",
+        "SET LOCAL transaction_timeout = '1s'",
         "SET CONSTRAINTS ALL DEFERRED",
         "SHOW search_path",
         "savepoint mine",

@@ -3,6 +3,8 @@ package org.pgonce.internal.handle;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
@@ -47,6 +49,40 @@ class OwnTransactionTest {
         try (var strangers = pool.getConnection()) {
           strangers.createStatement().execute("select pg_sleep(0.005)");
         }
+      }
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  /** The pool has no connection to give, or its session fails: the handler goes on without. */
+  @Test
+  void h43_aHandlerThatGoesOnWithoutItsTransactionHasFailed(TestDatabase database)
+      throws Exception {
+    var one = new HikariConfig();
+    one.setDataSource(database.unpooled());
+    one.setMaximumPoolSize(1);
+    one.setConnectionTimeout(250);
+    try (var pool = new HikariDataSource(one);
+        var threads = new Threads()) {
+      var context =
+          new ListenerContext(
+              pool,
+              new PoolSettings(),
+              new JacksonCodec(),
+              Observer.NONE,
+              threads,
+              "test",
+              new Quarantine());
+      try (var transaction =
+          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+        try (var taken = pool.getConnection()) {
+          assertThat(taken.isValid(1)).isTrue();
+          assertThatThrownBy(transaction::connection).isInstanceOf(SQLException.class);
+        }
+        assertThatThrownBy(transaction::connection).hasMessageContaining("could not begin");
+        assertThatThrownBy(transaction::commit).hasMessageContaining("could not begin");
+        assertThatThrownBy(() -> transaction.commitWith(own -> true))
+            .hasMessageContaining("could not begin");
       }
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
     }

@@ -205,6 +205,29 @@ class ListenAddressesTest {
   }
 
   @Test
+  void aLoginInAUrlOfPgjdbcNgMayHoldWhatSeparatesElsewhere() throws Exception {
+    var address =
+        address(
+            JdbcUrls.addresses("jdbc:pgsql://app:s/3&c%25ret@db.example/shop", new Properties()));
+    assertThat(address.host()).isEqualTo("db.example");
+    assertThat(address.database()).isEqualTo("shop");
+    assertThat(address.user()).isEqualTo("app");
+    assertThat(address.password()).isEqualTo("s/3&c%ret");
+  }
+
+  @Test
+  void theLoginBesideAUrlOfPgjdbcNgGoesFirst() throws Exception {
+    var rotated = new Properties();
+    rotated.setProperty("password", "new");
+    var address =
+        address(
+            JdbcUrls.addresses(
+                "jdbc:pgsql://app:old@db.example/shop?password=older&user=other", rotated));
+    assertThat(address.user()).isEqualTo("other");
+    assertThat(address.password()).isEqualTo("new");
+  }
+
+  @Test
   void propertiesOfTheUrlGoBeforeThoseOfThePool() throws Exception {
     var pool =
         hikari(
