@@ -34,11 +34,14 @@ AS $$
     OPERATOR(pg_catalog.<@) '{[0,1000000],[1000000000000000000,)}'::pg_catalog.int8multirange), true)
 $$;
 
--- Whether the value means that a listener polls now, so that writers need no NOTIFY.
+-- Whether the value means that a listener claims every 2 ms, so that writers need no NOTIFY. Here and in gate_is_unfit all is named in full and no path
+-- is pinned, so that PostgreSQL inlines them: the poll asks for each subscription.
 CREATE OR REPLACE FUNCTION pgonce_private.is_open(value bigint) RETURNS boolean
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE
 AS $$
-  SELECT value < 9223372036854775806 AND value - (1000000 * date_part('epoch', clock_timestamp()))::bigint BETWEEN 0 AND 1000000
+  SELECT value OPERATOR(pg_catalog.<) 9223372036854775806
+     AND (value OPERATOR(pg_catalog.-) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::pg_catalog.int8)
+         OPERATOR(pg_catalog.<@) '[0,1000000]'::pg_catalog.int8range
 $$;
 
 -- The gate for operators.
@@ -143,11 +146,11 @@ $$;
 
 -- Whether the gate has a value that it must not have while a process listens: an installation has changed the channel, a restore has lost the gate,
 -- or one process stopped while another one started.
-CREATE OR REPLACE FUNCTION pgonce_private.gate_is_unfit(channel_name text, wake_ups text) RETURNS boolean
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+CREATE OR REPLACE FUNCTION pgonce_private.gate_is_unfit(value bigint, wake_ups text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
 AS $$
-  SELECT g.value IS NULL OR g.value = 9223372036854775806 OR (g.value = 9223372036854775807) <> (wake_ups = 'NEVER')
-    FROM (SELECT pg_sequence_last_value(pgonce.gate_of(channel_name)) AS value) g
+  SELECT value IS NULL OR value OPERATOR(pg_catalog.=) 9223372036854775806
+      OR (value OPERATOR(pg_catalog.=) 9223372036854775807) OPERATOR(pg_catalog.<>) (wake_ups OPERATOR(pg_catalog.=) 'NEVER'::pg_catalog.text)
 $$;
 
 -- A process listens: sets the gates that do not fit. Its next poll finds what was stored before.
@@ -160,7 +163,7 @@ BEGIN
   FOR unfit IN
     SELECT DISTINCT c.name, CASE c.wake_ups WHEN 'NEVER' THEN 9223372036854775807 ELSE 0 END AS value
       FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
-     WHERE s.id = ANY (listened) AND c.mode <> 'BROADCAST' AND pgonce_private.gate_is_unfit(c.name, c.wake_ups)
+     WHERE s.id = ANY (listened) AND c.mode <> 'BROADCAST' AND pgonce_private.gate_is_unfit(pg_sequence_last_value(pgonce.gate_of(c.name)), c.wake_ups)
   LOOP
     IF pgonce.gate_of(unfit.name) IS NULL THEN
       BEGIN

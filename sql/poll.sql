@@ -121,15 +121,17 @@ BEGIN
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now AND d.due_at < 'infinity' ORDER BY d.due_at LIMIT 1),
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
-           i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding,
-           k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(k.of_channel, i.wake_ups),
-           k.of_channel IS NOT NULL AND pgonce_private.is_open(pg_sequence_last_value(pgonce.gate_of(k.of_channel))) IS TRUE,
+           -- As pgonce.installed, which would cost more than all the rest if it were called for each subscription.
+           c.mode, c.feed, k.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate,
+           c.max_per_key, c.wake_ups, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
+           k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
+           k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
            (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),
            -- As pgonce.rank.
            (SELECT count(*)::integer FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
                AND (hashtextextended(a.id::text, s.id), a.id) < (hashtextextended(l.id::text, s.id), l.id))
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
-      LEFT JOIN LATERAL pgonce.installed(c.name, k.name) i ON true
+      LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;
 END
 $$;
