@@ -106,6 +106,8 @@ class LostConnectionTest {
   /** What lies behind those that were claimed, only a look at the whole finds. */
   @Test
   void h71_whatIsCommittedLateComesThoughTheLookAtTheWholeIsNotAnswered() throws Exception {
+    // Before anybody waits for a connection: a pool that grows makes none for those that wait.
+    pool.getHikariConfigMXBean().setMaximumPoolSize(4);
     try (var writer = stage.dataSource.getConnection()) {
       writer.setAutoCommit(false);
       Publisher.standard().publish(writer, ORDERS, new Stage.Order(99, "late"));
@@ -115,7 +117,6 @@ class LostConnectionTest {
       claim.awaitSprung(SOON);
       // Else the claim itself might find what is late.
       stage.awaitSoon(() -> stage.database.queryLong(CLAIMED) == 1);
-      pool.getHikariConfigMXBean().setMaximumPoolSize(4);
       writer.commit();
     }
     await()
