@@ -23,6 +23,8 @@ import org.slf4j.LoggerFactory;
  * and stops. {@code models/} has this as a model.
  *
  * <p>Only a process that answers wake-ups at once opens the gate. Thread-safe.
+ *
+ * <p>Whether a writer notifies is decided by {@code pgonce.needs_notify} in sql/gate.sql.
  */
 public final class NotifyGate {
 
