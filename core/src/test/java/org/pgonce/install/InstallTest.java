@@ -248,7 +248,7 @@ class InstallTest {
                  where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
                    and (p.proowner <> (case p.proname when 'as_json' then 'pgonce_sandbox' else 'pgonce_owner' end)::regrole
                      or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'as_json', 'try_key', 'key_wait', 'key_full'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'as_json', 'try_key', 'key_wait', 'key_full', 'is_open', 'gate_is_unfit'))
                 """))
         .isNull();
   }
