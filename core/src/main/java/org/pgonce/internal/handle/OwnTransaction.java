@@ -69,9 +69,10 @@ public final class OwnTransaction implements AutoCloseable {
   }
 
   /**
-   * The guarded connection, begun if it is not yet.
+   * The guarded connection, begun if it is not yet. If it cannot begin, it is not tried again: each
+   * further call, and the commit, fail as well.
    *
-   * @throws SQLException if the handler has ended or been cut off
+   * @throws SQLException also if the handler has ended or been cut off
    */
   public Connection connection() throws SQLException {
     beginning.lock();

@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.time.Duration;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.claim.NotificationHeaders;
@@ -26,20 +27,23 @@ class OwnTransactionTest {
 
   private static final Duration LONGEST = Duration.ofSeconds(30);
 
+  private static ListenerContext context(DataSource pool, Threads threads) {
+    return new ListenerContext(
+        pool,
+        new PoolSettings(),
+        new JacksonCodec(),
+        Observer.NONE,
+        threads,
+        "test",
+        new Quarantine());
+  }
+
   @Test
   void h45_theNextOneToTakeTheConnectionIsNotCutOffInItsPlace(TestDatabase database)
       throws Exception {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
-      var context =
-          new ListenerContext(
-              pool,
-              new PoolSettings(),
-              new JacksonCodec(),
-              Observer.NONE,
-              threads,
-              "test",
-              new Quarantine());
+      var context = context(pool, threads);
       for (var round = 0; round < 20; round++) {
         try (var cutOff =
             new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
@@ -64,15 +68,7 @@ class OwnTransactionTest {
     one.setConnectionTimeout(250);
     try (var pool = new HikariDataSource(one);
         var threads = new Threads()) {
-      var context =
-          new ListenerContext(
-              pool,
-              new PoolSettings(),
-              new JacksonCodec(),
-              Observer.NONE,
-              threads,
-              "test",
-              new Quarantine());
+      var context = context(pool, threads);
       try (var transaction =
           new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         try (var taken = pool.getConnection()) {
@@ -92,15 +88,7 @@ class OwnTransactionTest {
   void h44_whatItsHandlerChangedOfTheSessionIsSetBack(TestDatabase database) throws Exception {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
-      var context =
-          new ListenerContext(
-              pool,
-              new PoolSettings(),
-              new JacksonCodec(),
-              Observer.NONE,
-              threads,
-              "test",
-              new Quarantine());
+      var context = context(pool, threads);
       try (var used =
           new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         used.connection()
@@ -128,15 +116,7 @@ class OwnTransactionTest {
     database.execute("create table effect (n int)");
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
-      var context =
-          new ListenerContext(
-              pool,
-              new PoolSettings(),
-              new JacksonCodec(),
-              Observer.NONE,
-              threads,
-              "test",
-              new Quarantine());
+      var context = context(pool, threads);
       try (var unused =
           new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
         unused.cutOff();
