@@ -16,6 +16,7 @@ module org.pgonce {
   exports org.pgonce.internal.jdbc to
       org.pgonce.guards,
       org.pgonce.operations,
+      org.pgonce.sweeps,
       org.pgonce.triggers;
   exports org.pgonce.internal.store to
       org.pgonce.guards,

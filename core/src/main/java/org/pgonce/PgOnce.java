@@ -52,7 +52,6 @@ public final class PgOnce implements AutoCloseable {
   private final Duration stopTimeout;
   private final Publisher publisher;
   private final List<Registration<?>> registrations = new ArrayList<>();
-  private final List<Sweep<?>> sweeps = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private volatile @Nullable Listener listener;
   // Set without the lock as well: a start that is tried again holds it.
@@ -244,11 +243,11 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Takes no new notifications, waits for the handlers and the sweeps that run, then interrupts
-   * those that are left, closes their connections and gives their notifications back (a broadcast
-   * is dropped). Returns at most 5 s after the deadline, even if the database does not answer or a
-   * handler does not heed the interrupt. May be called again and by several threads: the earliest
-   * deadline counts, and all learn the same. Where a server that is frozen leaves a claim or poll
+   * Takes no new notifications, waits for the handlers that run, then interrupts those that are
+   * left, closes their connections and gives their notifications back (a broadcast is dropped).
+   * Returns at most 5 s after the deadline, even if the database does not answer or a handler does
+   * not heed the interrupt. May be called again and by several threads: the earliest deadline
+   * counts, and all learn the same. Where a server that is frozen leaves a claim or poll
    * unanswered, its daemon thread and connection end up to 30 s later.
    *
    * @param deadline how long to wait for the handlers; 0 or less for not at all
@@ -262,40 +261,13 @@ public final class PgOnce implements AutoCloseable {
     Objects.requireNonNull(deadline, "deadline");
     closed = true;
     Listener stopping;
-    List<Sweep<?>> sweeping;
     lock.lock();
     try {
-      sweeping = List.copyOf(sweeps);
       stopping = listener;
     } finally {
       lock.unlock();
     }
-    var begun = System.nanoTime();
-    sweeping.forEach(Sweep::end);
-    try {
-      return stopping == null || stopping.stop(deadline);
-    } finally {
-      end(sweeping, deadline.minusNanos(System.nanoTime() - begun));
-    }
-  }
-
-  /** Each is cut off if this thread is interrupted. */
-  private static void end(List<Sweep<?>> sweeping, Duration bound) throws InterruptedException {
-    var left = bound;
-    InterruptedException interrupt = null;
-    for (var sweep : sweeping) {
-      var begun = System.nanoTime();
-      try {
-        sweep.endWithin(left);
-        left = left.minusNanos(System.nanoTime() - begun);
-      } catch (InterruptedException e) {
-        interrupt = e;
-        left = Duration.ZERO;
-      }
-    }
-    if (interrupt != null) {
-      throw interrupt;
-    }
+    return stopping == null || stopping.stop(deadline);
   }
 
   /**
@@ -328,38 +300,5 @@ public final class PgOnce implements AutoCloseable {
   /** Publishes with the codec of this instance: with options, or many at once. */
   public Publisher publisher() {
     return publisher;
-  }
-
-  /**
-   * Begins to sweep: runs the query at once, but for some jitter, then each interval, and publishes
-   * what it finds, in a transaction of its own, until this is stopped or the sweep closed. Needs no
-   * start. See {@link Sweep}, also for what keeps a row from being published twice.
-   *
-   * @param interval from the end of a run to the beginning of the next, of which up to a quarter is
-   *     taken off at random; 100 ms to 365 days
-   * @param sql one query without parameters. All that it finds is read into memory: a LIMIT leaves
-   *     the rest to the next run
-   * @param mapper makes of each row a message that has a delivery key; where something is new it is
-   *     called once more for each row, and must give it the same key
-   * @throws IllegalArgumentException if the interval is another one, or the channel is a BROADCAST,
-   *     which keeps no keys
-   * @throws IllegalStateException after the stop
-   */
-  public <T> Sweep<T> sweep(
-      Channel<T> channel, Duration interval, String sql, Tx.RowMapper<Message<T>> mapper) {
-    Objects.requireNonNull(channel, "channel");
-    var sweep = new Sweep<>(transactions, publisher, channel, sql, mapper);
-    lock.lock();
-    try {
-      if (closed) {
-        throw new IllegalStateException("sweep(" + channel.name() + ") after stop()");
-      }
-      sweep.begin(interval);
-      sweeps.removeIf(Sweep::isEnded);
-      sweeps.add(sweep);
-      return sweep;
-    } finally {
-      lock.unlock();
-    }
   }
 }

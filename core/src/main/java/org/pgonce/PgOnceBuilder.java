@@ -26,7 +26,7 @@ public final class PgOnceBuilder {
 
   private static final Duration HOUR = Duration.ofHours(1);
 
-  // Of installations and sweeps, whose statements may take long.
+  // Of installations, whose statements may take long.
   private static final Duration LONGEST_CALL = HOUR;
 
   private final DataSource dataSource;

@@ -17,12 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
-import org.pgonce.DeliveryKey;
 import org.pgonce.ListenOptions;
-import org.pgonce.Message;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.Status;
 import org.pgonce.stage.OnCall;
@@ -195,17 +192,6 @@ class FrozenTransactionTest {
     stage.awaitNothingWaits();
     stage.onCall().pause(held, "a look at it");
     stage.onCall().resume(held, "seen");
-    try (var sweep =
-        pgonce.sweep(
-            CALLS,
-            Duration.ofDays(1),
-            "select 2",
-            row ->
-                new Message<>(
-                    new Order(2, "swept"),
-                    PublishOptions.DEFAULT.withDeliveryKey(DeliveryKey.of("order", "2"))))) {
-      assertThat(sweep.run()).isEqualTo(1);
-    }
     stage.awaitNothingWaits();
     pgonce.close();
     assertThat(commits).hasValueGreaterThan(8);

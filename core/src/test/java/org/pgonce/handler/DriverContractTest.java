@@ -25,7 +25,6 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
 import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
-import org.pgonce.Message;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
@@ -306,17 +305,6 @@ class DriverContractTest {
     stage.onCall().resume(keyed, "now");
     publish(limited, PublishOptions.DEFAULT.withOrderKey("b"), 4, 5);
     stage.awaitNothingWaits();
-    try (var sweep =
-        pgonce.sweep(
-            ORDERS,
-            Duration.ofHours(1),
-            "select 6",
-            row ->
-                new Message<>(
-                    new Order(row.getInt(1), "swept"),
-                    PublishOptions.DEFAULT.withDeliveryKey("swept:6")))) {
-      assertThat(sweep.run()).isLessThanOrEqualTo(1);
-    }
     assertThat(
             stage.database.queryString("select string_agg(id::text, ' ' order by id) from effect"))
         .isEqualTo("1 3 4 5");

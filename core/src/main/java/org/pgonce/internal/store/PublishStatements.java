@@ -6,7 +6,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +22,6 @@ public final class PublishStatements {
   // executeBatch breaks its protocol.
   private static final Sql PUBLISH_ALL = Sql.of("pgonce.publish_all(?, ?::json, %s)");
   private static final Sql PUBLISH_EACH = Sql.of("pgonce.publish_each(?, ?::json, ?::json, %s)");
-  private static final String TAKE_BACK = "SELECT pgonce.take_back(?, ?::json)";
   private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
   private PublishStatements() {}
@@ -107,20 +105,6 @@ public final class PublishStatements {
         published.add(new Published(row.getLong(1), row.getBoolean(2)));
       }
       return published;
-    }
-  }
-
-  /** Takes out what this transaction has published under these keys; returns how many. */
-  public static long takeBack(
-      Connection transaction, Channel<?> channel, Collection<String> deliveryKeys)
-      throws SQLException {
-    try (var statement = transaction.prepareStatement(TAKE_BACK)) {
-      statement.setString(1, channel.name());
-      statement.setString(2, MAPPER.writeValueAsString(deliveryKeys));
-      try (var row = statement.executeQuery()) {
-        row.next();
-        return row.getLong(1);
-      }
     }
   }
 

@@ -16,10 +16,11 @@ import org.pgonce.Message;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
-import org.pgonce.Sweep;
+import org.pgonce.Publisher;
 import org.pgonce.example.run.Scenario;
 import org.pgonce.example.run.Scene;
 import org.pgonce.operations.Operations;
+import org.pgonce.sweeps.Sweep;
 import picocli.CommandLine.Command;
 
 /** S9: one notification per overdue to-do, though every instance of the service sweeps for them. */
@@ -32,6 +33,7 @@ public final class OverdueSweep extends Scenario {
 
   private static final int OVERDUE_TODOS = 50;
   private static final int INSTANCES = 4;
+  private static final Duration INTERVAL = Duration.ofMillis(200); // a minute or more in earnest
   private static final List<Integer> DROPPED = List.of(7, 23, 42);
 
   record Overdue(long id) {}
@@ -44,10 +46,11 @@ public final class OverdueSweep extends Scenario {
           Mode.AT_LEAST_ONCE,
           ChannelOptions.DEFAULT.withKeyMemory(Duration.ofDays(30)));
 
-  private static Sweep<Overdue> sweep(PgOnce pgonce) {
-    return pgonce.sweep(
+  private static Sweep<Overdue> sweep(DataSource dataSource) {
+    return Sweep.of(
+        dataSource,
+        Publisher.standard(),
         OVERDUE,
-        Duration.ofMillis(200), // a minute or more in earnest
         "select id from todo where due_at < now()",
         row ->
             new Message<>(
@@ -77,6 +80,7 @@ public final class OverdueSweep extends Scenario {
             + " insert into todo select n, now() + interval '1 day' from generate_series(1001, 1010) n");
     scene.tell("interval", "200 ms instead of minutes, the same code");
     var instances = new ArrayList<PgOnce>();
+    var sweeps = new ArrayList<Sweep<Overdue>>();
     var operations = Operations.over(scene.dataSource());
     try (var service = new Outside()) {
       DROPPED.forEach(id -> service.dropAnswerOf("/notifications/delayed-" + id));
@@ -84,7 +88,10 @@ public final class OverdueSweep extends Scenario {
         instances.add(instance(scene.dataSource(), service.url()));
       }
       instances.get(0).install(OVERDUE);
-      var published = sweepTogether(instances);
+      for (var n = 0; n < INSTANCES; n++) {
+        sweeps.add(sweep(scene.dataSource()).every(INTERVAL));
+      }
+      var published = sweepTogether(sweeps);
       scene.check(
           "waiting",
           operations.peek(OVERDUE, 1_000).size(),
@@ -92,7 +99,7 @@ public final class OverdueSweep extends Scenario {
           "of which %d published by 100 runs at once, the rest by the timers".formatted(published));
       instances.forEach(PgOnce::start);
       scene.await("the end", () -> operations.peek(OVERDUE, 1).isEmpty());
-      scene.check("again", sweepTogether(instances), 0, "published by 100 runs more");
+      scene.check("again", sweepTogether(sweeps), 0, "published by 100 runs more");
       scene.check("effects", service.effects(), OVERDUE_TODOS, "at the notify service");
       scene.check("calls", service.calls(), OVERDUE_TODOS + DROPPED.size(), "from all instances");
       scene.check(
@@ -103,18 +110,18 @@ public final class OverdueSweep extends Scenario {
           DROPPED.size(),
           "for those whose answer was dropped; one effect by the key");
     } finally {
+      sweeps.forEach(Sweep::close);
       instances.forEach(PgOnce::close);
     }
     return "one effect per overdue to-do";
   }
 
   /** 100 runs at once, beside those of the timers; how many notifications they have published. */
-  private static long sweepTogether(List<PgOnce> instances) throws Exception {
+  private static long sweepTogether(List<Sweep<Overdue>> sweeps) throws Exception {
     var threads = Executors.newFixedThreadPool(20);
     try {
       var runs = new ArrayList<Callable<Long>>();
-      for (var pgonce : instances) {
-        var sweep = sweep(pgonce);
+      for (var sweep : sweeps) {
         for (var n = 0; n < 100 / INSTANCES; n++) {
           runs.add(sweep::run);
         }

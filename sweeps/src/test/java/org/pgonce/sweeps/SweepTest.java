@@ -1,4 +1,4 @@
-package org.pgonce.publish;
+package org.pgonce.sweeps;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -30,10 +30,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
-import org.pgonce.Sweep;
 import org.pgonce.Tx;
-import org.pgonce.stage.PgOnceInstalled;
-import org.pgonce.stage.Stage;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -60,6 +57,9 @@ class SweepTest {
   private static final String WAITING_FOR_A_LOCK =
       "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
+  private static final Duration OFTEN = Duration.ofMillis(100);
+
+  private final List<Sweep<?>> opened = new ArrayList<>();
   private Stage stage;
 
   @BeforeEach
@@ -73,7 +73,19 @@ class SweepTest {
 
   @AfterEach
   void tearDown() {
+    opened.forEach(Sweep::close);
     stage.close();
+  }
+
+  /** One that does not run by itself yet; closed after the test. */
+  private <T> Sweep<T> sweep(Channel<T> channel, String sql, Tx.RowMapper<Message<T>> mapper) {
+    var sweep = Sweep.of(stage.dataSource, Publisher.standard(), channel, sql, mapper);
+    opened.add(sweep);
+    return sweep;
+  }
+
+  private Sweep<Overdue> sweepOften() {
+    return sweep(OVERDUE, FIND, MESSAGE).every(OFTEN);
   }
 
   private static void effect(Notification<Overdue> overdue, Tx tx) throws SQLException {
@@ -82,18 +94,19 @@ class SweepTest {
 
   @Test
   void example_oneNotificationPerOverdueTodo() throws Exception {
-    var pgonce = stage.pgonce();
-    pgonce.listen(OVERDUE, SweepTest::effect).start();
+    stage.pgonce().listen(OVERDUE, SweepTest::effect).start();
     try (var sweep =
-        pgonce.sweep(
+        Sweep.of(
+            stage.dataSource,
+            Publisher.standard(),
             OVERDUE,
-            Duration.ofMillis(100),
             "select id from todo where due_at < now()",
             row ->
                 new Message<>(
                     new Overdue(row.getLong("id")),
                     PublishOptions.DEFAULT.withDeliveryKey(
                         DeliveryKey.of("todo", row.getString("id")))))) {
+      sweep.every(Duration.ofMillis(100));
       stage.awaitSoon(() -> stage.effects() == 20);
       stage.database.execute("insert into todo values (22, now())"); // found by a later run
       stage.awaitSoon(() -> stage.effects() == 21);
@@ -110,7 +123,7 @@ class SweepTest {
     try {
       var runs = new ArrayList<Callable<Long>>();
       for (var instance = 0; instance < 10; instance++) {
-        var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofMillis(200), FIND, MESSAGE);
+        var sweep = sweep(OVERDUE, FIND, MESSAGE).every(Duration.ofMillis(200));
         for (var run = 0; run < 10; run++) {
           runs.add(sweep::run);
         }
@@ -129,65 +142,57 @@ class SweepTest {
   @Test
   void s09_aRunThatFailsIsToldAndTheNextOneRuns() throws Exception {
     stage.database.execute("alter table todo rename to gone");
-    var pgonce = stage.pgonce();
-    var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+    var sweep = sweepOften();
     assertThatThrownBy(sweep::run)
         .isInstanceOf(PgOnceException.class)
         .hasMessageContaining("cannot sweep for channel overdue")
         .hasMessageContaining("todo");
     stage.database.execute("alter table gone rename to todo");
     stage.awaitSoon(() -> stage.waiting() == 20);
-    pgonce.close();
-    assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofSeconds(1), FIND, MESSAGE))
-        .isInstanceOf(IllegalStateException.class);
+    assertThatThrownBy(() -> sweep.every(OFTEN)).isInstanceOf(IllegalStateException.class);
+    sweep.close();
+    assertThatThrownBy(() -> sweep.every(OFTEN)).isInstanceOf(IllegalStateException.class);
   }
 
   @Test
   void s09_whateverTheMapperThrowsFailsItsRunAndNotTheNext() throws Exception {
     var runs = new AtomicInteger();
-    try (var sweep =
-        stage
-            .pgonce()
-            .sweep(
+    var sweep =
+        sweep(
                 OVERDUE,
-                Duration.ofMillis(100),
                 FIND,
                 row -> {
                   if (runs.incrementAndGet() == 1) {
                     throw new AssertionError("an Error");
                   }
                   return MESSAGE.map(row);
-                })) {
-      stage.awaitSoon(() -> stage.waiting() == 20);
-      assertThat(sweep.run()).isZero();
-    }
+                })
+            .every(OFTEN);
+    stage.awaitSoon(() -> stage.waiting() == 20);
+    assertThat(sweep.run()).isZero();
   }
 
   @Test
   void s09_anInterruptThatTheMapperLeavesDoesNotEndTheSweep() throws Exception {
-    var pgonce = stage.pgonce();
     var runs = new AtomicInteger();
-    try (var sweep =
-        pgonce.sweep(
+    sweep(
             OVERDUE,
-            Duration.ofMillis(100),
             "select 1",
             row -> {
               runs.incrementAndGet();
               Thread.currentThread().interrupt();
               throw new IllegalStateException("a mapper that leaves an interrupt");
-            })) {
-      stage.awaitSoon(() -> runs.get() >= 3);
-    }
+            })
+        .every(OFTEN);
+    stage.awaitSoon(() -> runs.get() >= 3);
   }
 
   @Test
-  void s09_whoStopsEndsItsSweeps() throws Exception {
-    var pgonce = stage.pgonce();
-    var sweep = pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+  void s09_whoClosesASweepEndsIt() throws Exception {
+    var sweep = sweepOften();
     stage.awaitSoon(() -> stage.waiting() == 20);
     assertThat(sweepThreads()).isNotEmpty();
-    pgonce.close();
+    sweep.close();
     stage.awaitSoon(() -> sweepThreads().isEmpty());
     sweep.close();
   }
@@ -197,11 +202,8 @@ class SweepTest {
     var inRun = new CountDownLatch(1);
     var goOn = new CountDownLatch(1);
     var sweep =
-        stage
-            .pgonce()
-            .sweep(
+        sweep(
                 OVERDUE,
-                Duration.ofMillis(100),
                 FIND,
                 row -> {
                   inRun.countDown();
@@ -211,7 +213,8 @@ class SweepTest {
                     throw new SQLException("interrupted", e);
                   }
                   return MESSAGE.map(row);
-                });
+                })
+            .every(OFTEN);
     Stage.awaitSoon(inRun);
     var closing = new Thread(sweep::close);
     closing.start();
@@ -231,38 +234,31 @@ class SweepTest {
 
   @Test
   void s09_whatWouldBePublishedByEachRunIsRefused() throws Exception {
-    var pgonce = stage.pgonce();
     var live = Channel.of("live", Overdue.class, Mode.BROADCAST);
-    assertThatThrownBy(() -> pgonce.sweep(live, Duration.ofSeconds(1), FIND, MESSAGE))
+    assertThatThrownBy(() -> sweep(live, FIND, MESSAGE))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("keeps no keys");
-    assertThatThrownBy(() -> pgonce.sweep(OVERDUE, Duration.ofMillis(99), FIND, MESSAGE))
+    var tooOften = Duration.ofMillis(99);
+    assertThatThrownBy(() -> sweep(OVERDUE, FIND, MESSAGE).every(tooOften))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("not between 100 ms and 365 days");
-    try (var sweep =
-        pgonce.sweep(
-            OVERDUE,
-            Duration.ofDays(365),
-            FIND,
-            row -> new Message<>(new Overdue(row.getLong(1))))) {
-      assertThatThrownBy(sweep::run)
-          .isInstanceOf(PgOnceException.class)
-          .hasMessageContaining("a message has no delivery key");
-    }
+    var sweep = sweep(OVERDUE, FIND, row -> new Message<>(new Overdue(row.getLong(1))));
+    assertThatThrownBy(sweep::run)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("a message has no delivery key");
     assertThat(stage.waiting()).isZero();
   }
 
   @Test
-  void s09_aRunThatHangsIsCutOffByTheStop() throws Exception {
-    var pgonce = stage.pgonce();
+  void s09_aRunThatHangsIsCutOffByTheClose() throws Exception {
     try (var locker = stage.database.dataSource().getConnection()) {
       locker.setAutoCommit(false);
       locker.createStatement().execute("lock table todo");
-      pgonce.sweep(OVERDUE, Duration.ofMillis(100), FIND, MESSAGE);
+      var sweep = sweepOften();
       stage.awaitSoon(() -> stage.database.queryLong(WAITING_FOR_A_LOCK) == 1);
-      assertThat(pgonce.stop(Duration.ofMillis(200))).isTrue();
+      sweep.close();
       // It still waits for the lock, so it is not the lock that ended it.
-      stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
+      stage.awaitSoon(() -> sweepThreads().isEmpty());
       locker.rollback();
     }
     assertThat(stage.waiting()).isZero();
@@ -279,17 +275,11 @@ class SweepTest {
           closed.incrementAndGet();
           return MESSAGE.map(row);
         };
-    self.set(stage.pgonce().sweep(OVERDUE, Duration.ofMillis(100), FIND, closing));
+    self.set(sweep(OVERDUE, FIND, closing).every(OFTEN));
     stage.awaitSoon(() -> stage.waiting() == 20);
     // Each row is looked at once more when it is published.
     assertThat(closed).hasValue(40);
-    stage.awaitSoon(() -> threadsOf("pgonce-sweep-overdue") == 0);
-  }
-
-  private static long threadsOf(String name) {
-    return Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> thread.getName().equals(name))
-        .count();
+    stage.awaitSoon(() -> sweepThreads().isEmpty());
   }
 
   /** What is due and not yet marked by its handler, on a channel that remembers no keys. */
@@ -332,16 +322,16 @@ class SweepTest {
     stage.database.execute(
         "alter database %s set default_transaction_isolation = '%s'"
             .formatted(stage.database.name(), isolation));
-    var pgonce = stage.pgonce(stage.database.pooled(12));
-    pgonce
+    var other = stage.database.pooled(12); // with the isolation that was set
+    stage
+        .pgonce(other)
         .listen(channel, "one", Stage.QUICK, SweepTest::mark)
         .listen(channel, "two", Stage.QUICK, SweepTest::mark)
         .start();
-    var year = Duration.ofDays(365);
-    var quick = pgonce.sweep(channel, year, "select 1 from todo where id = 1", MESSAGE);
+    var quick = sweep(channel, "select 1 from todo where id = 1", MESSAGE);
     // The third and later ones are not within the limit before the first is gone.
     var sql = "select id from todo where due_at < now() order by id limit 2";
-    var slow = pgonce.sweep(channel, year, sql, afterTheFirstIsHandled(quick));
+    var slow = Sweep.of(other, Publisher.standard(), channel, sql, afterTheFirstIsHandled(quick));
     assertThat(slow.run()).isEqualTo(1);
     stage.awaitSoon(() -> stage.effects() == 4 && stage.waiting() == 0 && keys() == 0);
     assertThat(slow.run()).isEqualTo(2);
@@ -367,7 +357,7 @@ class SweepTest {
               id % 2 == 0 ? message.options().withDelay(Duration.ofHours(1)) : message.options());
         };
     var sql = "select id from todo where due_at < now() and id <= 4 order by id";
-    var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), sql, later);
+    var sweep = sweep(OVERDUE, sql, later);
     assertThat(sweep.run()).isEqualTo(2);
     assertThat(looks).hasValue(4 + 2);
     assertThat(stage.waiting()).isEqualTo(2);
@@ -383,15 +373,14 @@ class SweepTest {
         "select id from todo where due_at < now() for update skip locked"
       })
   void s09_aQueryThatChangesOrLocksWhatItFindsIsRunOnce(String sql) throws Exception {
-    var sweep = stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), sql, MESSAGE);
+    var sweep = sweep(OVERDUE, sql, MESSAGE);
     assertThat(sweep.run()).isEqualTo(20);
     assertThat(stage.waiting()).isEqualTo(20);
   }
 
   @Test
   void s09_aPublisherTakesOutNothingButItsOwn() throws Exception {
-    assertThat(stage.pgonce().sweep(OVERDUE, Duration.ofDays(365), FIND, MESSAGE).run())
-        .isEqualTo(20);
+    assertThat(sweep(OVERDUE, FIND, MESSAGE).run()).isEqualTo(20);
     try (var connection =
         stage.database.loginRole("writer", "pgonce_publisher").unpooled().getConnection()) {
       connection.setAutoCommit(false);
@@ -410,5 +399,25 @@ class SweepTest {
     }
     assertThat(stage.waiting()).isEqualTo(20);
     assertThat(keys()).isEqualTo(20);
+  }
+
+  /**
+   * Its locks are free some time after its process froze, and its commit is not lost in a crash.
+   */
+  @Test
+  void h49_aRunMayNotIdleAndCommitsSynchronously() throws Exception {
+    stage.database.execute(
+        "alter database %s set synchronous_commit = off".formatted(stage.database.name()));
+    var settings =
+        "select 1, current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')";
+    var seen = new ArrayList<String>();
+    Tx.RowMapper<Message<Overdue>> looking =
+        row -> {
+          seen.add(row.getString(2) + " " + row.getString(3));
+          return MESSAGE.map(row);
+        };
+    var own = stage.database.pooled(2);
+    assertThat(Sweep.of(own, Publisher.standard(), OVERDUE, settings, looking).run()).isEqualTo(1);
+    assertThat(seen).containsOnly("30s on");
   }
 }
