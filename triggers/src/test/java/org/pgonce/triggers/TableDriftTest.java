@@ -3,6 +3,7 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.annotation.JsonAlias;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -10,8 +11,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.pgonce.ChannelOptions;
-import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.spi.Observer;
@@ -205,6 +204,7 @@ class TableDriftTest {
   void h10_aColumnThatIsRenamedOrDroppedUnderAComponentThatMayBeNullIsWarnedOf(
       TestDatabase database) throws Exception {
     record Person(long id, @Nullable String name, Optional<String> mail) {}
+    record Renamed(long id, @JsonAlias("full_name") @Nullable String name, Optional<String> mail) {}
     database.execute("create table author (id bigint not null, name text, mail text)");
     var added = TriggerChannel.on("author", Person.class).afterInsert().named("added").build();
     PgOnce.using(database.dataSource()).install(added);
@@ -232,14 +232,7 @@ class TableDriftTest {
         pgonce.listen(added, (person, tx) -> {}).start();
         assertThat(told).hasSize(2).isSubsetOf(Triggers.check(connection, added));
       }
-      var renamed =
-          TriggerChannel.on("author", Person.class)
-              .afterInsert()
-              .named("added")
-              .options(
-                  ChannelOptions.DEFAULT.withPayload(
-                      PayloadRules.DEFAULT.withRenamed("full_name", "name")))
-              .build();
+      var renamed = TriggerChannel.on("author", Renamed.class).afterInsert().named("added").build();
       assertThat(Triggers.check(connection, renamed)).singleElement().asString().contains("mail");
     }
   }

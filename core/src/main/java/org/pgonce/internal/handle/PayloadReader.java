@@ -8,7 +8,6 @@ import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tools.jackson.databind.node.ObjectNode;
 
 /** Decodes what was stored for a channel by any version of its definition. */
 public final class PayloadReader<T> {
@@ -43,8 +42,7 @@ public final class PayloadReader<T> {
           "notification %d of channel %s was made by version %d of its definition, and versions %d to %d are read: give the upcaster back, and redrive it"
               .formatted(id, channel.name(), version, rules.oldest(), rules.version()));
     }
-    var isAsWritten = version == rules.version() && rules.renamed().isEmpty();
-    return channel.decode(isAsWritten ? codec : new Raising(id, version), json);
+    return channel.decode(version == rules.version() ? codec : new Raising(id, version), json);
   }
 
   /** Brings each part that it decodes to this version first: a change has two rows. */
@@ -77,7 +75,6 @@ public final class PayloadReader<T> {
         for (var from = version; from < rules.version(); from++) {
           tree = upcast(tree, from);
         }
-        rename(tree);
         return MAPPER.writeValueAsString(tree);
       } catch (JacksonException e) {
         throw new UnreadablePayloadException(
@@ -104,16 +101,6 @@ public final class PayloadReader<T> {
                     .formatted(id, channel.name(), version, from, from + 1, why));
         unreadable.initCause(e);
         throw unreadable;
-      }
-    }
-
-    private void rename(JsonNode tree) {
-      if (tree instanceof ObjectNode object) {
-        for (var name : rules.renamed().entrySet()) {
-          if (object.has(name.getKey()) && !object.has(name.getValue())) {
-            object.set(name.getValue(), object.remove(name.getKey()));
-          }
-        }
       }
     }
   }

@@ -43,7 +43,7 @@ public final class RecordRemarks {
         .map(
             remark ->
                 remark
-                    + ": if the column has another name now, let the component read that (@JsonProperty, or PayloadRules.withRenamed); else drop the component")
+                    + ": if the column has another name now, let the component read that (@JsonProperty, @JsonAlias); else drop the component")
         .toList();
   }
 

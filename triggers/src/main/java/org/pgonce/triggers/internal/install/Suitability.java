@@ -73,16 +73,7 @@ final class Suitability {
     var key = keyed ? Columns.primaryKey(connection, table) : List.<String>of();
     return columns.stream()
         .filter(column -> keyed ? key.contains(column.name()) : content.shows(column.name()))
-        .map(column -> renamed(column, capture, columns))
         .toList();
-  }
-
-  /** A column under the name that it has for the record. */
-  private static Column renamed(Column column, Capture capture, List<Column> all) {
-    var name = capture.stored().rules().renamed().get(column.name());
-    return name == null || all.stream().anyMatch(other -> other.name().equals(name))
-        ? column
-        : new Column(name, column.type(), column.nullable(), column.virtual());
   }
 
   /** What works otherwise than one may expect. */
@@ -135,10 +126,7 @@ final class Suitability {
     concerns.addAll(UntrustedCasts.of(connection, table));
     var rowType = capture.rowType();
     if (rowType != null) {
-      var columns =
-          Columns.of(connection, table).stream()
-              .map(column -> renamed(column, capture, List.of()))
-              .toList();
+      var columns = Columns.of(connection, table);
       concerns.addAll(RecordRemarks.unread(rowType, table.name(), columns));
     }
     return concerns;
