@@ -16,6 +16,7 @@ import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.PayloadReader;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
+import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.store.HandlerDepth;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
@@ -112,7 +113,7 @@ public final class BroadcastReceiver<T> {
             origin,
             subscribed.options().handlerTimeout(),
             NO_TOKEN)) {
-      if (!slot.begin(cutOff(transaction))) {
+      if (!slot.begin(cause -> cutOff(transaction, cause))) {
         waiting.clear(); // The listener stops.
         return false;
       }
@@ -155,20 +156,13 @@ public final class BroadcastReceiver<T> {
     }
   }
 
-  private WorkerSlots.CutOff cutOff(OwnTransaction transaction) {
-    return new WorkerSlots.CutOff() {
-      @Override
-      public void overran(Duration timeout) {
-        transaction.cutOff();
-        dropped("its handler did not return within " + timeout.toMillis() + " ms");
-      }
-
-      @Override
-      public void released() {
-        transaction.cutOff();
-        dropped("the listener stopped before its handler returned");
-      }
-    };
+  private void cutOff(OwnTransaction transaction, Cause cause) {
+    transaction.cutOff();
+    dropped(
+        cause == Cause.STOP
+            ? "the listener stopped before its handler returned"
+            : "its handler did not return within %d ms"
+                .formatted(subscribed.options().handlerTimeout().toMillis()));
   }
 
   private void dropped(String reason) {

@@ -5,7 +5,6 @@ import java.time.Duration;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimTimeout;
 import org.pgonce.internal.claim.KeyCursors;
-import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
@@ -24,7 +23,6 @@ interface ClaimLoop {
   record Parts(
       Registration<?> subscribed,
       ListenerContext context,
-      CutOffSessions sessions,
       Delivery<?> delivery,
       ClaimCursor cursor,
       KeyCursors keys) {

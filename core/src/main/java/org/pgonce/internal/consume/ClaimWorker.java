@@ -156,7 +156,7 @@ final class ClaimWorker implements Runnable {
   }
 
   /** The handler of so many notifications begins; false if it may not. */
-  boolean begin(WorkerSlots.CutOff attempt, int count) {
+  boolean begin(WorkerSlots.Attempt attempt, int count) {
     if (!mayBegin() || !slot().begin(attempt)) {
       return false;
     }

@@ -11,6 +11,7 @@ import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
+import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.LeaseSettlement;
@@ -19,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Delivers and settles one leased notification. */
-final class LeaseAttempt implements WorkerSlots.CutOff {
+final class LeaseAttempt implements WorkerSlots.Attempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseAttempt.class);
 
@@ -128,26 +129,23 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
 
   /** What it did elsewhere may go on; what it did in its transaction is undone. */
   @Override
-  public void overran(Duration timeout) {
+  public void cutOff(Cause cause) {
     loop.renewals.letGo(claim);
     transaction.cutOff();
+    if (cause == Cause.STOP) {
+      settlement.release(claim);
+    } else if (cause == Cause.OVERRUN) {
+      overran();
+    }
+  }
+
+  private void overran() {
     if (transaction.isUsed()) {
       settlement.endSession(claim); // The server goes on with its statement, and keeps its locks.
     }
+    var timeout = subscribed.options().handlerTimeout();
     var words = "the handler did not return within " + timeout.toMillis() + " ms";
     settlement.failLate(
         claim, isAtMostOnce() ? new UnknownOutcomeException(words) : new TimeoutException(words));
-  }
-
-  @Override
-  public void leaseLost() {
-    transaction.cutOff();
-  }
-
-  @Override
-  public void released() {
-    loop.renewals.letGo(claim);
-    transaction.cutOff();
-    loop.parts.sessions().release(null, settlement.release(claim));
   }
 }

@@ -16,6 +16,7 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.Quarantine.Stay;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.LeaseSettlement;
 import org.slf4j.Logger;
@@ -194,7 +195,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     var slot = worker.slot();
     var attempt = new LeaseAttempt(this, claim);
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, () -> slot.loseLease(attempt));
+    renewals.hold(claim, () -> slot.cutOff(attempt, Cause.LEASE_LOST));
     if (!worker.begin(attempt, 1)) {
       renewals.letGo(claim);
       settlement.giveBack(claim);
@@ -207,7 +208,7 @@ final class LeaseClaimLoop implements ClaimLoop {
       inTime = slot.end();
     }
     if (!inTime) {
-      attempt.leaseLost(); // the other thread may not have got to it yet
+      attempt.cutOff(Cause.LEASE_LOST); // the other thread may not have got to it yet
     }
     return inTime;
   }

@@ -8,7 +8,6 @@ import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.KeyCursors;
-import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.GatedSubscription;
 import org.pgonce.internal.handle.Delivery;
@@ -43,8 +42,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   private final Condition called = lock.newCondition();
   private @Nullable ClaimWorker waiting;
 
-  public SubscriptionConsumer(
-      Registration<T> subscribed, ListenerContext context, CutOffSessions sessions, Poll poll) {
+  public SubscriptionConsumer(Registration<T> subscribed, ListenerContext context, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     this.keys = KeyCursors.create(subscribed.goesByKey());
@@ -62,15 +60,14 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.trigger =
         new FetchTrigger(
             context.threads()::tickLater, lock, System::nanoTime, keys, this::beginWorker);
-    this.loop = loop(subscribed, sessions, poll);
+    this.loop = loop(subscribed, poll);
   }
 
-  private ClaimLoop loop(Registration<T> subscribed, CutOffSessions sessions, Poll poll) {
+  private ClaimLoop loop(Registration<T> subscribed, Poll poll) {
     var parts =
         new ClaimLoop.Parts(
             subscribed,
             context,
-            sessions,
             new Delivery<>(subscribed, context.codec(), context.publisher()),
             cursor,
             keys);

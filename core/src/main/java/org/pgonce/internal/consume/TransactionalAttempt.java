@@ -14,6 +14,7 @@ import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.WorkerSlots;
+import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
@@ -26,12 +27,14 @@ import org.slf4j.LoggerFactory;
  * Delivers and settles what was claimed, in the claim's transaction: one notification, or a batch,
  * of which all are done or none.
  */
-final class TransactionalAttempt implements WorkerSlots.CutOff {
+final class TransactionalAttempt implements WorkerSlots.Attempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(TransactionalAttempt.class);
 
   /** How often a single notification runs again for a conflict, before that counts as a failure. */
   private static final int MOST_CONFLICTS = 3;
+
+  private static final Duration LAST_RESORT = Duration.ofSeconds(1);
 
   private final TransactionalClaimLoop loop;
   private final TransactionalSettlement settlement;
@@ -201,33 +204,45 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
     return false;
   }
 
-  /**
-   * A single one: the session is ended in the transaction that records the failure. That one waits
-   * for the row when the session lets go of it, so that hardly anyone can claim it in between. Of a
-   * batch it is not known which notification did not return. Their rows show the next claim that
-   * this one ended without a word, so each is counted when it is handled alone.
-   */
   @Override
-  public void overran(Duration timeout) {
-    var failure =
-        new TimeoutException("the handler did not return within " + timeout.toMillis() + " ms");
-    loop.parts
-        .sessions()
-        .closeAfter(
-            () -> {
-              if (isSingle()) {
-                settlement.failLate(first, failure);
-              } else {
-                settlement.endSession(first);
-              }
-            },
-            connection);
+  public void cutOff(Cause cause) {
+    if (cause == Cause.OVERRUN) {
+      overran();
+    } else {
+      // It goes back uncounted, unless its settlement is under way, which may still be committed.
+      LostConnection.giveBack(connection);
+      settlement.release(first);
+    }
   }
 
-  /** It goes back uncounted, unless its settlement is under way, which may still be committed. */
-  @Override
-  public void released() {
-    loop.parts.sessions().release(connection, settlement.release(first));
+  /**
+   * A single one: the session is ended in the transaction that records the failure. That one waits
+   * for the row when the session lets go of it, so that hardly anyone can claim it in between: so
+   * the socket is closed after it. Of a batch it is not known which notification did not return.
+   * Their rows show the next claim that this one ended without a word, so each is counted when it
+   * is handled alone.
+   */
+  private void overran() {
+    // Where handlers that do not return hold all connections of the pool, it gets this one back.
+    var lastResort =
+        loop.parts
+            .context()
+            .threads()
+            .runLater(LAST_RESORT, () -> LostConnection.giveBack(connection));
+    try {
+      if (isSingle()) {
+        var timeout = loop.parts.subscribed().options().handlerTimeout();
+        settlement.failLate(
+            first,
+            new TimeoutException(
+                "the handler did not return within " + timeout.toMillis() + " ms"));
+      } else {
+        settlement.endSession(first);
+      }
+    } finally {
+      lastResort.cancel(false);
+      LostConnection.abandon(connection);
+    }
   }
 
   /** For messages. */

@@ -33,15 +33,12 @@ public final class OwnTransaction implements AutoCloseable {
   private final Object notification;
   private final NotificationHeaders origin;
   private final String token;
+
   private final ReentrantLock beginning = new ReentrantLock();
   private volatile @Nullable Begun begun;
-  // Why it could not begin: asked for again, it fails again.
-  private volatile @Nullable Exception beginFailure;
-
-  // What ends it does not wait for its beginning. Guarded by this.
-  private @Nullable Connection connection;
-  private boolean isCutOff;
-  private boolean isOver;
+  // Set without the lock as well: a cut-off does not wait for a connection that is on its way.
+  private volatile @Nullable String unusable;
+  private volatile @Nullable Connection open;
 
   private record Begun(
       Connection connection,
@@ -69,39 +66,32 @@ public final class OwnTransaction implements AutoCloseable {
   }
 
   /**
-   * The guarded connection, begun if it is not yet. If it cannot begin, it is not tried again: each
-   * further call, and the commit, fail as well.
+   * The guarded connection, begun if it is not yet. If it cannot begin, each further call, and the
+   * commit, fail as well: a handler that goes on without the transaction that it asked for has
+   * failed.
    *
    * @throws SQLException also if the handler has ended or been cut off
    */
   public Connection connection() throws SQLException {
     beginning.lock();
     try {
-      requireNotFailed();
-      var open = begun;
-      if (open == null) {
-        try {
-          open = begin();
-        } catch (SQLException | RuntimeException e) {
-          beginFailure = e;
-          throw e;
-        }
-        begun = open;
+      requireUsable();
+      var used = begun;
+      if (used == null) {
+        used = begin();
+        begun = used;
       }
-      return open.guarded().connection();
+      return used.guarded().connection();
     } finally {
       beginning.unlock();
     }
   }
 
   private Begun begin() throws SQLException {
-    requireNotOver();
-    var own = context.dataSource().getConnection();
-    if (!keep(own)) {
-      own.close();
-      requireNotOver();
-    }
     try {
+      var own = context.dataSource().getConnection();
+      open = own;
+      requireUsable(); // a cut-off may have come before there was a connection to close
       var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
       var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
       return new Begun(
@@ -110,49 +100,20 @@ public final class OwnTransaction implements AutoCloseable {
           idleTimeout,
           GuardedConnection.over(own, origin, notification, GuardedConnection.DEFAULT_PATIENCE));
     } catch (SQLException | RuntimeException e) {
-      drop(own);
+      if (unusable == null) {
+        unusable =
+            "the transaction of the handler of %s could not begin, so its attempt has failed; let the exception through: %s"
+                .formatted(notification, Failures.inWords(e));
+      }
+      giveBackClosed();
       throw e;
     }
   }
 
-  /** Its transaction has not begun: the pool gets it closed. */
-  private void drop(Connection own) throws SQLException {
-    synchronized (this) {
-      connection = null;
-    }
-    LostConnection.giveBack(own);
-  }
-
-  /** A handler that went on without the transaction that it asked for has failed. */
-  private void requireNotFailed() throws SQLException {
-    var failure = beginFailure;
-    if (failure != null) {
-      throw new SQLException(
-          "the transaction of the handler of "
-              + notification
-              + " could not begin, so its attempt has failed; let the exception through: "
-              + Failures.inWords(failure),
-          CONNECTION_DOES_NOT_EXIST,
-          failure);
-    }
-  }
-
-  /** From here on {@link #close} gives it back; false if it was called before. */
-  private synchronized boolean keep(Connection own) {
-    if (!isOver) {
-      connection = own;
-    }
-    return !isOver;
-  }
-
-  private synchronized void requireNotOver() throws SQLException {
-    if (isOver) {
-      throw new SQLException(
-          "the handler of "
-              + notification
-              + " has no transaction any more: it has ended, or was cut off when its time or its"
-              + " lease was over, or the listener stopped",
-          CONNECTION_DOES_NOT_EXIST);
+  private void requireUsable() throws SQLException {
+    var reason = unusable;
+    if (reason != null) {
+      throw new SQLException(reason, CONNECTION_DOES_NOT_EXIST);
     }
   }
 
@@ -163,8 +124,7 @@ public final class OwnTransaction implements AutoCloseable {
 
   /** Commits what the handler did. */
   public void commit() throws SQLException {
-    requireNotOver();
-    requireNotFailed();
+    requireUsable();
     if (isUsed()) {
       var unused = commitWith(transaction -> true);
     }
@@ -175,8 +135,7 @@ public final class OwnTransaction implements AutoCloseable {
    * the handler used none.
    */
   public <R> R commitWith(Transactions.Work<R> work) throws SQLException {
-    requireNotOver();
-    requireNotFailed();
+    requireUsable();
     var used = begun;
     if (used == null) {
       return context.transactions().run(work);
@@ -195,43 +154,48 @@ public final class OwnTransaction implements AutoCloseable {
     return result;
   }
 
-  /** Closes the connection while the handler runs, and gives it none from now on. */
+  /**
+   * Closes the connection while the handler runs, and gives it back to its pool. The handler gets
+   * none from now on.
+   */
   public void cutOff() {
-    var open = end(true);
-    if (open != null) {
-      LostConnection.abandon(open);
+    end();
+    giveBackClosed();
+  }
+
+  private void end() {
+    unusable =
+        "the handler of "
+            + notification
+            + " has no transaction any more: it has ended, or was cut off when its time or its lease was over, or the listener stopped";
+  }
+
+  private void giveBackClosed() {
+    var lost = open;
+    open = null;
+    if (lost != null) {
+      LostConnection.giveBack(lost);
     }
-  }
-
-  private synchronized @Nullable Connection end(boolean cutsOff) {
-    isOver = true;
-    isCutOff |= cutsOff;
-    return connection;
-  }
-
-  private synchronized boolean isCutOff() {
-    return isCutOff;
   }
 
   @Override
   public void close() throws SQLException {
-    var open = end(false);
-    if (open == null) {
+    end();
+    var used = begun;
+    if (used != null) {
+      used.guarded().revoke();
+    }
+    if (used == null || used.guarded().isLost()) {
+      giveBackClosed();
       return;
     }
-    try (open) {
-      var used = begun;
-      if (used != null) {
-        used.guarded().revoke();
-      }
-      if (isCutOff() || (used != null && used.guarded().isLost())) {
-        LostConnection.giveBack(open);
-        return;
-      }
-      open.rollback();
-      if (used != null) {
+    try (var own = open) {
+      if (own != null) {
+        own.rollback();
         used.taken().restore();
       }
+    } finally {
+      open = null;
     }
   }
 }

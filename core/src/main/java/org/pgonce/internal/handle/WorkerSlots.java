@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
@@ -15,29 +16,33 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The workers of one subscription in this process: how many there may be, which of them run a
- * handler, and which of those were cut off and have not returned. Thread-safe. Its monitor is taken
- * within the locks of its owner, never around them; nothing blocks while it is held.
+ * handler, and which of those were cut off and have not returned. A handler either ends in time, or
+ * is cut off: its thread is interrupted, and another thread settles what it had at work.
+ *
+ * <p>Thread-safe. Its monitor is taken within the locks of its owner, never around them; nothing
+ * blocks while it is held.
  */
 public final class WorkerSlots {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerSlots.class);
 
-  // How long a worker whose handler was cut off waits for the thread that settles this: for a
-  // connection, which it may get only when this worker's is taken back, and two statements.
+  // How long a worker whose handler was cut off waits for the settling thread: that one needs two
+  // statements, and a connection, which it may get only when this worker's is taken back.
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Registration<?> subscribed;
   private final Threads threads;
   private final Runnable whenFree;
 
-  // Slots whose handler has begun, and has neither ended in time nor been seen to after a cut-off.
+  // Their handler has begun, and has neither ended in time nor been settled after a cut-off.
   private final Set<Slot> handling = new HashSet<>();
   private int working;
   private int stuck;
   private boolean stopping;
 
   /**
-   * @param whenFree called, on any thread, when a slot has become free by cutting a handler off
+   * @param whenFree called, on any thread, when a slot may have become free by cutting a handler
+   *     off
    */
   public WorkerSlots(Registration<?> subscribed, Threads threads, Runnable whenFree) {
     this.subscribed = subscribed;
@@ -45,23 +50,23 @@ public final class WorkerSlots {
     this.whenFree = whenFree;
   }
 
-  private Duration handlerTimeout() {
-    return subscribed.options().handlerTimeout();
+  /** Why a handler was cut off. */
+  public enum Cause {
+    OVERRUN,
+    STOP,
+    LEASE_LOST
   }
 
-  /** What becomes of a handler that is cut off. Its thread is interrupted already. */
-  public interface CutOff {
+  /** What a handler has at work. */
+  @FunctionalInterface
+  public interface Attempt {
 
-    /** It did not return in its time. On a worker's thread; may wait for the database. */
-    void overran(Duration timeout);
+    /** Settles it: its thread is interrupted. Runs on another worker; may wait for the database. */
+    void cutOff(Cause cause);
+  }
 
-    /** The listener stops. Must not wait. */
-    void released();
-
-    /** Its lease is lost: nothing is left to settle. Must not wait. */
-    default void leaseLost() {
-      throw new IllegalStateException("held by a transaction and not by a lease");
-    }
+  private Duration handlerTimeout() {
+    return subscribed.options().handlerTimeout();
   }
 
   /** Takes a slot for a worker; null if there is none, or no more work is to begin. */
@@ -91,10 +96,10 @@ public final class WorkerSlots {
   }
 
   /**
-   * Waits until nobody works; those that are stuck do not count.
+   * Waits until no worker is left but the stuck ones, and each cut-off is settled.
    *
    * @param end by System.nanoTime()
-   * @return false if somebody still works then
+   * @return whether that is so
    */
   public synchronized boolean awaitIdle(long end) throws InterruptedException {
     while (working > 0 || !handling.isEmpty()) {
@@ -108,12 +113,10 @@ public final class WorkerSlots {
   }
 
   /** Cuts off the handlers that run. To be called after {@link #stop}. */
-  public void release() {
-    running().forEach(Slot::release);
-  }
-
-  private synchronized List<Slot> running() {
-    return List.copyOf(handling);
+  public synchronized void release() {
+    for (var slot : List.copyOf(handling)) {
+      slot.cutOff(slot.attempt, Cause.STOP);
+    }
   }
 
   /** Its state for the status; what it is given is the owner's. */
@@ -134,10 +137,11 @@ public final class WorkerSlots {
   /** A worker's slot among the subscription's concurrency, given up exactly once. */
   public final class Slot {
 
-    // Of the handler that runs here, or ran last.
-    private @Nullable HandlerTimeout timeout;
-    private @Nullable CutOff handler;
-    private boolean returned;
+    // Of the handler that runs here, or ran last. Guarded by the monitor of the slots.
+    private @Nullable Attempt attempt;
+    private @Nullable Thread thread;
+    private @Nullable Future<?> timer;
+    private @Nullable Cause cutOffFor;
     private boolean isStuck;
 
     private Slot() {}
@@ -146,42 +150,47 @@ public final class WorkerSlots {
      * This thread begins to run a handler, and calls {@link #end} after it. False if no handler is
      * to begin any more.
      */
-    public boolean begin(CutOff begun) {
+    public boolean begin(Attempt begun) {
       synchronized (WorkerSlots.this) {
         if (stopping) {
           return false;
         }
-        timeout =
-            new HandlerTimeout(
-                threads, handlerTimeout(), () -> settle(() -> begun.overran(handlerTimeout())));
-        handler = begun;
-        returned = false;
+        attempt = begun;
+        thread = Thread.currentThread();
         handling.add(this);
+        timer = threads.runLater(handlerTimeout(), () -> cutOff(begun, Cause.OVERRUN));
         return true;
       }
     }
 
     public boolean isCutOff() {
-      return timeout != null && timeout.isCutOff();
+      synchronized (WorkerSlots.this) {
+        return cutOffFor != null;
+      }
     }
 
     /**
      * The handler has returned, and is settled if it was in time. If not, waits a moment for the
-     * thread that cut it off: as long as this one has the connection, no other can have its row.
+     * settling thread: as long as this one has the connection, no other can have its row. The
+     * thread is not interrupted any more, by the cut-off or by the handler.
      *
-     * @return whether it was in time; else the connection must be given back closed
+     * @return whether it was in time; else the connection must be given back closed, and the slot
+     *     left
      */
     public boolean end() {
-      var inTime = timeout == null || timeout.end();
       synchronized (WorkerSlots.this) {
-        returned = true;
-        if (inTime) {
+        thread = null;
+        if (timer != null) {
+          timer.cancel(false);
+        }
+        Thread.interrupted();
+        if (cutOffFor == null) {
           handling.remove(this);
-        } else {
+        } else if (cutOffFor != Cause.STOP) {
           awaitSettled();
         }
+        return cutOffFor == null;
       }
-      return inTime;
     }
 
     private void awaitSettled() {
@@ -196,43 +205,38 @@ public final class WorkerSlots {
       }
     }
 
-    /** The lease of what this handler handles is lost: cuts it off, unless it is done. */
-    public void loseLease(CutOff loser) {
-      HandlerTimeout lost;
+    /**
+     * Cuts the handler off, unless it has ended or was cut off before. The interrupt never reaches
+     * a thread that does something else by now.
+     *
+     * @param whose what the handler has at work: the slot may have another one by now
+     */
+    public void cutOff(@Nullable Attempt whose, Cause cause) {
       synchronized (WorkerSlots.this) {
-        lost = handler == loser ? timeout : null; // the slot may be another's by now
+        if (whose == null || attempt != whose || thread == null || cutOffFor != null) {
+          return;
+        }
+        cutOffFor = cause;
+        thread.interrupt();
       }
-      if (lost != null && lost.cutOff()) {
-        settle(loser::leaseLost);
-      }
+      threads.run(() -> settle(whose, cause));
     }
 
-    /** Settles a handler that was cut off. If its thread is not back, another gets its place. */
-    private void settle(Runnable settling) {
+    private void settle(Attempt whose, Cause cause) {
       try {
-        settling.run();
+        whose.cutOff(cause);
       } finally {
-        seenTo(true);
+        settled(cause);
         whenFree.run();
       }
     }
 
-    private void release() {
-      if (timeout == null || handler == null || !timeout.cutOff()) {
-        return;
-      }
-      try {
-        handler.released();
-      } finally {
-        seenTo(false);
-      }
-    }
-
-    private void seenTo(boolean replaced) {
+    /** If its thread is not back, another gets its place; not where the listener stops. */
+    private void settled(Cause cause) {
       synchronized (WorkerSlots.this) {
         handling.remove(this);
         WorkerSlots.this.notifyAll();
-        if (returned || !replaced) {
+        if (thread == null || cause == Cause.STOP) {
           return;
         }
         isStuck = true;

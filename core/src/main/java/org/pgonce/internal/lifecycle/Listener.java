@@ -19,7 +19,6 @@ import org.pgonce.Status.State;
 import org.pgonce.internal.broadcast.BroadcastReceiver;
 import org.pgonce.internal.consume.DefinitionWatch;
 import org.pgonce.internal.consume.SubscriptionConsumer;
-import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
@@ -44,7 +43,6 @@ public final class Listener {
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
-  private final CutOffSessions sessions;
   private final NotificationListener listening;
   private final Poll poll;
   private final FeedWatch feeds;
@@ -64,7 +62,6 @@ public final class Listener {
     this.context = context;
     this.settings = settings;
     this.registrations = List.copyOf(registrations);
-    this.sessions = new CutOffSessions(context.transactions(), context.threads());
     this.listening =
         new NotificationListener(
             settings.sources(),
@@ -129,7 +126,7 @@ public final class Listener {
   }
 
   private <T> void addStored(Registration<T> one, List<Registration<?>> all) {
-    var consumer = new SubscriptionConsumer<>(one, context, sessions, poll);
+    var consumer = new SubscriptionConsumer<>(one, context, poll);
     gates.computeIfAbsent(one.name(), name -> gate(name, all)).add(consumer);
     targets.add(consumer);
     consumers.add(consumer);
@@ -268,7 +265,6 @@ public final class Listener {
 
   private boolean unregister() throws InterruptedException {
     var end = System.nanoTime() + Shutdown.GRACE.toNanos();
-    sessions.endReleased(end);
     for (var gate : gates.values()) {
       gate.close(end - Shutdown.GRACE.toNanos() / 2);
     }

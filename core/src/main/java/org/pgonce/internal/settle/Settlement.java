@@ -274,25 +274,25 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   /**
    * The listener stops before the handler has returned: ends its session first, which may be in a
    * statement that keeps locks. The notification goes back uncounted, where it may run again.
-   *
-   * @return the statements; they return the report, for after the commit
    */
-  public final Transactions.Work<Runnable> release(Claim claim) {
-    return transaction -> {
-      HandlerSession.end(transaction, claim);
-      if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
-        return record(
-            transaction,
-            claim,
-            new UnknownOutcomeException("the listener stopped before its handler returned"));
-      }
-      if (claim.token() != null) {
-        boundTheWait(transaction);
-        var unused =
-            SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
-      }
-      return () -> {};
-    };
+  public final void release(Claim claim) {
+    if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
+      endSession(claim);
+      failLate(
+          claim, new UnknownOutcomeException("the listener stopped before its handler returned"));
+      return;
+    }
+    bestEffort(
+        claim,
+        "stays locked until the server notices that its connection is closed, or leased until its lease is over",
+        transaction -> {
+          HandlerSession.end(transaction, claim);
+          if (claim.token() != null) {
+            boundTheWait(transaction);
+            var unused =
+                SettleStatements.giveBack(transaction, claim, DeadLetterReason.OUTCOME_UNKNOWN);
+          }
+        });
   }
 
   final void boundTheWait(Connection transaction) throws SQLException {
