@@ -1,8 +1,7 @@
 package org.pgonce;
 
 import java.util.Objects;
-import org.pgonce.internal.handle.ConditionalHandler;
-import org.pgonce.internal.handle.ListHandler;
+import org.pgonce.internal.handle.ComposedHandler;
 
 /**
  * What a listener does with a notification. Runs on a thread of its own (a virtual one where the
@@ -34,7 +33,7 @@ public interface Handler<T> {
    * @throws NullPointerException if it is null
    */
   static <T> Handler<T> batch(BatchHandler<T> handler) {
-    return new ListHandler<>(Objects.requireNonNull(handler, "handler"));
+    return ComposedHandler.ofList(Objects.requireNonNull(handler, "handler"));
   }
 
   /**
@@ -50,6 +49,6 @@ public interface Handler<T> {
   static <T> Handler<T> onlyIf(Condition<T> condition, Handler<T> handler) {
     Objects.requireNonNull(condition, "condition");
     Objects.requireNonNull(handler, "handler");
-    return new ConditionalHandler<>(condition, handler);
+    return ComposedHandler.of(handler).onlyIf(condition);
   }
 }

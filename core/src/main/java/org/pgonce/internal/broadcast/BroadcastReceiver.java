@@ -10,15 +10,13 @@ import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.broadcast.BroadcastAssembly.Message;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.handle.HandlerTx;
+import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.NewerVersionException;
 import org.pgonce.internal.handle.OwnTransaction;
-import org.pgonce.internal.handle.PayloadReader;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.store.HandlerDepth;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +35,7 @@ public final class BroadcastReceiver<T> {
 
   private final Registration<T> subscribed;
   private final ListenerContext context;
-  private final PayloadReader<T> reader;
+  private final Delivery<T> delivery;
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicLong received = new AtomicLong();
@@ -46,7 +44,7 @@ public final class BroadcastReceiver<T> {
   public BroadcastReceiver(Registration<T> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
     this.context = context;
-    this.reader = new PayloadReader<>(subscribed.channel(), context.codec());
+    this.delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
     this.slots = new WorkerSlots(subscribed, context.threads(), this::join);
   }
 
@@ -134,10 +132,7 @@ public final class BroadcastReceiver<T> {
   private Runnable deliver(
       Message message, NotificationHeaders origin, OwnTransaction transaction, long begun) {
     try {
-      var payload = reader.read(message.id(), origin.version(), message.payload());
-      var notification = subscribed.notification(message.id(), 1, null, origin, payload);
-      var tx = new HandlerTx(transaction::connection, context.publisher());
-      var handled = HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx));
+      var handled = delivery.run(message.id(), origin, message.payload(), transaction::connection);
       transaction.commit();
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       return handled

@@ -9,6 +9,7 @@ import java.util.stream.Collectors;
 import org.pgonce.Notification;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.store.HandlerDepth;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
@@ -35,9 +36,21 @@ public final class Delivery<T> {
    * @throws Exception whatever the handler throws
    */
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
-    var notification = notification(claim);
+    return run(notification(claim), connection);
+  }
+
+  /** The same for a broadcast. */
+  public boolean run(
+      long id, NotificationHeaders headers, String json, HandlerTx.ConnectionSupplier connection)
+      throws Exception {
+    var payload = reader.read(id, headers.version(), json);
+    return run(subscribed.notification(id, 1, null, headers, payload), connection);
+  }
+
+  private boolean run(Notification<T> notification, HandlerTx.ConnectionSupplier connection)
+      throws Exception {
     var tx = new HandlerTx(connection, publisher);
-    return HandlerDepth.within(claim.headers().depth(), () -> subscribed.handle(notification, tx));
+    return HandlerDepth.within(notification.depth(), () -> subscribed.handle(notification, tx));
   }
 
   /**
@@ -52,11 +65,11 @@ public final class Delivery<T> {
       notifications.add(notification(claim));
     }
     var tx = new HandlerTx(guarded::connection, publisher);
-    if (!subscribed.takesList()) {
+    if (!subscribed.handler().takesList()) {
       return inTurns(claims, notifications, guarded.scope, tx);
     }
     var depth = Claim.headersOf(claims).depth();
-    return HandlerDepth.within(depth, () -> subscribed.handleAll(notifications, tx)).stream()
+    return HandlerDepth.within(depth, () -> subscribed.handler().run(notifications, tx)).stream()
         .map(Notification::id)
         .collect(Collectors.toUnmodifiableSet());
   }

@@ -1,7 +1,6 @@
 package org.pgonce.internal.handle;
 
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
@@ -22,14 +21,14 @@ import org.pgonce.internal.store.Installed;
 public record Registration<T>(
     Channel<T> channel,
     String subscription,
-    Handler<T> handler,
+    ComposedHandler<T> handler,
     ListenOptions options,
     Installed installed) {
 
   /** Before the start. */
   public Registration(
       Channel<T> channel, String subscription, Handler<T> handler, ListenOptions options) {
-    this(channel, subscription, handler, options, Installed.NOWHERE);
+    this(channel, subscription, ComposedHandler.of(handler), options, Installed.NOWHERE);
   }
 
   public Registration<T> as(Installed found) {
@@ -52,42 +51,9 @@ public record Registration<T>(
     return channel.options().goesByKey();
   }
 
-  /** Whether its condition, if it has one, holds now. */
-  private boolean isWanted(Notification<T> notification, Tx tx) throws Exception {
-    return !(handler instanceof ConditionalHandler<T> conditional)
-        || conditional.condition().holds(notification, tx);
-  }
-
-  private Handler<T> unconditional() {
-    return handler instanceof ConditionalHandler<T> conditional ? conditional.handler() : handler;
-  }
-
   /** Runs its handler; false if its condition does not hold. */
   public boolean handle(Notification<T> notification, Tx tx) throws Exception {
-    var wanted = isWanted(notification, tx);
-    if (wanted) {
-      unconditional().handle(notification, tx);
-    }
-    return wanted;
-  }
-
-  /** Whether its handler gets several at once, as a list. */
-  boolean takesList() {
-    return unconditional() instanceof ListHandler<?>;
-  }
-
-  /** Runs its handler, of lists, for all of them; returns those that it was run for. */
-  List<Notification<T>> handleAll(List<Notification<T>> notifications, Tx tx) throws Exception {
-    var wanted = new ArrayList<Notification<T>>();
-    for (var notification : notifications) {
-      if (isWanted(notification, tx)) {
-        wanted.add(notification);
-      }
-    }
-    if (!wanted.isEmpty()) {
-      ((ListHandler<T>) unconditional()).handler().handle(List.copyOf(wanted), tx);
-    }
-    return wanted;
+    return !handler.run(List.of(notification), tx).isEmpty();
   }
 
   /** What its handler is given. */
