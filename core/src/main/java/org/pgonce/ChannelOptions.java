@@ -11,36 +11,29 @@ import org.pgonce.internal.store.ChannelNames;
 /**
  * What a channel is installed with beside its name, mode and feed, and how its payloads are read.
  * Immutable; the {@code with…} methods return changed copies. {@link PgOnce#install} brings changes
- * into the database. A listener whose definition differs from the installed one refuses to start,
- * or handles nothing of the channel any more. The rules for payloads are not installed: only the
- * trigger of a trigger channel knows its version.
+ * into the database. A listener whose definition differs from the installed one does not handle the
+ * channel. The rules for payloads are not installed, but for the version in a trigger.
  *
- * @param subscriptions named handlers, each of which handles each notification once, alone in
- *     success, retry and dead letter. For each the context that it is for: notifications whose
- *     context (see {@link WriterContext}) holds all these entries, or all notifications if there
- *     are none. At least one name, as {@link Channel#name()} allows. A subscription gets what is
- *     published from its installation on. Default {@code default}, for everything
+ * @param subscriptions named handlers, each of which handles each notification once, with retries
+ *     and dead letters of its own. The value is a filter: the subscription gets the notifications
+ *     whose context ({@link WriterContext}) holds all its entries. At least one name, as {@link
+ *     Channel#name()} allows. A subscription gets what is published from its installation on.
+ *     Default {@code default}, without a filter
  * @param keyMemory how long a delivery key is remembered after all subscriptions are done with its
- *     notification: publishing it again within that time adds nothing. It counts from the last
- *     statement before the commit of a handler; after a cancel, discard or drop, or without any
- *     subscription, from the next housekeeping of a listener: so it is never shorter. 0 to 3,650
- *     days, in whole milliseconds; default 0
+ *     notification, at least: publishing it again within that time stores nothing. 0 to 3,650 days,
+ *     in whole milliseconds; default 0
  * @param order default {@link KeyOrder#NONE}
  * @param maxDepth how often a notification may be published by the handler of one that was itself
  *     published by a handler, and so on. What is deeper becomes a dead letter at once; a broadcast
- *     is dropped where it is heard ({@link org.pgonce.spi.Observer#broadcastDropped}); the
- *     publisher gets no error. Counted is what is published in the handler's transaction, by
- *     triggers too, and on the handler's thread by {@link Publisher}, whatever its connection; not
- *     what triggers or SQL publish in another transaction, nor what other threads do. 1 to 10,000,
- *     default 100
+ *     is dropped where it is heard; the publisher gets no error. Counted is what is published in
+ *     the handler's transaction, by triggers too, and by {@link Publisher} on the handler's thread.
+ *     1 to 10,000, default 100
  * @param maxRate notifications per second that all processes together begin to handle, for each
- *     subscription: a rate of 20 lets through 1,200 a minute and at most a few more. Each attempt
- *     counts, also those of a batch that is undone and handled again one by one. 1 to 1,000,000, or
- *     {@link #NO_MAX_RATE}, the default
+ *     subscription; each attempt counts. 1 to 1,000,000, or {@link #NO_MAX_RATE}, the default
  * @param maxPerKey notifications of one key ({@link PublishOptions#withOrderKey}) that all
- *     processes together have at work at once, for each subscription, in no order. What has no key
- *     is not limited. What waits for a retry is not at work; what is leased is, while its lease
- *     holds. 1 to 100, or {@link #NO_MAX_PER_KEY}, the default. Only with {@link KeyOrder#NONE}
+ *     processes together handle at once, in no order, for each subscription. What has no key is not
+ *     limited; what waits for a retry does not count. 1 to 100, or {@link #NO_MAX_PER_KEY}, the
+ *     default. Only with {@link KeyOrder#NONE}
  * @param wakeUps when a commit that stores notifications wakes the listeners. Default {@link
  *     WakeUps#GATED}
  * @param payload which version of the payload this code writes, and how earlier ones are read.
@@ -174,13 +167,8 @@ public record ChannelOptions(
     return subscriptions.keySet();
   }
 
-  /**
-   * Returns these options.
-   *
-   * @throws IllegalArgumentException if a channel of this mode cannot have them, or a version of
-   *     its payload lacks its upcaster
-   */
-  public ChannelOptions requireFitFor(Mode mode) {
+  /** Refuses what a channel of this mode cannot have, and a payload version without upcaster. */
+  ChannelOptions requireFitFor(Mode mode) {
     payload.requireWhole();
     var asBroadcast =
         DEFAULT

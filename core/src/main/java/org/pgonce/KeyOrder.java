@@ -8,8 +8,7 @@ package org.pgonce;
  *
  * <p>The earlier one has the lower id. Ids are given when a row is stored, so transactions that
  * write the same key at the same time have an order only where they wait for one another, as those
- * do that change the same row. Where they do not, one that commits late may come after a higher id:
- * after it, not beside it.
+ * do that change the same row. Else one that commits late may come after a higher id.
  */
 public enum KeyOrder {
   /**

@@ -13,13 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param deliveryKey a stable key of this notification: the same on every attempt, after a restart
  *     and after a redrive from the dead letters. Hand it to outside systems as their idempotency
  *     key. It is the key that its publisher gave ({@link PublishOptions#deliveryKey()}, or columns
- *     of a trigger channel): as it was given, so it is the publisher who sees to it that no other
- *     channel, and no other subscription that calls the same system, has the same. Where none was
- *     given, it holds the channel, the installation of pgonce and the id, so that no other
- *     notification has it, after an uninstall and a new install neither. A database that was
- *     restored from a backup, or whose failover lost commits, hands out ids a second time: for what
- *     was published after the backup an outside system may have seen the keys before, and drop new
- *     notifications as repeats. {@code pgonce.adopt} then gives new ones ids that are far ahead
+ *     of a trigger channel), unique in its channel only. Where none was given, it holds the
+ *     channel, the installation of pgonce and the id, and no other notification has it. A database
+ *     that was restored, or whose failover lost commits, gives ids a second time until {@code
+ *     pgonce.adopt}
  * @param attempt which attempt this is, from 1. Attempts that ended with the death of their process
  *     or connection are not counted, nor are runs that PostgreSQL undid for a deadlock or a
  *     serialization failure and that pgonce repeated at once

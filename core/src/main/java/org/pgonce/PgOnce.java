@@ -1,7 +1,5 @@
 package org.pgonce;
 
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,23 +80,19 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Brings schema and channels into the database. Idempotent; safe when several processes do it at
-   * once. Each channel is a transaction of its own, in the order of their names, and the schema
-   * comes with the first: so no table stays locked while another is waited for. If it fails, the
-   * channels before that one are installed, that one is not at all, and installing again goes on
-   * from there.
+   * Installs the schema and these channels, or renews them. Idempotent; safe when several processes
+   * do it at once. Each channel is a transaction of its own, in the order of their names: after a
+   * failure the channels before are installed, and a further call goes on from there.
    *
-   * <p>Where this changes the settings of a channel that is installed, listeners that were started
-   * with the former ones handle nothing of it any more, see {@link #start()}.
+   * <p>A changed definition takes the channel from the listeners that have the former one, see
+   * {@link #start()}.
    *
-   * <p>No writer waits for longer than 2 s at a time: a table's lock is tried for 1.5 s at most,
-   * then the writers pass, and after some 6 s it gives up and says who uses the table. Other locks,
-   * which writers do not need, are waited for 10 s. An installing process that freezes is cut off
-   * after 5 s.
+   * <p>No writer waits longer than 2 s at a time. A table's lock is tried for 1.5 s at most, with
+   * pauses for the writers, and given up after some 6 s; other locks after 10 s.
    *
    * @throws IllegalArgumentException if two of the channels have the same name
-   * @throws PgOnceException if a channel is installed with another definition, or the role may not
-   *     install, or a table is in use. Also if the connection ends: then that channel may have been
+   * @throws PgOnceException if a channel is installed with another definition, the role may not
+   *     install, a table is in use, or the connection ends: then that channel may have been
    *     installed, and installing again is safe
    */
   public PgOnce install(Channel<?>... channels) {
@@ -107,7 +101,7 @@ public final class PgOnce implements AutoCloseable {
     return this;
   }
 
-  /** What {@link #install} amounts to, as SQL for a reviewer and a migration tool. */
+  /** The SQL of {@link #install}, for a reviewer and a migration tool. */
   public static String migration(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
     return Schema.script()
@@ -137,13 +131,12 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Registers the handler of a subscription in this process; takes effect with {@link #start()}.
+   * Registers the handler of a subscription in this process. Takes effect with {@link #start()}.
    *
-   * @throws NullPointerException if an argument is null
    * @throws IllegalStateException after the start
-   * @throws IllegalArgumentException if the channel is not defined with this subscription, or it
-   *     has a handler here already, or cannot be handled with these options, or the codec has no
-   *     such rules for fields as the channel
+   * @throws IllegalArgumentException if the channel has no such subscription, or a handler for it
+   *     here already, or cannot be handled with these options, or the codec does not know the
+   *     channel's rules for fields
    */
   public <T> PgOnce listen(
       Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
@@ -182,18 +175,15 @@ public final class PgOnce implements AutoCloseable {
 
   /**
    * Checks that every channel is installed as defined and that the role may handle it, then begins
-   * to listen, and returns. What was stored before is handled too.
+   * to listen, and returns. What was stored before is handled, too. A database that cannot be
+   * reached is tried again for {@link PgOnceBuilder#startTimeout}, unless {@link #stop} is called.
    *
-   * <p>A database that cannot be reached, or a connection that ends meanwhile, is tried again, see
-   * {@link PgOnceBuilder#startTimeout}. {@link #stop} from another thread ends that.
-   *
-   * <p>A channel that is installed with another definition later is not handled here any more from
-   * the moment that this process hears of it, until it is installed as defined here again. An error
-   * in the log, {@link Status.ChannelActivity#outdated()} and {@link
-   * org.pgonce.spi.Observer#outdated} say what differs. The other channels go on.
+   * <p>A channel that is installed with another definition later is not handled here until it is
+   * installed as defined here again. An error in the log, {@link Status.ChannelActivity#outdated()}
+   * and {@link org.pgonce.spi.Observer#outdated} say what differs.
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
-   *     of it. Also if the database could not be asked in the time for the start
+   *     of it. Also if the database could not be asked in time
    * @throws IllegalStateException if it was started before, or nothing is listened to
    */
   public PgOnce start() {
@@ -243,19 +233,16 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Takes no new notifications, waits for the handlers that run, then interrupts those that are
-   * left, closes their connections and gives their notifications back (a broadcast is dropped).
-   * Returns at most 5 s after the deadline, even if the database does not answer or a handler does
-   * not heed the interrupt. May be called again and by several threads: the earliest deadline
-   * counts, and all learn the same. Where a server that is frozen leaves a claim or poll
-   * unanswered, its daemon thread and connection end up to 30 s later.
+   * Claims nothing more, waits for the handlers that run, then interrupts those that are left,
+   * closes their connections and gives their notifications back (a broadcast is dropped). Returns
+   * at most 5 s after the deadline, even if the database or a handler does not react. May be called
+   * again and by several threads: the earliest deadline counts.
    *
    * @param deadline how long to wait for the handlers; 0 or less for not at all
    * @return whether every handler ended by itself
-   * @throws InterruptedException if this thread is interrupted; the handlers are then not waited
-   *     for any longer, and all is stopped all the same
+   * @throws InterruptedException if this thread is interrupted; everything is stopped all the same
    * @throws IllegalStateException if a handler or an observer calls this, which would wait for its
-   *     own end: call it from another thread
+   *     own end
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     Objects.requireNonNull(deadline, "deadline");
@@ -285,19 +272,13 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
-  /** How it stands, without asking the database. */
+  /** The state of this listener, without asking the database. */
   public Status status() {
     var started = listener;
     return started == null ? Status.beforeStart() : started.status();
   }
 
-  /** Publishes in the caller's transaction, as {@link Publisher#publish} does. */
-  public <T> long publish(Connection transaction, Channel<T> channel, T payload)
-      throws SQLException {
-    return publisher.publish(transaction, channel, payload);
-  }
-
-  /** Publishes with the codec of this instance: with options, or many at once. */
+  /** Publishes with the codec of this instance. */
   public Publisher publisher() {
     return publisher;
   }

@@ -57,8 +57,8 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * What listens: the next is tried if one cannot connect though the server answers. None: polling
-   * alone. Default {@link WakeUpSources#DEFAULT}.
+   * What listens, by preference: the next is tried if one cannot connect though the server answers.
+   * None: polling alone. Default {@link WakeUpSources#DEFAULT}.
    */
   public PgOnceBuilder wakeUpBy(WakeUpSource... sources) {
     for (var source : sources) {
@@ -79,8 +79,8 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * The LISTEN connection's NOTIFY to itself, and how long its echo may take: a dead connection is
-   * noticed within the sum. Default 15 s and 5 s.
+   * How often the LISTEN connection notifies itself, and how long the echo may take: a dead
+   * connection is noticed within the sum. Default 15 s and 5 s.
    *
    * @param interval 50 ms to 10 minutes
    * @param echoDeadline 50 ms to 1 minute
@@ -94,10 +94,9 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * The poll, one statement for all channels of the process, finds what no wake-up announced: a
-   * listener died, a transaction stayed open, a NOTIFY was lost. Default 1 s, which bounds how late
-   * such a notification is. A longer interval is 1 s while the LISTEN connection is down, and while
-   * something waits. Every tenth poll has a heartbeat, every third of these a housekeeping task.
+   * The poll, one statement for all channels of the process, finds what no wake-up announced.
+   * Default 1 s, which bounds how late such a notification is. It is at most 1 s while the LISTEN
+   * connection is down, and while something waits. Every tenth poll is a heartbeat.
    *
    * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
@@ -110,8 +109,7 @@ public final class PgOnceBuilder {
 
   /**
    * For how long {@link PgOnce#start} tries again if it gets no connection, or loses it. Default 30
-   * s. What a person has to mend (a password, a right, a channel that is not installed) is an error
-   * at once.
+   * s. What waiting does not mend (a password, a right, a missing channel) is an error at once.
    *
    * @param startTimeout 0 to 1 hour; 0: the first failure is the last
    * @throws IllegalArgumentException if it is outside these bounds

@@ -10,24 +10,21 @@ import org.pgonce.internal.store.StorableText;
  * How a notification is published. Immutable; the {@code with…} methods return changed copies. A
  * {@link Mode#BROADCAST} stores nothing and takes none of these.
  *
- * @param delay how long after its publishing it is due, by the database's clock and in whole
- *     microseconds, rounded up. 0 or negative: at once. At most 365,000 days. Null, the default: at
- *     once. It is published when its statement runs, not when its transaction commits
- * @param dueAt when it is due instead, to the microsecond, rounded up; a time that is past by the
- *     database's clock: at once. Not after the year 9999. Null, the default: at once
+ * @param delay how long after its publishing (its statement, not its commit) it is due, by the
+ *     database's clock, in whole microseconds, rounded up. 0 or negative: at once. At most 365,000
+ *     days. Null, the default: at once
+ * @param dueAt when it is due instead, to the microsecond, rounded up; a past time: at once. Not
+ *     after the year 9999. Null, the default: at once
  * @param deliveryKey its key, unique within the channel: while a notification of that key waits, is
  *     handled or is a dead letter, and as long after that as the channel remembers keys ({@link
  *     ChannelOptions#keyMemory()}), publishing the key again stores nothing. 1 to 500 characters;
- *     {@link DeliveryKey#of} makes one of several parts. Null, the default: none, and it is stored
- *     each time. What transactions do to each other that publish the same key, see {@link
- *     Publisher#publish(java.sql.Connection, Channel, Object, PublishOptions)}
+ *     {@link DeliveryKey#of} makes one of several parts. Null, the default: none
  * @param orderKey the key that an order or a limit goes by; only on a channel that has one of the
  *     two, see {@link KeyOrder} and {@link ChannelOptions#maxPerKey()}. 1 to 500 characters. In an
  *     order those behind it wait until it is due, too. Null, the default: it waits for no other
  * @param samePayload whether it is an error that the delivery key was given to another payload
- *     before. Compared is the payload's JSON text, as it was published, to the letter (by its
- *     SHA-256), and not what it means: other spaces, or fields in another order, are another
- *     payload. Default false: it is there already, whatever its payload
+ *     before: another JSON text, to the letter. Default false: it is there already, whatever its
+ *     payload
  */
 public record PublishOptions(
     @Nullable Duration delay,

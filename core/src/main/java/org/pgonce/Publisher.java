@@ -75,14 +75,13 @@ public final class Publisher {
   /**
    * Publishes one notification with options.
    *
-   * <p>Delivery keys are unique, as by a unique index. Two transactions that publish the same keys
-   * in different orders and in several calls can deadlock (SQLState 40P01). At REPEATABLE READ or
-   * SERIALIZABLE, a key that another transaction has published, or taken over from a notification
-   * that is forgotten, since the snapshot was taken is refused (40001). Both undo the whole
-   * transaction: run it again. At READ COMMITTED, one call per transaction meets neither.
+   * <p>Delivery keys are unique, as by a unique index. This waits for another transaction that has
+   * published the key and not yet ended. Transactions that publish the same keys in different
+   * orders and in several calls can deadlock (SQLState 40P01). At REPEATABLE READ or SERIALIZABLE a
+   * key that another transaction has changed since the snapshot is refused (40001). Run the
+   * transaction again then.
    *
-   * @return its id and whether it was stored: it was not if its delivery key is there already.
-   *     Where another transaction has published the key and not yet ended, this waits for it
+   * @return its id and whether it was stored: not if its delivery key is there already
    * @throws IllegalArgumentException as for {@link #publish(Connection, Channel, Object)}; and if
    *     the channel has no such option, see {@link PublishOptions}; before any SQL runs
    * @throws SQLException if the database refuses; with SQLState PO004 if {@link
@@ -99,10 +98,9 @@ public final class Publisher {
   }
 
   /**
-   * Publishes notifications with options of their own, in their order, in one statement and with at
-   * most one wake-up for those that are due and one for those that are not. Of several with the
-   * same delivery key the first is stored. Keys are taken in one order, whatever that of the
-   * messages is: two such calls do not wait for each other.
+   * Publishes notifications with options of their own, in their order, in one statement. Of several
+   * with the same delivery key the first is stored. Keys are taken in one order, whatever that of
+   * the messages is: two such calls do not deadlock.
    *
    * @return for each what {@link #publish(Connection, Channel, Object, PublishOptions)} returns, in
    *     the order of the messages

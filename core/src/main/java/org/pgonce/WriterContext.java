@@ -14,9 +14,8 @@ import org.pgonce.internal.store.ContextJson;
  * ChannelOptions#subscriptions()}). A broadcast carries none.
  *
  * <p>It is kept in the setting {@code pgonce.context} as a JSON object of texts, which any role may
- * set. Numbers and booleans that are put there by hand are taken as their text; anything else
- * (null, nested values, text that is no JSON object) is taken for no context. It never fails the
- * writer. It is no protection: a writer can say what it likes.
+ * set: it is no protection. Numbers and booleans are taken as their text; a setting that is not
+ * such an object is taken for no context, and never fails the writer.
  */
 public final class WriterContext {
 

@@ -176,8 +176,8 @@ class OverrunTest {
               })
           .start();
       try (var connection = stage.dataSource.getConnection()) {
-        pgonce.publish(connection, NEWS, "late");
-        pgonce.publish(connection, NEWS, "prompt");
+        pgonce.publisher().publish(connection, NEWS, "late");
+        pgonce.publisher().publish(connection, NEWS, "prompt");
       }
       // The first is still stuck; its place went to the second.
       await().atMost(SOON).until(() -> handled.size() == 1);
@@ -212,7 +212,7 @@ class OverrunTest {
             })
         .start();
     try (var connection = stage.dataSource.getConnection()) {
-      stage.pgonce().publish(connection, NEWS, "late");
+      stage.pgonce().publisher().publish(connection, NEWS, "late");
     }
     Stage.awaitSoon(ended);
     await().atMost(SOON).until(() -> stage.database.backends().running("pg_sleep(3600)").isEmpty());

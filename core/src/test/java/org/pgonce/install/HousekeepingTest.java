@@ -89,8 +89,8 @@ class HousekeepingTest {
     stage.database.execute("truncate effect");
     for (var channel : List.of(ONE, OTHER)) {
       try (var connection = stage.dataSource.getConnection()) {
-        pgonce.publish(connection, channel, new Order(1, "new"));
-        pgonce.publish(connection, channel, new Order(2, "fails first"));
+        pgonce.publisher().publish(connection, channel, new Order(1, "new"));
+        pgonce.publisher().publish(connection, channel, new Order(2, "fails first"));
         pgonce
             .publisher()
             .publish(
@@ -104,7 +104,7 @@ class HousekeepingTest {
     for (var channel : List.of(ONE, OTHER)) {
       stage.onCall().pause(channel, "a look");
       try (var connection = stage.dataSource.getConnection()) {
-        pgonce.publish(connection, channel, new Order(4, "paused"));
+        pgonce.publisher().publish(connection, channel, new Order(4, "paused"));
       }
       stage.onCall().resume(channel, "seen");
     }
@@ -166,7 +166,7 @@ class HousekeepingTest {
         """);
     var pgonce = listen();
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publish(connection, ONE, new Order(1, "new"));
+      pgonce.publisher().publish(connection, ONE, new Order(1, "new"));
     }
     stage.awaitSoon(() -> stage.effects() == 1);
     assertThat(troubles).isEmpty();

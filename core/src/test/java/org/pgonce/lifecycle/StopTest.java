@@ -274,7 +274,7 @@ class StopTest {
             })
         .start();
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publish(connection, NEWS, "one");
+      pgonce.publisher().publish(connection, NEWS, "one");
     }
     Stage.awaitSoon(inside);
     var stop = stopping(pgonce, Duration.ofSeconds(30));
@@ -314,8 +314,8 @@ class StopTest {
             })
         .start();
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publish(connection, NEWS, "willing");
-      pgonce.publish(connection, NEWS, "unwilling");
+      pgonce.publisher().publish(connection, NEWS, "willing");
+      pgonce.publisher().publish(connection, NEWS, "unwilling");
     }
     Stage.awaitSoon(inside);
     var stop = stopping(pgonce, Duration.ofMillis(200));

@@ -310,7 +310,7 @@ class PauseTest {
     assertThat(operations.pause(channel, "billing", "no invoices today")).isEqualTo(1);
     for (var number = 1; number <= 2; number++) {
       try (var connection = stage.dataSource.getConnection()) {
-        listener.publish(connection, channel, number);
+        listener.publisher().publish(connection, channel, number);
       }
     }
     stage.awaitSoon(() -> sent.size() == 2);

@@ -43,7 +43,7 @@ class PublishAndListenTest {
       pgonce.start();
 
       try (var connection = dataSource.getConnection()) {
-        pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
+        pgonce.publisher().publish(connection, GREETINGS, new Greeting(1, "hello"));
         pgonce
             .publisher()
             .publishAll(
@@ -88,7 +88,7 @@ class PublishAndListenTest {
                 })
             .start();
         try (var connection = dataSource.getConnection()) {
-          pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
+          pgonce.publisher().publish(connection, GREETINGS, new Greeting(1, "hello"));
         }
         for (var life = 1; life <= 2; life++) {
           await()
@@ -133,7 +133,7 @@ class PublishAndListenTest {
       pgonce.install(GREETINGS).listen(GREETINGS, (one, tx) -> heard.add(one.payload())).start();
       assertThat(pgonce.status().listensBy()).isNotEqualTo("polling");
       try (var connection = dataSource.getConnection()) {
-        pgonce.publish(connection, GREETINGS, new Greeting(1, "hello"));
+        pgonce.publisher().publish(connection, GREETINGS, new Greeting(1, "hello"));
       }
       await().atMost(Stage.SOON).until(() -> heard.size() == 1);
     }
@@ -151,8 +151,8 @@ class PublishAndListenTest {
       one.listen(channel, (news, tx) -> heard.add("one " + news.payload())).start();
       two.listen(channel, (news, tx) -> heard.add("two " + news.payload())).start();
       try (var connection = dataSource.getConnection()) {
-        one.publish(connection, channel, "a");
-        one.publish(connection, channel, long5000);
+        one.publisher().publish(connection, channel, "a");
+        one.publisher().publish(connection, channel, long5000);
       }
       await()
           .atMost(Stage.SOON)

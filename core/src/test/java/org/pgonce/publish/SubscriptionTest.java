@@ -147,7 +147,7 @@ class SubscriptionTest {
 
     // Published once: whoever publishes does not know who listens.
     try (var connection = stage.dataSource.getConnection()) {
-      pgonce.publish(connection, placed, new Order(42, "book"));
+      pgonce.publisher().publish(connection, placed, new Order(42, "book"));
     }
 
     stage.awaitNothingWaits();

@@ -67,7 +67,7 @@ class ReadmeTest {
         AROUND.formatted(
             found("```java\n(record .*?)```"),
             found("`(Channel\\.of\\(.*?\\))`"),
-            found("(pgonce\\.publish\\(connection, [^\n]*)"));
+            found("(pgonce\\.publisher\\(\\)\\.publish\\(connection, [^\n]*)"));
     var file = Files.writeString(classes.resolve("Readme.java"), source);
     var said = new ByteArrayOutputStream();
     var status =

@@ -38,7 +38,7 @@ class SchemaByToolsTest {
     var channel = Channel.of("mail", String.class);
     PgOnce.using(login.unpooled()).install(channel);
     try (var connection = login.unpooled().getConnection()) {
-      PgOnce.using(login.unpooled()).publish(connection, channel, "hello");
+      PgOnce.using(login.unpooled()).publisher().publish(connection, channel, "hello");
     }
     assertThat(database.queryLong("select backlog from pgonce.channel_status")).isEqualTo(1);
   }

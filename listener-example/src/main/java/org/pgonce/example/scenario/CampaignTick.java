@@ -36,7 +36,7 @@ public final class CampaignTick extends Scenario {
     if (!CAMPAIGN.move(transaction, campaign, "approved", "sending")) {
       return false; // another instance does it
     }
-    pgonce.publish(transaction, STARTED, new Started(campaign));
+    pgonce.publisher().publish(transaction, STARTED, new Started(campaign));
     return true;
   }
 

@@ -99,7 +99,7 @@ public final class MailServiceDown extends Scenario {
 
       try (var second = mailer(dataSource, "mailer-2", failing)) {
         try (var connection = dataSource.getConnection()) {
-          var unused = office.publish(connection, PING, new Ping(1));
+          var unused = office.publisher().publish(connection, PING, new Ping(1));
         }
         scene.await("mailer-2 to be at work", () -> scene.number("select count(*) from pong") == 1);
         scene.await(
