@@ -18,14 +18,14 @@ import java.util.Objects;
  *     cut off, the server ends the session once it has idled for this time and 5 s more
  * @param batch notifications that one transaction claims, handles, deletes and commits at once, as
  *     many as wait and at most so many; 1 to 1,000, default 1. If one of them fails, the work of
- *     all is undone, and they are handled one by one. After a deadlock or a serialization failure
- *     they are handled in halves, uncounted, and the next batches of this process are smaller for a
- *     while. A plain {@link Handler} runs with the context and depth of its own notification, at
- *     one round trip more for each. It must not change a setting (SET LOCAL, set_config): from its
- *     first try on, each notification gets a transaction of its own. A list handler ({@link
- *     Handler#batch}) is free to. {@code handlerTimeout} is for all of them together, and they are
- *     in memory together. Only in {@link Mode#EXACTLY_ONCE} without {@link KeyOrder} and without a
- *     limit per key. Under a maximum rate a batch is no larger than a twentieth of a second's share
+ *     all is undone, and they are handled one by one. After a deadlock or a serialization failure,
+ *     which is not counted, this process makes no batch for 20 s. A plain {@link Handler} runs with
+ *     the context and depth of its own notification, at one round trip more for each. It must not
+ *     change a setting (SET LOCAL, set_config): from its first try on, each notification gets a
+ *     transaction of its own. A list handler ({@link Handler#batch}) is free to. {@code
+ *     handlerTimeout} is for all of them together, and they are in memory together. Only in {@link
+ *     Mode#EXACTLY_ONCE} without {@link KeyOrder} and without a limit per key. Under a maximum rate
+ *     a batch is no larger than a twentieth of a second's share
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     without a sign of life of its process, which gives one each third of it; by the database's
  *     clock. 100 ms to 24 hours, default 30 s. After a death the notification waits this long

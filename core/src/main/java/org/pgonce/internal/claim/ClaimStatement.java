@@ -47,20 +47,18 @@ public final class ClaimStatement {
   private static final Map<Integer, ClaimSql> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
   private static final Map<Integer, ClaimSql> FIRST_NEW_ROWS = new ConcurrentHashMap<>();
 
-  // Rows that this process has let go on purpose: nobody has died with them.
-  private static final String HELD_BY_NOBODY = "'0'::pg_catalog.xid";
-  private static final String AMONG =
-      "%s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[]) AND (SELECT pgonce.may_begin_again(?))";
+  private static final String AGAIN =
+      "%s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))";
   private static final ClaimSql DUE_AGAIN =
       ClaimSql.of(
           DUE.formatted(
-              HELD_BY_NOBODY,
-              AMONG.formatted("s")
-                  + " AND s.attempts OPERATOR(pg_catalog.=) 0 AND s.token IS NULL"),
-          false,
+              "s.xmax",
+              AGAIN.formatted("s")
+                  + " AND s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid"),
+          true,
           "");
   private static final ClaimSql NEW_AGAIN =
-      ClaimSql.of(NEW.formatted(HELD_BY_NOBODY, AMONG.formatted("n")), false, "");
+      ClaimSql.of(NEW.formatted("n.xmax", AGAIN.formatted("n")), true, "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
   private static final ClaimSql BY_KEY =
@@ -163,24 +161,34 @@ public final class ClaimStatement {
   }
 
   /**
-   * Claims once more what a claim of several had: those of them that are there as they were and
-   * that nobody else holds. None if the channel has become AT_MOST_ONCE meanwhile: the handler has
-   * begun.
+   * Claims a row of a batch once more that this process has let go. None if it is not as it was, or
+   * somebody else holds it, or the channel has become AT_MOST_ONCE: its handler may have begun.
    *
-   * @param before at least one, none of them tried before
+   * @return at most one; a suspect only if it was one before, since nobody has died with it
    */
-  public static List<Claim> claimAgain(ClaimSession session, List<Claim> before)
-      throws SQLException {
-    var subscription = before.get(0).subscription();
-    var due = before.get(0).scheduled();
+  public static List<Claim> claimAgain(ClaimSession session, Claim before) throws SQLException {
     return session.claim(
-        due ? DUE_AGAIN : NEW_AGAIN,
+        before.scheduled() ? DUE_AGAIN : NEW_AGAIN,
         (statement, first) -> {
-          statement.setInt(first, subscription);
-          statement.setString(first + 1, Claim.ids(before));
-          statement.setInt(first + 2, subscription);
+          statement.setInt(first, before.subscription());
+          statement.setLong(first + 1, before.id());
+          statement.setInt(first + 2, before.subscription());
+          if (before.scheduled()) {
+            statement.setInt(first + 3, before.attempts());
+            statement.setString(first + 4, before.token());
+          }
         },
-        claims(session, subscription, due));
+        (row, holder) ->
+            row.next()
+                ? List.of(
+                    Claim.read(
+                        row,
+                        before.subscription(),
+                        before.scheduled(),
+                        before.suspect(),
+                        holder,
+                        work -> work.on(session.connection())))
+                : List.of());
   }
 
   /** Whether the handler of a claim, whose work is undone, may begin again in its transaction. */

@@ -40,7 +40,7 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
   private final ClaimSession session;
   private final Connection connection;
   private final Supplier<Pipeline.@Nullable Next> next;
-  private int partAfterUndo;
+  private boolean isUndone;
 
   /**
    * @param claims in the order of their ids
@@ -64,9 +64,9 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
     return claims.size() == 1;
   }
 
-  /** How many at once are to be claimed again of an undone batch; 0: none was undone. */
-  int partAfterUndo() {
-    return partAfterUndo;
+  /** Whether it was a batch that failed: each of its notifications is to be handled alone. */
+  boolean isUndone() {
+    return isUndone;
   }
 
   Outcome run(WorkerSlots.Slot slot) {
@@ -97,7 +97,7 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
           return new Outcome(false, settlement.afterFailure());
         }
         if (!isSingle()) {
-          return new Outcome(undoBatch(guarded, failure, since(begun)), settlement.afterFailure());
+          return new Outcome(undoBatch(guarded, failure), settlement.afterFailure());
         }
         if (conflicts == MOST_CONFLICTS || !isUndoneToRunAgain(guarded, failure)) {
           return new Outcome(
@@ -130,12 +130,9 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
 
   private Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
       throws SQLException {
-    var outcome =
-        isSingle()
-            ? settlement.complete(session, first, guarded, !handled.isEmpty(), inHandler, next)
-            : settlement.completeAll(session, claims, guarded, handled, inHandler);
-    loop.limit.passed(claims.size());
-    return outcome;
+    return isSingle()
+        ? settlement.complete(session, first, guarded, !handled.isEmpty(), inHandler, next)
+        : settlement.completeAll(session, claims, guarded, handled, inHandler);
   }
 
   /**
@@ -165,29 +162,27 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
   }
 
   /**
-   * Nothing is counted: which notification has failed shows when they are handled one by one. After
-   * a conflict they are handled in smaller batches. Returns whether the connection is fit.
+   * Nothing is counted: which notification has failed shows when each is handled alone. Returns
+   * whether the connection is fit.
    */
-  private boolean undoBatch(GuardedConnection guarded, Throwable failure, Duration inHandler) {
+  private boolean undoBatch(GuardedConnection guarded, Throwable failure) {
     if (failure instanceof PauseException) {
       return settlement.fail(connection, first, guarded, failure);
     }
-    partAfterUndo = 1;
+    isUndone = true;
     if (guarded.isConflict(failure)) {
-      loop.limit.conflicted(claims.size(), inHandler);
-      partAfterUndo = loop.limit.now();
+      loop.conflicted();
     } else if (guarded.isSettingRefused()) {
-      loop.limit.forbid();
+      loop.forbidBatches();
       LOG.warn(
           "pgonce: the handler of channel {} changes settings of its transaction, which a batch would hand on to its next notification; from now on each"
               + " notification is handled in a transaction of its own. Leave ListenOptions.batch at 1, or use Handler.batch",
           loop.label());
     }
     LOG.info(
-        "pgonce: {} failed together ({}); all are undone and handled again, at most {} at once",
+        "pgonce: {} failed together ({}); all are undone, and handled again one by one",
         this,
-        Failures.inWords(failure),
-        partAfterUndo);
+        Failures.inWords(failure));
     LOG.debug("pgonce: the failure in full", failure);
     try {
       if (!LostConnection.isToldBy(failure)) {

@@ -2,8 +2,8 @@ package org.pgonce.internal.consume;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -21,14 +21,17 @@ import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
-import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
 final class TransactionalClaimLoop implements ClaimLoop {
 
+  // Batches that met a deadlock would meet the next one soon. Twenty times the deadlock_timeout
+  // that
+  // is PostgreSQL's default, so that about a twentieth of the time is lost.
+  private static final Duration WITHOUT_BATCHES = Duration.ofSeconds(20);
+
   final Parts parts;
   final TransactionalSettlement settlement;
-  final BatchLimit limit;
   private final int subscription;
   private final int maxAttempts;
   private final ClaimCursor cursor;
@@ -36,15 +39,15 @@ final class TransactionalClaimLoop implements ClaimLoop {
   private final boolean goesByKey;
   private final boolean mayPrefetch;
   private final AtomicLong prefetchFrom = new AtomicLong(System.nanoTime());
-  // How many are claimed one by one from now on, instead of as a batch.
-  private final AtomicInteger alone = new AtomicInteger();
+  private final int batch;
+  private volatile boolean isBatchForbidden;
+  private final AtomicLong batchesFrom = new AtomicLong(System.nanoTime());
 
   TransactionalClaimLoop(Parts parts, TransactionalSettlement settlement) {
     this.parts = parts;
     this.settlement = settlement;
     var subscribed = parts.subscribed();
-    var batch = subscribed.options().batch();
-    this.limit = new BatchLimit(batch, System::nanoTime);
+    this.batch = subscribed.options().batch();
     this.subscription = subscribed.installed().subscription();
     this.maxAttempts = subscribed.options().maxAttempts();
     this.cursor = parts.cursor();
@@ -56,6 +59,20 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
   String label() {
     return parts.subscribed().label();
+  }
+
+  /** A batch was undone for a deadlock or a serialization failure. */
+  void conflicted() {
+    batchesFrom.set(System.nanoTime() + WITHOUT_BATCHES.toNanos());
+  }
+
+  /** Each notification gets a transaction of its own from now on, for good. */
+  void forbidBatches() {
+    isBatchForbidden = true;
+  }
+
+  private int mostAtOnce() {
+    return isBatchForbidden || System.nanoTime() - batchesFrom.get() < 0 ? 1 : batch;
   }
 
   @Override
@@ -105,14 +122,10 @@ final class TransactionalClaimLoop implements ClaimLoop {
         return handle(prefetch.take(), 1);
       }
       var due = worker.begins();
-      var most = isAlone() ? 1 : worker.permits(limit.now());
+      var most = worker.permits(mostAtOnce());
       var claims = claim(due, most);
       worker.found(claims);
       return handle(claims, most);
-    }
-
-    private boolean isAlone() {
-      return limit.now() == 1 || alone.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
     }
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
@@ -226,83 +239,48 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
 
     /**
-     * Handles a batch.
+     * Handles a batch. What was tried before must not fail the others, nor go uncounted among them:
+     * it is handled alone behind them. So is each of a batch that was undone.
      *
      * @param most how many there might have been
      */
     private boolean handleBatch(List<Claim> claims, int most) throws SQLException {
-      var due = claims.get(0).scheduled();
-      // What has failed before must not fail the others, nor get off uncounted among them.
-      var clean =
-          claims.stream().filter(claim -> !claim.suspect() && claim.attempts() == 0).toList();
-      var others = claims.size() - clean.size();
-      if (others > 0) {
-        alone.set(others);
+      var untried = claims.stream().filter(Run::isUntried).toList();
+      if (untried.isEmpty()) {
+        connection.rollback();
+        return handleAlone(claims);
       }
-      if (clean.isEmpty()) {
-        giveBack();
-        worker.ended(new RowsBehind(true, due));
-        return true;
-      }
-      // The clean ones are not let go: what was held and let go would be suspect itself, and make
-      // those suspect that are claimed with it, and so on without an end.
-      var outcome =
-          clean.size() == 1
-              ? new Outcome(handleSingle(clean.get(0)), new RowsBehind(false, false))
-              : together(clean);
-      if (outcome == null) {
-        giveBack();
-        return true;
-      }
-      if (others > 0) {
-        cursor.wentBack();
-      }
-      // Where a whole batch was found, another may lie behind it.
-      worker.ended(
-          new RowsBehind(
-              outcome.left().more() || others > 0,
-              outcome.left().due() || (due && (claims.size() == most || others > 0))));
-      return outcome.fit();
-    }
-
-    /** Handles several as one; null, and they are still held, if no handler may begin any more. */
-    private @Nullable Outcome together(List<Claim> claims) throws SQLException {
       var attempt =
-          new TransactionalAttempt(TransactionalClaimLoop.this, claims, session, () -> null);
-      if (!worker.begin(attempt, claims.size())) {
-        return null;
+          new TransactionalAttempt(TransactionalClaimLoop.this, untried, session, () -> null);
+      if (!worker.begin(attempt, untried.size())) {
+        giveBack();
+        return true;
       }
       var outcome = attempt.run(worker.slot());
-      var part = attempt.partAfterUndo();
-      if (part == 0) {
-        return outcome;
-      }
-      var fit = outcome.fit();
-      for (var from = 0; fit && from < claims.size(); ) {
-        // A part that met a conflict too has lowered the limit for those behind it.
-        var size = Math.min(Math.min(part, limit.now()), claims.size() - from);
-        if (!worker.mayBegin() || worker.permits(size) < size) {
-          break;
-        }
-        fit = again(claims.subList(from, from + size));
-        from += size;
-      }
-      cursor.wentBack(); // what was not claimed again
-      return new Outcome(fit, new RowsBehind(true, claims.get(0).scheduled()));
+      // Where a whole batch was found, another may lie behind it.
+      var isMoreDue = untried.get(0).scheduled() && claims.size() == most;
+      worker.ended(new RowsBehind(outcome.left().more(), outcome.left().due() || isMoreDue));
+      var alone =
+          attempt.isUndone() ? claims : claims.stream().filter(one -> !isUntried(one)).toList();
+      return outcome.fit() && (alone.isEmpty() || handleAlone(alone));
     }
 
-    /** Claims what was undone once more, and handles it. */
-    private boolean again(List<Claim> undone) throws SQLException {
-      var claims = bounded(() -> ClaimStatement.claimAgain(session, undone));
-      if (claims.size() == 1) {
-        return handleNow(claims.get(0));
+    private static boolean isUntried(Claim claim) {
+      return !claim.suspect() && claim.attempts() == 0;
+    }
+
+    /** Claims each once more, which was let go, and handles it. */
+    private boolean handleAlone(List<Claim> claims) throws SQLException {
+      var fit = true;
+      for (var claim : claims) {
+        if (!fit || !worker.mayBegin() || worker.permits(1) < 1) {
+          break;
+        }
+        fit = handle(bounded(() -> ClaimStatement.claimAgain(session, claim)), 1);
       }
-      var outcome = claims.isEmpty() ? null : together(claims);
-      if (outcome == null) {
-        connection.rollback();
-        return true;
-      }
-      return outcome.fit();
+      cursor.wentBack(); // what was not claimed again
+      worker.ended(new RowsBehind(true, claims.get(0).scheduled()));
+      return fit;
     }
 
     private void giveBack() throws SQLException {
