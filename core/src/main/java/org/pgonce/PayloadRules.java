@@ -33,8 +33,9 @@ import tools.jackson.databind.JsonNode;
  * one of them throws, the notification becomes a dead letter with the reason {@code UNREADABLE}, as
  * any that cannot be decoded. A later version, as a listener meets it while a new release is rolled
  * out, is not decoded: it is put back, its attempt uncounted and with the reason beside it, for
- * listeners that know it; half a second to a second at first, then for about as long as it has been
- * waiting, a minute at most, and without end. A {@link Mode#BROADCAST} is dropped and logged.
+ * listeners that know it; half a second to a second at first, then for an eighth to a quarter of
+ * the time that it has been waiting, a minute at most, and without end. A {@link Mode#BROADCAST} is
+ * dropped and logged.
  *
  * @param version which one this code writes: 1 to 32,767, default 1
  * @param oldest the oldest that it still reads: 1 to {@code version}, default 1. What is older

@@ -50,7 +50,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.keys = KeyCursors.create(subscribed.goesByKey());
     this.pausing = new Pausing(subscribed, context.observer());
     this.definition = new DefinitionWatch(subscribed, context.observer());
-    this.reports = new Reports(subscribed, context.observer(), poll::within, this::metNewerVersion);
+    this.reports = new Reports(subscribed, context.observer(), poll::within);
     this.slots =
         new WorkerSlots(subscribed, context.threads(), () -> freed(subscribed.goesByKey()));
     this.rate =
@@ -175,10 +175,6 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */
   public void hasMissed() {
     keys.unblocked();
-  }
-
-  private void metNewerVersion() {
-    locked(trigger::metNewerVersion);
   }
 
   /** No claim begins for so long. */

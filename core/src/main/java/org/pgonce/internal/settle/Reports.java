@@ -18,22 +18,15 @@ public final class Reports {
   private final String channel;
   private final Observer observer;
   private final Consumer<Duration> nextAttemptIn;
-  private final Runnable onPutBack;
 
   /**
    * @param nextAttemptIn gets how long until a row is due
-   * @param onPutBack runs for each notification that only other processes can read
    */
-  public Reports(
-      Registration<?> subscribed,
-      Observer observer,
-      Consumer<Duration> nextAttemptIn,
-      Runnable onPutBack) {
+  public Reports(Registration<?> subscribed, Observer observer, Consumer<Duration> nextAttemptIn) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.observer = observer;
     this.nextAttemptIn = nextAttemptIn;
-    this.onPutBack = onPutBack;
   }
 
   /** The database, not a notification, is in trouble. */
@@ -96,7 +89,6 @@ public final class Reports {
       }
       case PUT_BACK -> {
         LOG.info("pgonce: {}; next look in {} ms", verdict.why(), verdict.delay().toMillis());
-        onPutBack.run();
         dueIn(verdict.delay());
       }
       case PAUSE ->

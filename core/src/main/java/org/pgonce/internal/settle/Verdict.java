@@ -69,9 +69,13 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
     return new Verdict(Kind.DEAD_LETTER, why, Duration.ZERO, reason);
   }
 
-  /** About as long as it has waited: a process that can read it may come in a second or a week. */
+  /**
+   * A process that can read it may come in a second or a week. While both kinds run, chance decides
+   * which of them claims it, so it gets some tries before the delay grows.
+   */
   private static Duration putBackFor(Duration age) {
-    var whole = age.compareTo(SHORTEST) < 0 ? SHORTEST : age;
+    var share = age.dividedBy(4);
+    var whole = share.compareTo(SHORTEST) < 0 ? SHORTEST : share;
     var bounded = whole.compareTo(LONGEST) > 0 ? LONGEST : whole;
     return new Backoff(bounded, bounded).after(1);
   }
