@@ -18,6 +18,7 @@ import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.settle.LeaseSettlement;
+import org.pgonce.internal.settle.Pausing;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
@@ -48,7 +49,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     this.keys = KeyCursors.create(subscribed.goesByKey());
-    this.pausing = new Pausing(subscribed, context.observer());
+    this.pausing = new Pausing(subscribed, context.instance(), context.observer(), poll::begun);
     this.definition = new DefinitionWatch(subscribed, context.observer());
     this.reports = new Reports(subscribed, context.observer(), poll::within);
     this.slots =
@@ -62,10 +63,10 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.trigger =
         new FetchTrigger(
             context.threads()::tickLater, lock, System::nanoTime, keys, this::beginWorker);
-    this.loop = loop(subscribed, sessions, poll);
+    this.loop = loop(subscribed, sessions);
   }
 
-  private ClaimLoop loop(Registration<T> subscribed, CutOffSessions sessions, Poll poll) {
+  private ClaimLoop loop(Registration<T> subscribed, CutOffSessions sessions) {
     var parts =
         new ClaimLoop.Parts(
             subscribed,
@@ -74,12 +75,12 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             new Delivery<>(subscribed, context.codec(), context.publisher()),
             cursor,
             keys);
-    var pauser = new HandlerPause(subscribed, context, pausing, poll);
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
         ? new TransactionalClaimLoop(
-            parts, new TransactionalSettlement(subscribed, context.transactions(), reports, pauser))
+            parts,
+            new TransactionalSettlement(subscribed, context.transactions(), reports, pausing))
         : new LeaseClaimLoop(
-            parts, new LeaseSettlement(subscribed, context.transactions(), reports, pauser));
+            parts, new LeaseSettlement(subscribed, context.transactions(), reports, pausing));
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -127,14 +128,9 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     return slots;
   }
 
-  /**
-   * A wake-up says that it is paused, or otherwise not to be claimed from. Returns within which
-   * time a poll is to say whether that is so.
-   *
-   * @param polls how many polls have begun
-   */
-  public Duration heardPause(long polls) {
-    return pausing.heardPause(polls);
+  /** As {@link Pausing#heardPause}. */
+  public Duration heardPause() {
+    return pausing.heardPause();
   }
 
   boolean mayClaim() {

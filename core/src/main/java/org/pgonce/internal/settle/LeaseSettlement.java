@@ -15,8 +15,8 @@ import org.pgonce.internal.jdbc.Transactions;
 public final class LeaseSettlement extends Settlement {
 
   public LeaseSettlement(
-      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
-    super(subscribed, transactions, reports, pauser);
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
+    super(subscribed, transactions, reports, pausing);
   }
 
   /**

@@ -46,21 +46,16 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   final Transactions transactions;
   final Reports reports;
   private final boolean byKey;
-  private final Pauser pauser;
+  private final Pausing pausing;
   private final LookBehind backlog = new LookBehind();
 
-  /**
-   * Of one subscription.
-   *
-   * @param pauser pauses it for its handler
-   */
   Settlement(
-      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
     this.subscribed = subscribed;
     this.transactions = transactions;
     this.reports = reports;
     this.byKey = subscribed.goesByKey();
-    this.pauser = pauser;
+    this.pausing = pausing;
   }
 
   // Success.
@@ -91,7 +86,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   final Runnable record(Connection transaction, Claim claim, Throwable failure)
       throws SQLException {
     var verdict = Verdict.on(failure, claim, subscribed);
-    var there = verdict.record(transaction, claim, pauser);
+    var there = verdict.record(transaction, claim, pausing);
     return () -> reports.failed(there, claim, verdict, failure);
   }
 
@@ -100,11 +95,12 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
     if (!(failure instanceof PauseException)) {
       return work.get();
     }
-    pauser.begins();
+    pausing.begins();
     try {
       return work.get();
     } finally {
-      pauser.ends();
+      pausing.ends();
+      reports.dueIn(Duration.ZERO); // a poll says whether it is paused
     }
   }
 

@@ -37,8 +37,8 @@ public final class TransactionalSettlement extends Settlement {
   public record Outcome(boolean fit, RowsBehind left) {}
 
   public TransactionalSettlement(
-      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
-    super(subscribed, transactions, reports, pauser);
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
+    super(subscribed, transactions, reports, pausing);
   }
 
   /**

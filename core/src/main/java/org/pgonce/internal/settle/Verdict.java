@@ -81,9 +81,9 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
   }
 
   /** Records it in the transaction; false as {@link SettleStatements#schedule}. */
-  boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+  boolean record(Connection transaction, Claim claim, Pausing pausing) throws SQLException {
     if (kind == Kind.PAUSE) {
-      pauser.pause(transaction, why);
+      pausing.record(transaction, why);
     }
     if (deadLetter != null) {
       return SettleStatements.bury(transaction, claim, claim.attempt(), deadLetter, why);
