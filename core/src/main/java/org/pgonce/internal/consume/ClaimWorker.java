@@ -31,10 +31,8 @@ final class ClaimWorker implements Runnable {
   private WorkerSlots.@Nullable Slot slot;
   // Permits of the rate that no handler has used.
   private int permits;
-  // What it has at work, where its channel goes by key.
+  // The first of what it has claimed, until that has ended.
   private @Nullable Claim atWork;
-  // Whether it has claimed new rows that are not settled.
-  private boolean isUnsettled;
 
   ClaimWorker(SubscriptionConsumer<?> consumer, ClaimLoop loop) {
     this.consumer = consumer;
@@ -96,8 +94,6 @@ final class ClaimWorker implements Runnable {
   boolean begins() {
     lock.lock();
     try {
-      isUnsettled = false;
-      wentBack();
       return claiming.begins();
     } finally {
       lock.unlock();
@@ -137,7 +133,6 @@ final class ClaimWorker implements Runnable {
       claiming.found(claims.size());
       if (!claims.isEmpty()) {
         atWork = claims.get(0);
-        isUnsettled = !claiming.wasForDue();
         trigger.beginIfWanted();
       }
     } finally {
@@ -176,18 +171,16 @@ final class ClaimWorker implements Runnable {
         consumer.keys.ended(atWork, left);
         atWork = null;
       }
-      isUnsettled = false;
-      trigger.settled(left);
+      claiming.ended(left);
     } finally {
       lock.unlock();
     }
   }
 
-  /** A row of a key was let go without {@link #ended}. Called with the lock held. */
-  private void wentBack() {
+  /** What was claimed and has not {@link #ended} was let go: it may be claimed again. */
+  private void endIfLetGo() {
     if (atWork != null) {
-      consumer.keys.ended(atWork, new RowsBehind(true, true));
-      atWork = null;
+      ended(new RowsBehind(true, true));
     }
   }
 
@@ -195,6 +188,7 @@ final class ClaimWorker implements Runnable {
   boolean mayGoOn() {
     lock.lock();
     try {
+      endIfLetGo();
       keepPermits(0);
       return mayBegin()
           && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
@@ -207,12 +201,8 @@ final class ClaimWorker implements Runnable {
   private void leave() {
     lock.lock();
     try {
-      wentBack();
+      endIfLetGo();
       claiming.ends();
-      if (isUnsettled) {
-        isUnsettled = false;
-        trigger.wentBack();
-      }
       keepPermits(0);
       slot().leave();
       slot = null;

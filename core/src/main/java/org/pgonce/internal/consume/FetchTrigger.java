@@ -297,10 +297,6 @@ final class FetchTrigger {
       isAnswer = false;
     }
 
-    boolean wasForDue() {
-      return isDue;
-    }
-
     /** The claim has found so many. */
     void found(int count) {
       counts.found(count, isDue);
@@ -324,19 +320,14 @@ final class FetchTrigger {
     void ends() {
       claiming.remove(this);
     }
-  }
 
-  /** What was claimed is free again, and nothing may say so. */
-  void wentBack() {
-    fresh = true;
-  }
-
-  /** A notification is settled. */
-  void settled(RowsBehind left) {
-    more = left.more();
-    due |= left.due();
-    if (!more) {
-      behindAt = NEVER;
+    /** What it has found is settled, or let go. The end of a scheduled row tells of no new ones. */
+    void ended(RowsBehind left) {
+      due |= left.due();
+      if (!isDue) {
+        more = left.more();
+        behindAt = more ? behindAt : NEVER;
+      }
     }
   }
 }

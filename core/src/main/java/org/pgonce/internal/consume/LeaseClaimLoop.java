@@ -182,13 +182,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   /** Runs the handler and settles; false if this worker's slot is lost, or none may begin. */
   private boolean handle(Lease lease, ClaimWorker worker) throws SQLException {
     var claim = lease.leased;
-    if (claim == null) {
-      if (subscribed.goesByKey()) {
-        worker.ended(settlement.afterFailure()); // others may have waited for its key
-      }
-      return true;
-    }
-    if (lease.isOver(claim)) {
+    if (claim == null || lease.isOver(claim)) {
       return true;
     }
     var slot = worker.slot();

@@ -156,7 +156,6 @@ final class TransactionalClaimLoop implements ClaimLoop {
       }
       if (!worker.mayBegin()) {
         giveBack();
-        endedIfByKey();
         return true;
       }
       return claims.size() == 1 ? handleSingle(claims.get(0)) : handleBatch(claims, most);
@@ -172,7 +171,6 @@ final class TransactionalClaimLoop implements ClaimLoop {
       var stay = quarantine.enter(parts.longestCall());
       if (stay == null) {
         settlement.postpone(connection, claim, Quarantine.TURN);
-        endedIfByKey();
         return true;
       }
       try {
@@ -188,31 +186,22 @@ final class TransactionalClaimLoop implements ClaimLoop {
         var attempt =
             new TransactionalAttempt(TransactionalClaimLoop.this, List.of(clear), session, next);
         if (worker.begin(attempt, 1)) {
-          return run(attempt, clear);
+          return run(attempt);
         }
       }
       // It is a dead letter, or goes back at once: the listener stops, or a pause began.
       giveBack();
-      endedIfByKey();
       if (clear != null && clear.token() != null) {
         settlement.giveBack(clear);
       }
       return true;
     }
 
-    private void endedIfByKey() {
-      if (goesByKey) {
-        worker.ended(settlement.afterFailure()); // others may have waited for its key
-      }
-    }
-
-    private boolean run(TransactionalAttempt attempt, Claim claim) {
+    private boolean run(TransactionalAttempt attempt) {
       var fit = false;
       try {
         var outcome = attempt.run(worker.slot());
-        if (!claim.scheduled() || goesByKey) {
-          worker.ended(outcome.left()); // else a scheduled one says nothing of the others
-        }
+        worker.ended(outcome.left());
         fit = outcome.fit();
       } finally {
         prefetch.settled(fit);

@@ -127,8 +127,9 @@ class FetchTriggerTest {
     trigger.ranked(2);
     trigger.notified();
     pass(400);
-    claims(1).ends();
-    trigger.settled(NOTHING);
+    var worker = claims(1);
+    worker.ends();
+    worker.ended(NOTHING);
     assertThat(trigger.answersAtOnce()).isTrue();
     trigger.notified();
     claims(0);
@@ -161,8 +162,7 @@ class FetchTriggerTest {
   @Test
   void aQuickHandlerTellsByItselfWhatLiesBehind() {
     trigger.notified();
-    claims(1);
-    trigger.settled(NOTHING);
+    claims(1).ended(NOTHING);
     pass(1_000);
     assertThat(begun).isEmpty();
     assertThat(trigger.isWanted()).isFalse();
@@ -172,7 +172,7 @@ class FetchTriggerTest {
   void whereRowsLieBehindAnotherWorkerJoins() {
     trigger.notified();
     var worker = claims(1);
-    trigger.settled(new RowsBehind(true, false));
+    worker.ended(new RowsBehind(true, false));
     assertThat(trigger.isWanted()).isTrue();
     worker.begins();
     worker.found(1);
@@ -216,8 +216,7 @@ class FetchTriggerTest {
     assertThat(claims).isLessThanOrEqualTo(20);
     trigger.notified();
     pass(160);
-    claims(1);
-    trigger.settled(NOTHING);
+    claims(1).ended(NOTHING);
     trigger.notified();
     assertThat(begun).as("it is answered at once again").hasSize(1);
   }
