@@ -3,7 +3,7 @@ package org.pgonce.internal.consume;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.claim.ClaimCursor;
-import org.pgonce.internal.claim.ClaimTimeout;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.KeyCursors;
 import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
@@ -31,7 +31,7 @@ interface ClaimLoop {
 
     /** Later than the timeouts of claim and handler, which know what they cut off. */
     Duration longestCall() {
-      return ClaimTimeout.LONGEST.plus(subscribed.options().handlerTimeout());
+      return ClaimSession.LONGEST_CLAIM.plus(subscribed.options().handlerTimeout());
     }
   }
 }

@@ -8,14 +8,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
-import org.pgonce.internal.claim.ClaimTimeout;
-import org.pgonce.internal.claim.KeyLook;
-import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.LostConnection;
@@ -130,23 +126,19 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
       if (goesByKey) {
-        var claim = parts.keys().of(due).claim(where -> claimByKey(due, where)).claim();
+        var claim =
+            parts
+                .keys()
+                .of(due)
+                .claim(look -> ClaimStatement.claimByKey(session, subscription, due, rules, look))
+                .claim();
         return claim == null ? List.of() : List.of(claim);
       }
       return due
-          ? bounded(() -> ClaimStatement.claim(session, subscription, true, 0, most))
+          ? ClaimStatement.claim(session, subscription, true, 0, most)
           : cursor.claim(
-              after ->
-                  bounded(() -> ClaimStatement.claim(session, subscription, false, after, most)),
+              after -> ClaimStatement.claim(session, subscription, false, after, most),
               claims -> claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id());
-    }
-
-    private Result claimByKey(boolean due, KeyLook where) throws SQLException {
-      return bounded(() -> ClaimStatement.claimByKey(session, subscription, due, rules, where));
-    }
-
-    private <R> R bounded(ClaimTimeout.Claiming<R> claiming) throws SQLException {
-      return ClaimTimeout.bounded(connection, claiming);
     }
 
     private boolean handle(List<Claim> claims, int most) throws SQLException {
@@ -163,7 +155,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     private boolean handleSingle(Claim claim) throws SQLException {
       // The first death was not counted.
-      var attempt = AttemptCount.ahead(claim);
+      var attempt = claim.nextAttempt();
       if (!claim.mustBeAlone(attempt, attempt, maxAttempts)) {
         return handleNow(claim);
       }
@@ -216,14 +208,11 @@ final class TransactionalClaimLoop implements ClaimLoop {
      * @return the claim of the counted attempt, in a transaction of its own; null if there is none
      */
     private @Nullable Claim suspected(Claim claim) throws SQLException {
+      var token = settlement.countAhead(connection, claim);
       var claims =
-          bounded(
-              () -> {
-                var token = settlement.countAhead(connection, claim);
-                return token == null
-                    ? List.<Claim>of()
-                    : ClaimStatement.claimLeased(session, claim, token, rules);
-              });
+          token == null
+              ? List.<Claim>of()
+              : ClaimStatement.claimLeased(session, claim, token, rules);
       return claims.isEmpty() ? null : claims.get(0);
     }
 
@@ -265,7 +254,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
         if (!fit || !worker.mayBegin() || worker.permits(1) < 1) {
           break;
         }
-        fit = handle(bounded(() -> ClaimStatement.claimAgain(session, claim)), 1);
+        fit = handle(ClaimStatement.claimAgain(session, claim), 1);
       }
       cursor.wentBack(); // what was not claimed again
       worker.ended(new RowsBehind(true, claims.get(0).scheduled()));

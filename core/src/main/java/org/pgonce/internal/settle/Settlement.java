@@ -8,7 +8,6 @@ import java.util.UUID;
 import java.util.function.Supplier;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
@@ -179,7 +178,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
     return SettleStatements.schedule(
         transaction,
         claim,
-        AttemptCount.ahead(claim),
+        claim.nextAttempt(),
         token,
         lease,
         DIED,

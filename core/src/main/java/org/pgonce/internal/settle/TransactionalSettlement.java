@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.RowsBehind;
@@ -160,7 +159,7 @@ public final class TransactionalSettlement extends Settlement {
    */
   public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
     GuardedConnection.unready(transaction, claim.sessionBefore());
-    var next = AttemptCount.ahead(claim);
+    var next = claim.nextAttempt();
     if (next > subscribed.options().maxAttempts()) {
       bury(transaction, claim);
       return null;

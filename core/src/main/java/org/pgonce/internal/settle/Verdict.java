@@ -8,7 +8,6 @@ import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.RejectedException;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.NewerVersionException;
 import org.pgonce.internal.handle.Registration;
@@ -94,12 +93,11 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
       return claim.token() == null || SettleStatements.giveBack(transaction, claim, failed);
     }
     return kind == Kind.RETRY
-        ? SettleStatements.schedule(
-            transaction, claim, AttemptCount.of(claim), null, delay, why, failed)
+        ? SettleStatements.schedule(transaction, claim, claim.attempt(), null, delay, why, failed)
         : SettleStatements.schedule(
             transaction,
             claim,
-            AttemptCount.without(claim),
+            claim.attempt() - 1,
             null,
             delay,
             why,
