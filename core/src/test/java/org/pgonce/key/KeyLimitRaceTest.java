@@ -134,7 +134,7 @@ class KeyLimitRaceTest {
   }
 
   private @Nullable Claim claimOf(Connection connection, boolean due) throws SQLException {
-    return ClaimStatement.claimByKey(session(connection), subscription, due, rules, LOOK).claim();
+    return ClaimStatement.claimByKey(session(connection), subscription, due, rules, LOOK).first();
   }
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {

@@ -114,7 +114,7 @@ class OrderRaceTest {
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var claim =
-        ClaimStatement.claimByKey(session(connection), subscription, due, RULES, LOOK).claim();
+        ClaimStatement.claimByKey(session(connection), subscription, due, RULES, LOOK).first();
     return claim == null ? null : claim.id();
   }
 
@@ -274,7 +274,7 @@ class OrderRaceTest {
   }
 
   private List<Claim> claimLeased(String token, int refusals) throws SQLException {
-    var found = ClaimStatement.claimByKey(session(first), subscription, true, RULES, LOOK).claim();
+    var found = ClaimStatement.claimByKey(session(first), subscription, true, RULES, LOOK).first();
     assertThat(found).isNotNull();
     first.createStatement().execute("set test.refusals = " + refusals);
     first.commit();

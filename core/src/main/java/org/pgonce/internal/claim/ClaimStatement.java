@@ -221,7 +221,8 @@ public final class ClaimStatement {
           row.next();
           var isFound = row.getString("id") != null;
           return new KeyLook.Result(
-              isFound ? claim(row, session, subscription, due, holder) : null,
+              isFound ? List.of(claim(row, session, subscription, due, holder)) : List.of(),
+              false,
               KeyLook.Seen.read(row));
         });
   }

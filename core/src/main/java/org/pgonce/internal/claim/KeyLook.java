@@ -83,14 +83,25 @@ public record KeyLook(
   }
 
   /**
-   * What a claim by key has found.
+   * What a claim has found.
    *
-   * @param claim null if no row was found
-   * @param seen null if the claim did not look
+   * @param claims in the order of their ids
+   * @param spent whether the attempts of the row are used up: it is locked, and not leased
+   * @param seen null if it did not look by key
    */
-  public record Result(@Nullable Claim claim, @Nullable Seen seen) {}
+  public record Result(List<Claim> claims, boolean spent, @Nullable Seen seen) {
 
-  /** Of new rows of a channel that has no keys: those with a higher id. */
+    /** The highest id; 0 if it has found none. */
+    long lastId() {
+      return claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id();
+    }
+
+    public @Nullable Claim first() {
+      return claims.isEmpty() ? null : claims.get(0);
+    }
+  }
+
+  /** Of a channel that has no keys: new rows with a higher id, or any that are due. */
   public static KeyLook behind(long id) {
     return new KeyLook(0, List.of(Way.NEAR), List.of(), new At(0, id), null);
   }

@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
@@ -24,7 +23,6 @@ final class ClaimWorker implements Runnable {
 
   private final SubscriptionConsumer<?> consumer;
   private final ClaimLoop loop;
-  private final Lock lock;
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
   private final RateLimiter rate;
@@ -37,7 +35,6 @@ final class ClaimWorker implements Runnable {
   ClaimWorker(SubscriptionConsumer<?> consumer, ClaimLoop loop) {
     this.consumer = consumer;
     this.loop = loop;
-    this.lock = consumer.lock;
     this.trigger = consumer.trigger;
     this.claiming = trigger.claiming();
     this.rate = consumer.rate;
@@ -92,12 +89,7 @@ final class ClaimWorker implements Runnable {
 
   /** A claim begins; returns whether it is for scheduled rows. */
   boolean begins() {
-    lock.lock();
-    try {
-      return claiming.begins();
-    } finally {
-      lock.unlock();
-    }
+    return consumer.locked(claiming::begins);
   }
 
   /**
@@ -105,16 +97,14 @@ final class ClaimWorker implements Runnable {
    * come first or no handler may begin.
    */
   boolean beginsBehindCommit() {
-    lock.lock();
-    try {
-      if (!mayBegin() || trigger.isDue()) {
-        return false;
-      }
-      claiming.beginsBehindCommit();
-      return true;
-    } finally {
-      lock.unlock();
-    }
+    return consumer.locked(
+        () -> {
+          var begins = mayBegin() && !trigger.isDue();
+          if (begins) {
+            claiming.beginsBehindCommit();
+          }
+          return begins;
+        });
   }
 
   /** How many may be claimed at once: fewer than wanted if the rate does not allow them. */
@@ -127,17 +117,15 @@ final class ClaimWorker implements Runnable {
 
   /** The claim has found these. */
   void found(List<Claim> claims) {
-    lock.lock();
-    try {
-      keepPermits(claims.size());
-      claiming.found(claims.size());
-      if (!claims.isEmpty()) {
-        atWork = claims.get(0);
-        trigger.beginIfWanted();
-      }
-    } finally {
-      lock.unlock();
-    }
+    consumer.withLock(
+        () -> {
+          keepPermits(claims.size());
+          claiming.found(claims.size());
+          if (!claims.isEmpty()) {
+            atWork = claims.get(0);
+            trigger.beginIfWanted();
+          }
+        });
   }
 
   private void keepPermits(int count) {
@@ -165,16 +153,14 @@ final class ClaimWorker implements Runnable {
    * @param left what may lie behind it
    */
   void ended(RowsBehind left) {
-    lock.lock();
-    try {
-      if (atWork != null) {
-        consumer.keys.ended(atWork, left);
-        atWork = null;
-      }
-      claiming.ended(left);
-    } finally {
-      lock.unlock();
-    }
+    consumer.withLock(
+        () -> {
+          if (atWork != null) {
+            consumer.cursors.ended(atWork, left);
+            atWork = null;
+          }
+          claiming.ended(left);
+        });
   }
 
   /** What was claimed and has not {@link #ended} was let go: it may be claimed again. */
@@ -186,29 +172,25 @@ final class ClaimWorker implements Runnable {
 
   /** Whether to claim once more; waits for a moment until there is something to claim. */
   boolean mayGoOn() {
-    lock.lock();
-    try {
-      endIfLetGo();
-      keepPermits(0);
-      return mayBegin()
-          && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
-          && permits(1) == 1;
-    } finally {
-      lock.unlock();
-    }
+    return consumer.locked(
+        () -> {
+          endIfLetGo();
+          keepPermits(0);
+          return mayBegin()
+              && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
+              && permits(1) == 1;
+        });
   }
 
   private void leave() {
-    lock.lock();
-    try {
-      endIfLetGo();
-      claiming.ends();
-      keepPermits(0);
-      slot().leave();
-      slot = null;
-      trigger.beginIfWanted();
-    } finally {
-      lock.unlock();
-    }
+    consumer.withLock(
+        () -> {
+          endIfLetGo();
+          claiming.ends();
+          keepPermits(0);
+          slot().leave();
+          slot = null;
+          trigger.beginIfWanted();
+        });
   }
 }

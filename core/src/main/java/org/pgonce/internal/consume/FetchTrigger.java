@@ -7,7 +7,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.pgonce.Backoff;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.RowsBehind;
 
 /**
@@ -65,7 +65,7 @@ final class FetchTrigger {
   private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
-  private final KeyCursors keys;
+  private final ClaimCursors cursors;
   private final Runnable begin;
 
   private final ClaimCounts counts = new ClaimCounts();
@@ -97,20 +97,20 @@ final class FetchTrigger {
   /**
    * @param timer runs work after a delay, without the lock
    * @param nanoTime as of System
-   * @param keys what is known of rows that wait for one another
+   * @param cursors what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
   FetchTrigger(
       BiConsumer<Duration, Runnable> timer,
       Lock lock,
       LongSupplier nanoTime,
-      KeyCursors keys,
+      ClaimCursors cursors,
       Runnable begin) {
     this.timer = timer;
     this.lock = lock;
     this.nanoTime = nanoTime;
     this.origin = nanoTime.getAsLong();
-    this.keys = keys;
+    this.cursors = cursors;
     this.begin = begin;
   }
 
@@ -185,12 +185,12 @@ final class FetchTrigger {
 
   /** Whether a worker that has nothing at work should claim. */
   boolean isWanted() {
-    return now() >= restUntil && (fresh || due || more || keys.isMore());
+    return now() >= restUntil && (fresh || due || more || cursors.isMore());
   }
 
   /** Whether scheduled rows are due. */
   boolean isDue() {
-    return due || keys.due().isMore();
+    return due || cursors.dueKeys().isMore();
   }
 
   private boolean isNobodyClaiming(long now) {

@@ -3,11 +3,11 @@ package org.pgonce.internal.consume;
 import java.time.Duration;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
-import org.pgonce.internal.claim.ClaimCursor;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.context.CutOffSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.GatedSubscription;
@@ -28,19 +28,18 @@ import org.pgonce.internal.settle.TransactionalSettlement;
  */
 public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
 
-  final ReentrantLock lock = new ReentrantLock();
   final FetchTrigger trigger;
-  final KeyCursors keys;
+  final ClaimCursors cursors;
   final RateLimiter rate;
   private final int subscription;
   private final ListenerContext context;
   private final Pausing pausing;
   private final DefinitionWatch definition;
-  private final ClaimCursor cursor = new ClaimCursor();
   private final WorkerSlots slots;
   private final Reports reports;
   private final ClaimLoop loop;
 
+  private final ReentrantLock lock = new ReentrantLock();
   private final Condition called = lock.newCondition();
   private @Nullable ClaimWorker waiting;
 
@@ -48,7 +47,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
       Registration<T> subscribed, ListenerContext context, CutOffSessions sessions, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
-    this.keys = KeyCursors.create(subscribed.goesByKey());
+    this.cursors = ClaimCursors.create(subscribed.goesByKey());
     this.pausing = new Pausing(subscribed, context.instance(), context.observer(), poll::begun);
     this.definition = new DefinitionWatch(subscribed, context.observer());
     this.reports = new Reports(subscribed, context.observer(), poll::within);
@@ -62,7 +61,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             subscribed.options().batch() > 1);
     this.trigger =
         new FetchTrigger(
-            context.threads()::tickLater, lock, System::nanoTime, keys, this::beginWorker);
+            context.threads()::tickLater, lock, System::nanoTime, cursors, this::beginWorker);
     this.loop = loop(subscribed, sessions);
   }
 
@@ -73,8 +72,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             context,
             sessions,
             new Delivery<>(subscribed, context.codec(), context.publisher()),
-            cursor,
-            keys);
+            cursors);
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
         ? new TransactionalClaimLoop(
             parts,
@@ -138,17 +136,23 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   }
 
   public ChannelActivity activity() {
+    var counts = trigger.counts();
+    return locked(
+        () ->
+            slots.activity(
+                counts.claims(), counts.empty(), pausing.known(), definition.difference()));
+  }
+
+  <R> R locked(Supplier<R> work) {
     lock.lock();
     try {
-      var counts = trigger.counts();
-      return slots.activity(
-          counts.claims(), counts.empty(), pausing.known(), definition.difference());
+      return work.get();
     } finally {
       lock.unlock();
     }
   }
 
-  private void locked(Runnable work) {
+  void withLock(Runnable work) {
     lock.lock();
     try {
       work.run();
@@ -159,23 +163,23 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   /** A wake-up for new rows came. Returns at once. */
   public void notified() {
-    locked(trigger::notified);
+    withLock(trigger::notified);
   }
 
   /** Rows, or keys, may have been set free. Returns at once. */
   public void freed(boolean isDue) {
     hasMissed();
-    locked(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
+    withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
   }
 
   /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */
   public void hasMissed() {
-    keys.unblocked();
+    cursors.unblocked();
   }
 
   /** No claim begins for so long. */
   void restFor(Duration wait) {
-    locked(() -> trigger.rest(wait));
+    withLock(() -> trigger.rest(wait));
   }
 
   /** The database, not a notification, is in trouble. */
@@ -183,14 +187,14 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     if (slots.isStopping()) {
       return;
     }
-    locked(trigger::troubled);
+    withLock(trigger::troubled);
     reports.cannotClaim(e);
   }
 
   /** No worker begins from now on; those at work go on. */
   public void stop() {
     slots.stop();
-    locked(called::signalAll);
+    withLock(called::signalAll);
   }
 
   @Override
@@ -200,7 +204,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   @Override
   public long cursor() {
-    return cursor.after();
+    return cursors.fresh().after();
   }
 
   @Override
@@ -208,46 +212,36 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     var changed = definition.told(answer.definition());
     var resumed = pausing.told(answer.paused(), poll);
     if (answer.ready() || answer.due()) {
-      keys.polled(answer.listeners());
+      cursors.polled(answer.ready(), answer.listeners());
     }
-    lock.lock();
-    try {
-      trigger.ranked(answer.rank());
-      if (answer.ready()) {
-        cursor.polled();
-        trigger.request(FetchTrigger.Reason.POLLED);
-      }
-      if (answer.due()) {
-        trigger.request(FetchTrigger.Reason.DUE);
-      }
-      if (resumed || changed) {
-        trigger.beginIfWanted();
-      }
-    } finally {
-      lock.unlock();
-    }
+    withLock(
+        () -> {
+          trigger.ranked(answer.rank());
+          if (answer.ready()) {
+            trigger.request(FetchTrigger.Reason.POLLED);
+          }
+          if (answer.due()) {
+            trigger.request(FetchTrigger.Reason.DUE);
+          }
+          if (resumed || changed) {
+            trigger.beginIfWanted();
+          }
+        });
   }
 
   @Override
   public void fetch() {
-    lock.lock();
-    try {
-      if (!trigger.counts().hasBegunSince()) {
-        trigger.request(FetchTrigger.Reason.GATE);
-      }
-    } finally {
-      lock.unlock();
-    }
+    withLock(
+        () -> {
+          if (!trigger.counts().hasBegunSince()) {
+            trigger.request(FetchTrigger.Reason.GATE);
+          }
+        });
   }
 
   @Override
   public boolean wasBusy() {
-    lock.lock();
-    try {
-      return trigger.counts().wasBusySince();
-    } finally {
-      lock.unlock();
-    }
+    return locked(trigger.counts()::wasBusySince);
   }
 
   @Override

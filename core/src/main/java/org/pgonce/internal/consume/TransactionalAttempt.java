@@ -90,7 +90,8 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
       var begun = System.nanoTime();
       try {
         var handled = handle(guarded);
-        return complete(guarded, handled, since(begun));
+        var inHandler = Duration.ofNanos(System.nanoTime() - begun);
+        return settlement.complete(session, claims, guarded, handled, inHandler, next);
       } catch (Throwable failure) {
         // Whatever a handler throws, Errors included, fails its attempt and not its worker.
         if (slot.isCutOff()) {
@@ -108,10 +109,6 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
     }
   }
 
-  private static Duration since(long begun) {
-    return Duration.ofNanos(System.nanoTime() - begun);
-  }
-
   /** Runs the handler; returns the ids of those that it ran for. */
   private Set<Long> handle(GuardedConnection guarded) throws Exception {
     try {
@@ -126,13 +123,6 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
       Thread.interrupted();
       guarded.revoke();
     }
-  }
-
-  private Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
-      throws SQLException {
-    return isSingle()
-        ? settlement.complete(session, first, guarded, !handled.isEmpty(), inHandler, next)
-        : settlement.completeAll(session, claims, guarded, handled, inHandler);
   }
 
   /**

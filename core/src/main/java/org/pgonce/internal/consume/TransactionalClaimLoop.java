@@ -12,6 +12,8 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.KeyLook;
+import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.LostConnection;
@@ -46,7 +48,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     this.batch = subscribed.options().batch();
     this.subscription = subscribed.installed().subscription();
     this.maxAttempts = subscribed.options().maxAttempts();
-    this.cursor = parts.cursor();
+    this.cursor = parts.cursors().fresh();
     this.rules = subscribed.channel().options();
     this.goesByKey = subscribed.goesByKey();
     // Who waits for a permit of the rate, or for its key, waits without a transaction.
@@ -125,20 +127,15 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
+      return parts.cursors().claim(due, look -> claim(due, look, most)).claims();
+    }
+
+    private Result claim(boolean due, KeyLook look, int most) throws SQLException {
       if (goesByKey) {
-        var claim =
-            parts
-                .keys()
-                .of(due)
-                .claim(look -> ClaimStatement.claimByKey(session, subscription, due, rules, look))
-                .claim();
-        return claim == null ? List.of() : List.of(claim);
+        return ClaimStatement.claimByKey(session, subscription, due, rules, look);
       }
-      return due
-          ? ClaimStatement.claim(session, subscription, true, 0, most)
-          : cursor.claim(
-              after -> ClaimStatement.claim(session, subscription, false, after, most),
-              claims -> claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id());
+      var after = look.after().id();
+      return new Result(ClaimStatement.claim(session, subscription, due, after, most), false, null);
     }
 
     private boolean handle(List<Claim> claims, int most) throws SQLException {

@@ -27,7 +27,7 @@ public final class LeaseSettlement extends Settlement {
    * @throws SQLException if the lease is lost: roll the transaction back then
    */
   public RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
-    var deletion = deletion(claim);
+    var deletion = deletion(List.of(claim));
     var message = new Pipeline(transaction);
     message.add(Pipeline.command(boundOfTheWait()));
     var left = message.add(deletion);

@@ -15,7 +15,6 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,17 +58,17 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
 
   // Success.
 
-  final Deletion deletion(Claim claim) {
-    return new Deletion(List.of(claim), byKey, isPlain(claim) && backlog.goesOn());
+  final Deletion deletion(List<Claim> claims) {
+    return new Deletion(claims, byKey, isPlain(claims) && backlog.goesOn());
   }
 
   final RowsBehind seen(Deletion deletion, RowsBehind left) {
-    return isPlain(deletion.first()) && !deletion.ofMany() ? backlog.seen(left) : left;
+    return isPlain(deletion.claims()) && !deletion.ofMany() ? backlog.seen(left) : left;
   }
 
-  /** Whether its deletion says whether new rows lie behind it, and nothing else. */
-  private boolean isPlain(Claim claim) {
-    return !byKey && !claim.scheduled();
+  /** Whether the deletion says whether new rows lie behind it, and nothing else. */
+  private boolean isPlain(List<Claim> claims) {
+    return claims.size() == 1 && !byKey && !claims.get(0).scheduled();
   }
 
   // Failure.
@@ -146,24 +145,14 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   }
 
   private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
-    Transactions.Work<Runnable> work =
+    return transactions.run(
         transaction -> {
           boundTheWait(transaction);
           if (claim.holder() != null) {
             HandlerSession.end(transaction, claim);
           }
           return record(transaction, claim, failure);
-        };
-    try {
-      return transactions.run(work);
-    } catch (SQLException e) {
-      // The pool may have given another connection that was cut. A failure is counted later all the
-      // same, but nothing would say that the handler asked for a pause.
-      if (!(failure instanceof PauseException) || !LostConnection.isLikely(e)) {
-        throw e;
-      }
-      return transactions.run(work);
-    }
+        });
   }
 
   // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.

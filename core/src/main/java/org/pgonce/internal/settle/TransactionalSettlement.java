@@ -41,45 +41,28 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /**
-   * The handler returned: deletes the row and commits. That the handler swallowed an SQL error, or
+   * The handler returned: deletes the rows and commits. That the handler swallowed an SQL error, or
    * ended the transaction, shows here: the driver's commit() would return normally on an aborted
    * transaction.
    *
-   * @param handled whether it ran at all: not if its condition does not hold any more
+   * @param handled the ids of those whose handler ran: not if its condition does not hold any more
    * @param next asked amid a backlog for what is to follow the commit in its message
    * @throws SQLException if it is not committed, or not known to be
    */
   public Outcome complete(
       ClaimSession session,
-      Claim claim,
-      GuardedConnection guarded,
-      boolean handled,
-      Duration inHandler,
-      Supplier<Pipeline.@Nullable Next> next)
-      throws SQLException {
-    var deletion = deletion(claim);
-    // Where it is not sure that more is left, a claim might find nothing.
-    var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
-    var left = seen(deletion, commit(session, guarded, deletion, behind));
-    reports.settled(claim, handled, inHandler);
-    return new Outcome(restoreSession(session, guarded, claim), left);
-  }
-
-  /**
-   * The same for several: all are done, or none.
-   *
-   * @param handled the ids of those whose handler ran
-   */
-  public Outcome completeAll(
-      ClaimSession session,
       List<Claim> claims,
       GuardedConnection guarded,
       Set<Long> handled,
-      Duration inHandler)
+      Duration inHandler,
+      Supplier<Pipeline.@Nullable Next> next)
       throws SQLException {
-    var left = commit(session, guarded, new Deletion(claims, false, false), null);
+    var deletion = deletion(claims);
+    // Where it is not sure that more is left, a claim might find nothing.
+    var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
+    var left = seen(deletion, commit(session, guarded, deletion, behind));
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
-    return new Outcome(restoreSession(session, guarded, claims.get(0)), left);
+    return new Outcome(restoreSession(session, guarded, deletion.first()), left);
   }
 
   private static RowsBehind commit(

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.consume.FetchTrigger.Claiming;
 import org.pgonce.internal.consume.FetchTrigger.Reason;
@@ -27,14 +27,14 @@ class FetchTriggerTest {
 
   private long now;
   private final Queue<Tick> ticks = new PriorityQueue<>(Comparator.comparingLong(Tick::at));
-  private final KeyCursors keys = KeyCursors.create(false);
+  private final ClaimCursors cursors = ClaimCursors.create(false);
   private final Deque<Claiming> begun = new ArrayDeque<>();
   private final FetchTrigger trigger =
       new FetchTrigger(
           (delay, work) -> ticks.add(new Tick(now + delay.toNanos(), work)),
           new ReentrantLock(),
           () -> now,
-          keys,
+          cursors,
           this::begin);
 
   private void begin() {
