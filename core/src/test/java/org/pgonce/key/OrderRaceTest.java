@@ -276,8 +276,9 @@ class OrderRaceTest {
   private List<Claim> claimLeased(String token, int refusals) throws SQLException {
     var found = ClaimStatement.claimByKey(session(first), subscription, true, RULES, LOOK).first();
     assertThat(found).isNotNull();
+    assertThat(found.token()).isEqualTo(token);
     first.createStatement().execute("set test.refusals = " + refusals);
     first.commit();
-    return ClaimStatement.claimLeased(session(first), found, token, RULES);
+    return ClaimStatement.claimAgain(session(first), found, RULES);
   }
 }

@@ -97,12 +97,12 @@ public record Claim(
     return age.isNegative() ? Duration.ZERO : age;
   }
 
-  /** The same, leased for its next attempt. */
-  public Claim leasedAgain(String newToken) {
+  /** The same when its next attempt is counted, under a token. */
+  public Claim countedAhead(String newToken) {
     return new Claim(
         subscription,
         id,
-        scheduled,
+        true,
         attempts + 1,
         newToken,
         createdAt,

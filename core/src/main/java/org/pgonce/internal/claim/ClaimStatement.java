@@ -47,18 +47,25 @@ public final class ClaimStatement {
   private static final Map<Integer, ClaimSql> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
   private static final Map<Integer, ClaimSql> FIRST_NEW_ROWS = new ConcurrentHashMap<>();
 
-  private static final String AGAIN =
-      "%s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))";
+  private static final ClaimSql NEW_AGAIN =
+      ClaimSql.of(
+          NEW.formatted(
+              "n.xmax", "n.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))"),
+          true,
+          "");
+  // The key is locked only if the row is as it was.
   private static final ClaimSql DUE_AGAIN =
       ClaimSql.of(
           DUE.formatted(
               "s.xmax",
-              AGAIN.formatted("s")
-                  + " AND s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid"),
+              """
+              s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))
+              AND CASE WHEN s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid
+                    THEN s.order_key IS NULL OR CASE WHEN ?::pg_catalog.int4 IS NULL THEN pgonce.lock_key(s.subscription_id, s.order_key)
+                           ELSE pgonce.lock_key_permit(s.subscription_id, s.order_key, ?::pg_catalog.int4, s.id) END
+                    ELSE false END"""),
           true,
           "");
-  private static final ClaimSql NEW_AGAIN =
-      ClaimSql.of(NEW.formatted("n.xmax", AGAIN.formatted("n")), true, "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
   private static final ClaimSql BY_KEY =
@@ -67,24 +74,7 @@ public final class ClaimStatement {
           true,
           ", c.seen, c.busy, c.walked");
 
-  private static final ClaimSql LEASED = leased("pgonce.lock_key(s.subscription_id, s.order_key)");
-  private static final ClaimSql LEASED_WITH_PERMIT =
-      leased("pgonce.lock_key_permit(s.subscription_id, s.order_key, ?, s.id)");
-
   private ClaimStatement() {}
-
-  private static ClaimSql leased(String key) {
-    return ClaimSql.of(
-        DUE.formatted(
-            "s.xmax",
-            """
-            s.id OPERATOR(pg_catalog.=) ?
-            AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
-                  THEN s.order_key IS NULL OR %s ELSE false END"""
-                .formatted(key)),
-        true,
-        "");
-  }
 
   private static ClaimSql first(boolean due, int most) {
     return due
@@ -161,12 +151,14 @@ public final class ClaimStatement {
   }
 
   /**
-   * Claims a row of a batch once more that this process has let go. None if it is not as it was, or
-   * somebody else holds it, or the channel has become AT_MOST_ONCE: its handler may have begun.
+   * Claims a row once more that this process has let go, of a batch or to count its next attempt.
+   * None if it is not as the claim has it, or somebody else holds it or its key, or the channel has
+   * become AT_MOST_ONCE: its handler may have begun.
    *
    * @return at most one; a suspect only if it was one before, since nobody has died with it
    */
-  public static List<Claim> claimAgain(ClaimSession session, Claim before) throws SQLException {
+  public static List<Claim> claimAgain(ClaimSession session, Claim before, ChannelOptions rules)
+      throws SQLException {
     return session.claim(
         before.scheduled() ? DUE_AGAIN : NEW_AGAIN,
         (statement, first) -> {
@@ -176,6 +168,8 @@ public final class ClaimStatement {
           if (before.scheduled()) {
             statement.setInt(first + 3, before.attempts());
             statement.setString(first + 4, before.token());
+            statement.setObject(first + 5, maxPerKey(rules), Types.INTEGER);
+            statement.setObject(first + 6, maxPerKey(rules), Types.INTEGER);
           }
         },
         (row, holder) ->
@@ -230,26 +224,5 @@ public final class ClaimStatement {
   /** Null where the channel has no limit per key. */
   static @Nullable Integer maxPerKey(ChannelOptions rules) {
     return rules.maxPerKey() == ChannelOptions.NO_MAX_PER_KEY ? null : rules.maxPerKey();
-  }
-
-  /**
-   * Claims a row that was leased with the token.
-   *
-   * @return at most one: none if it is not there with the token, or somebody holds it
-   */
-  public static List<Claim> claimLeased(
-      ClaimSession session, Claim before, String token, ChannelOptions rules) throws SQLException {
-    var limit = maxPerKey(rules);
-    return session.claim(
-        limit == null ? LEASED : LEASED_WITH_PERMIT,
-        (statement, first) -> {
-          statement.setInt(first, before.subscription());
-          statement.setLong(first + 1, before.id());
-          statement.setString(first + 2, token);
-          if (limit != null) {
-            statement.setInt(first + 3, limit);
-          }
-        },
-        claims(session, before.subscription(), true));
   }
 }

@@ -205,11 +205,9 @@ final class TransactionalClaimLoop implements ClaimLoop {
      * @return the claim of the counted attempt, in a transaction of its own; null if there is none
      */
     private @Nullable Claim suspected(Claim claim) throws SQLException {
-      var token = settlement.countAhead(connection, claim);
+      var counted = settlement.countAhead(connection, claim);
       var claims =
-          token == null
-              ? List.<Claim>of()
-              : ClaimStatement.claimLeased(session, claim, token, rules);
+          counted == null ? List.<Claim>of() : ClaimStatement.claimAgain(session, counted, rules);
       return claims.isEmpty() ? null : claims.get(0);
     }
 
@@ -251,7 +249,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
         if (!fit || !worker.mayBegin() || worker.permits(1) < 1) {
           break;
         }
-        fit = handle(ClaimStatement.claimAgain(session, claim), 1);
+        fit = handle(ClaimStatement.claimAgain(session, claim, rules), 1);
       }
       cursor.wentBack(); // what was not claimed again
       worker.ended(new RowsBehind(true, claims.get(0).scheduled()));

@@ -58,7 +58,7 @@ public final class LeaseSettlement extends Settlement {
   public @Nullable Claim leaseAgain(Connection transaction, Claim claim) throws SQLException {
     var token = newToken();
     return countAhead(transaction, claim, token, subscribed.options().lease())
-        ? claim.leasedAgain(token)
+        ? claim.countedAhead(token)
         : null;
   }
 }

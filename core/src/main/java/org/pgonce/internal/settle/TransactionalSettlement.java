@@ -138,9 +138,9 @@ public final class TransactionalSettlement extends Settlement {
    * Counts the next attempt of a suspect before it begins, with a token to claim it by, and due
    * again as if it had failed. A suspect whose attempts are used up becomes a dead letter. Commits.
    *
-   * @return the token; null if there is nothing to claim
+   * @return what to claim again; null if there is nothing
    */
-  public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
+  public @Nullable Claim countAhead(Connection transaction, Claim claim) throws SQLException {
     GuardedConnection.unready(transaction, claim.sessionBefore());
     var next = claim.nextAttempt();
     if (next > subscribed.options().maxAttempts()) {
@@ -157,6 +157,6 @@ public final class TransactionalSettlement extends Settlement {
       return null;
     }
     reports.countedAhead(claim, next, delay);
-    return token;
+    return claim.countedAhead(token);
   }
 }
