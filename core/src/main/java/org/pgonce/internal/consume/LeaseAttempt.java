@@ -13,7 +13,7 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.LeaseSettlement;
+import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,7 +28,7 @@ final class LeaseAttempt implements WorkerSlots.CutOff {
   private final LeaseClaimLoop loop;
   private final Claim claim;
   private final Registration<?> subscribed;
-  private final LeaseSettlement settlement;
+  private final Settlement settlement;
   private final OwnTransaction transaction;
 
   LeaseAttempt(LeaseClaimLoop loop, Claim claim) {

@@ -16,7 +16,7 @@ import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.Quarantine.Stay;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.LeaseSettlement;
+import org.pgonce.internal.settle.Settlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,13 +32,13 @@ final class LeaseClaimLoop implements ClaimLoop {
   private static final Duration WHILE_REFUSED = Duration.ofMillis(100);
 
   final Parts parts;
-  final LeaseSettlement settlement;
+  final Settlement settlement;
   final Renewals renewals;
   private final Registration<?> subscribed;
   private final ListenerContext context;
   private final LeaseStatements.Rules rules;
 
-  LeaseClaimLoop(Parts parts, LeaseSettlement settlement) {
+  LeaseClaimLoop(Parts parts, Settlement settlement) {
     this.parts = parts;
     this.settlement = settlement;
     this.subscribed = parts.subscribed();

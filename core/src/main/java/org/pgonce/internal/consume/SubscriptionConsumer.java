@@ -17,9 +17,9 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
-import org.pgonce.internal.settle.LeaseSettlement;
 import org.pgonce.internal.settle.Pausing;
 import org.pgonce.internal.settle.Reports;
+import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
@@ -78,7 +78,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             parts,
             new TransactionalSettlement(subscribed, context.transactions(), reports, pausing))
         : new LeaseClaimLoop(
-            parts, new LeaseSettlement(subscribed, context.transactions(), reports, pausing));
+            parts, new Settlement(subscribed, context.transactions(), reports, pausing));
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */

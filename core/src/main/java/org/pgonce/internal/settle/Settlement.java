@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
@@ -15,12 +16,13 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Settles the claims of one subscription; each mode adds what it does on success. */
-public abstract sealed class Settlement permits TransactionalSettlement, LeaseSettlement {
+/** Settles the claims of one subscription: those on lease, and what all modes have in common. */
+public sealed class Settlement permits TransactionalSettlement {
 
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
@@ -47,7 +49,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   private final Pausing pausing;
   private final LookBehind backlog = new LookBehind();
 
-  Settlement(
+  public Settlement(
       Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
     this.subscribed = subscribed;
     this.transactions = transactions;
@@ -57,6 +59,37 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   }
 
   // Success.
+
+  /**
+   * The handler of a leased notification returned: deletes the row, in the handler's transaction,
+   * and may commit it in the same message. {@link #reportSettled} follows the commit.
+   *
+   * @return what lies behind it
+   * @throws SQLException if the lease is lost: roll the transaction back then
+   */
+  public final RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
+    var deletion = deletion(List.of(claim));
+    var message = new Pipeline(transaction);
+    message.add(Pipeline.command(boundOfTheWait()));
+    var left = message.add(deletion);
+    if (deletion.isKeyless() && Pipeline.isPossible(transaction)) {
+      message.add(Pipeline.COMMIT); // the caller's commit sends nothing then
+    }
+    message.send();
+    if (!deletion.isKeyless()) {
+      SettleStatements.keysDone(transaction, List.of(claim));
+    }
+    return seen(deletion, left.result());
+  }
+
+  /** The same in a transaction of its own. */
+  public final RowsBehind acknowledgeAlone(Claim claim) throws SQLException {
+    return transactions.run(transaction -> acknowledge(transaction, claim));
+  }
+
+  public final void reportSettled(Claim claim, boolean handled, Duration inHandler) {
+    reports.settled(claim, handled, inHandler);
+  }
 
   final Deletion deletion(List<Claim> claims) {
     return new Deletion(claims, byKey, isPlain(claims) && backlog.goesOn());
@@ -157,21 +190,29 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
 
   // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.
 
+  /** Leases a suspect, as {@link #countAhead}. The caller commits. */
+  public final @Nullable Claim leaseAgain(Connection transaction, Claim claim) throws SQLException {
+    return countAhead(transaction, claim, subscribed.options().lease());
+  }
+
   /**
-   * Counts the next attempt of a suspect before it begins, under a lease.
+   * Counts the next attempt of a suspect before it begins.
    *
-   * @return false if it is not there as the claim has it
+   * @return what is counted; null if it is not there as the claim has it
    */
-  static boolean countAhead(Connection transaction, Claim claim, String token, Duration lease)
+  static @Nullable Claim countAhead(Connection transaction, Claim claim, Duration lease)
       throws SQLException {
-    return SettleStatements.schedule(
-        transaction,
-        claim,
-        claim.nextAttempt(),
-        token,
-        lease,
-        DIED,
-        DeadLetterReason.OUTCOME_UNKNOWN);
+    var token = newToken();
+    var there =
+        SettleStatements.schedule(
+            transaction,
+            claim,
+            claim.nextAttempt(),
+            token,
+            lease,
+            DIED,
+            DeadLetterReason.OUTCOME_UNKNOWN);
+    return there ? claim.countedAhead(token) : null;
   }
 
   /** Has a suspect wait for its turn, its next attempt uncounted. Commits. */

@@ -147,16 +147,14 @@ public final class TransactionalSettlement extends Settlement {
       bury(transaction, claim);
       return null;
     }
-    var token = newToken();
     var backoff = subscribed.options().backoff().after(next);
     // Until it is claimed by its token nobody else is to find it due, and count once more.
     var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
-    var there = countAhead(transaction, claim, token, delay);
+    var counted = countAhead(transaction, claim, delay);
     transaction.commit();
-    if (!there) {
-      return null;
+    if (counted != null) {
+      reports.countedAhead(claim, next, delay);
     }
-    reports.countedAhead(claim, next, delay);
-    return claim.countedAhead(token);
+    return counted;
   }
 }
