@@ -47,6 +47,7 @@ public final class ClaimSession {
   private final PoolSettings.Taken taken;
   private final long idleMs;
   private @Nullable Known known;
+  private boolean isFit = true;
 
   /**
    * @param idleBefore idle_in_transaction_session_timeout outside a claim's transaction
@@ -74,6 +75,16 @@ public final class ClaimSession {
 
   public Connection connection() {
     return connection;
+  }
+
+  /** Whether the connection is fit for another claim. */
+  public boolean isFit() {
+    return isFit;
+  }
+
+  /** The connection is lost, or not as it came: it is given back closed. */
+  public void giveUp() {
+    isFit = false;
   }
 
   /** The session is not as it was: the next claim reads it again. */

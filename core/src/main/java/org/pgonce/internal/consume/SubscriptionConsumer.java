@@ -209,8 +209,8 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   @Override
   public void polled(PollAnswer answer, long poll) {
-    var changed = definition.told(answer.definition());
-    var resumed = pausing.told(answer.paused(), poll);
+    var changed = definition.polled(answer.definition());
+    var resumed = pausing.polled(answer.paused(), poll);
     if (answer.ready() || answer.due()) {
       cursors.polled(answer.ready(), answer.listeners());
     }

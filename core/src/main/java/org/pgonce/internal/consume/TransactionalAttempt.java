@@ -12,13 +12,13 @@ import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
-import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,18 +69,18 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
     return isUndone;
   }
 
-  Outcome run(WorkerSlots.Slot slot) {
-    var inTime = false;
-    Outcome outcome;
+  /** Returns what may lie behind them. */
+  RowsBehind run(WorkerSlots.Slot slot) {
     try {
-      outcome = deliverAndSettle(slot);
+      return deliverAndSettle(slot);
     } finally {
-      inTime = slot.end();
+      if (!slot.end()) {
+        session.giveUp();
+      }
     }
-    return inTime ? outcome : new Outcome(false, outcome.left());
   }
 
-  private Outcome deliverAndSettle(WorkerSlots.Slot slot) {
+  private RowsBehind deliverAndSettle(WorkerSlots.Slot slot) {
     var headers = isSingle() ? first.headers() : Claim.headersOf(claims);
     var before = first.sessionBefore();
     for (var conflicts = 0; ; conflicts++) {
@@ -95,17 +95,19 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
       } catch (Throwable failure) {
         // Whatever a handler throws, Errors included, fails its attempt and not its worker.
         if (slot.isCutOff()) {
-          return new Outcome(false, settlement.afterFailure());
+          return settlement.afterFailure();
         }
-        if (!isSingle()) {
-          return new Outcome(undoBatch(guarded, failure), settlement.afterFailure());
+        if (isSingle() && conflicts < MOST_CONFLICTS && isUndoneToRunAgain(guarded, failure)) {
+          before = null; // the savepoint is gone
+          continue;
         }
-        if (conflicts == MOST_CONFLICTS || !isUndoneToRunAgain(guarded, failure)) {
-          return new Outcome(
-              settlement.fail(connection, first, guarded, failure), settlement.afterFailure());
+        if (isSingle() || failure instanceof PauseException) {
+          settlement.fail(session, first, guarded, failure);
+        } else {
+          undoBatch(guarded, failure);
         }
+        return settlement.afterFailure();
       }
-      before = null; // the savepoint is gone
     }
   }
 
@@ -151,14 +153,8 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
     return true;
   }
 
-  /**
-   * Nothing is counted: which notification has failed shows when each is handled alone. Returns
-   * whether the connection is fit.
-   */
-  private boolean undoBatch(GuardedConnection guarded, Throwable failure) {
-    if (failure instanceof PauseException) {
-      return settlement.fail(connection, first, guarded, failure);
-    }
+  /** Nothing is counted: which notification has failed shows when each is handled alone. */
+  private void undoBatch(GuardedConnection guarded, Throwable failure) {
     isUndone = true;
     if (guarded.isConflict(failure)) {
       loop.conflicted();
@@ -177,13 +173,13 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
     try {
       if (!LostConnection.isToldBy(failure)) {
         connection.rollback();
-        return true;
+        return;
       }
     } catch (SQLException | RuntimeException lost) {
       LOG.debug("pgonce: the connection is lost", lost);
     }
+    session.giveUp();
     LostConnection.abandon(connection);
-    return false;
   }
 
   /**

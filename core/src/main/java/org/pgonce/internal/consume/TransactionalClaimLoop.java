@@ -76,28 +76,28 @@ final class TransactionalClaimLoop implements ClaimLoop {
   @Override
   public void work(ClaimWorker worker) throws SQLException {
     try (var connection = parts.context().dataSource().getConnection()) {
-      var fit = false;
+      var isFit = false;
       try {
         var taken = parts.context().pool().take(connection, parts.longestCall());
         var handlerTimeout = parts.subscribed().options().handlerTimeout();
         var session = new ClaimSession(connection, taken, handlerTimeout);
         var run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection));
         do {
-          fit = false;
-          fit = run.next();
-        } while (fit && (run.prefetch.isMade() || worker.mayGoOn()));
-        if (fit) {
+          run.next();
+        } while (session.isFit() && (run.prefetch.isMade() || worker.mayGoOn()));
+        if (session.isFit()) {
           taken.restore();
+          isFit = true;
         }
       } finally {
-        if (!fit) {
+        if (!isFit) {
           LostConnection.giveBack(connection);
         }
       }
     }
   }
 
-  /** A worker's time with one connection. What returns a boolean says whether that is still fit. */
+  /** A worker's time with one connection. */
   private final class Run {
 
     private final ClaimWorker worker;
@@ -115,15 +115,16 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
 
     /** Claims and handles one notification, or a batch. */
-    boolean next() throws SQLException {
+    void next() throws SQLException {
       if (prefetch.isMade()) {
-        return handle(prefetch.take(), 1);
+        handle(prefetch.take(), 1);
+        return;
       }
       var due = worker.begins();
       var most = worker.permits(mostAtOnce());
       var claims = claim(due, most);
       worker.found(claims);
-      return handle(claims, most);
+      handle(claims, most);
     }
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
@@ -138,44 +139,45 @@ final class TransactionalClaimLoop implements ClaimLoop {
       return new Result(ClaimStatement.claim(session, subscription, due, after, most), false, null);
     }
 
-    private boolean handle(List<Claim> claims, int most) throws SQLException {
+    private void handle(List<Claim> claims, int most) throws SQLException {
       if (claims.isEmpty()) {
         connection.rollback();
-        return true;
-      }
-      if (!worker.mayBegin()) {
+      } else if (!worker.mayBegin()) {
         giveBack();
-        return true;
+      } else if (claims.size() == 1) {
+        handleSingle(claims.get(0));
+      } else {
+        handleBatch(claims, most);
       }
-      return claims.size() == 1 ? handleSingle(claims.get(0)) : handleBatch(claims, most);
     }
 
-    private boolean handleSingle(Claim claim) throws SQLException {
+    private void handleSingle(Claim claim) throws SQLException {
       // The first death was not counted.
       var attempt = claim.nextAttempt();
       if (!claim.mustBeAlone(attempt, attempt, maxAttempts)) {
-        return handleNow(claim);
+        handleNow(claim);
+        return;
       }
       var quarantine = parts.context().quarantine();
       var stay = quarantine.enter(parts.longestCall());
       if (stay == null) {
         settlement.postpone(connection, claim, Quarantine.TURN);
-        return true;
+        return;
       }
       try {
-        return handleNow(claim);
+        handleNow(claim);
       } finally {
         quarantine.leave(stay);
       }
     }
 
-    private boolean handleNow(Claim claim) throws SQLException {
+    private void handleNow(Claim claim) throws SQLException {
       var clear = claim.suspect() ? suspected(claim) : claim;
       if (clear != null) {
-        var attempt =
-            new TransactionalAttempt(TransactionalClaimLoop.this, List.of(clear), session, next);
+        var attempt = attempt(List.of(clear), next);
         if (worker.begin(attempt, 1)) {
-          return run(attempt);
+          run(attempt);
+          return;
         }
       }
       // It is a dead letter, or goes back at once: the listener stops, or a pause began.
@@ -183,19 +185,21 @@ final class TransactionalClaimLoop implements ClaimLoop {
       if (clear != null && clear.token() != null) {
         settlement.giveBack(clear);
       }
-      return true;
     }
 
-    private boolean run(TransactionalAttempt attempt) {
-      var fit = false;
+    private TransactionalAttempt attempt(
+        List<Claim> claims, Supplier<Pipeline.@Nullable Next> behind) {
+      return new TransactionalAttempt(TransactionalClaimLoop.this, claims, session, behind);
+    }
+
+    private void run(TransactionalAttempt attempt) {
+      var hasEnded = false;
       try {
-        var outcome = attempt.run(worker.slot());
-        worker.ended(outcome.left());
-        fit = outcome.fit();
+        worker.ended(attempt.run(worker.slot()));
+        hasEnded = true;
       } finally {
-        prefetch.settled(fit);
+        prefetch.settled(hasEnded && session.isFit());
       }
-      return fit;
     }
 
     /**
@@ -217,25 +221,24 @@ final class TransactionalClaimLoop implements ClaimLoop {
      *
      * @param most how many there might have been
      */
-    private boolean handleBatch(List<Claim> claims, int most) throws SQLException {
+    private void handleBatch(List<Claim> claims, int most) throws SQLException {
       var untried = claims.stream().filter(Run::isUntried).toList();
       if (untried.isEmpty()) {
         connection.rollback();
-        return handleAlone(claims);
+        handleAlone(claims);
+        return;
       }
-      var attempt =
-          new TransactionalAttempt(TransactionalClaimLoop.this, untried, session, () -> null);
+      var attempt = attempt(untried, () -> null);
       if (!worker.begin(attempt, untried.size())) {
         giveBack();
-        return true;
+        return;
       }
-      var outcome = attempt.run(worker.slot());
+      var left = attempt.run(worker.slot());
       // Where a whole batch was found, another may lie behind it.
       var isMoreDue = untried.get(0).scheduled() && claims.size() == most;
-      worker.ended(new RowsBehind(outcome.left().more(), outcome.left().due() || isMoreDue));
-      var alone =
-          attempt.isUndone() ? claims : claims.stream().filter(one -> !isUntried(one)).toList();
-      return outcome.fit() && (alone.isEmpty() || handleAlone(alone));
+      worker.ended(new RowsBehind(left.more(), left.due() || isMoreDue));
+      handleAlone(
+          attempt.isUndone() ? claims : claims.stream().filter(one -> !isUntried(one)).toList());
     }
 
     private static boolean isUntried(Claim claim) {
@@ -243,17 +246,17 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
 
     /** Claims each once more, which was let go, and handles it. */
-    private boolean handleAlone(List<Claim> claims) throws SQLException {
-      var fit = true;
+    private void handleAlone(List<Claim> claims) throws SQLException {
       for (var claim : claims) {
-        if (!fit || !worker.mayBegin() || worker.permits(1) < 1) {
+        if (!session.isFit() || !worker.mayBegin() || worker.permits(1) < 1) {
           break;
         }
-        fit = handle(ClaimStatement.claimAgain(session, claim, rules), 1);
+        handle(ClaimStatement.claimAgain(session, claim, rules), 1);
       }
-      cursor.wentBack(); // what was not claimed again
-      worker.ended(new RowsBehind(true, claims.get(0).scheduled()));
-      return fit;
+      if (!claims.isEmpty()) {
+        cursor.wentBack(); // what was not claimed again
+        worker.ended(new RowsBehind(true, claims.get(0).scheduled()));
+      }
     }
 
     private void giveBack() throws SQLException {

@@ -181,7 +181,7 @@ public final class Listener {
 
     @Override
     public void polled(PollAnswer answer, long poll) {
-      var unused = definition.told(answer.definition());
+      var unused = definition.polled(answer.definition());
     }
   }
 

@@ -116,7 +116,7 @@ public final class Pausing {
    * @param poll its number
    * @return whether claims may begin that were held up until now
    */
-  public boolean told(@Nullable Paused found, long poll) {
+  public boolean polled(@Nullable Paused found, long poll) {
     Paused before;
     boolean goesOn;
     synchronized (this) {

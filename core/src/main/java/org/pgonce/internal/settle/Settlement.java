@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
@@ -122,13 +121,14 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   /** Where a handler asks for a pause, nothing is claimed here until that is recorded. */
-  final <R> R heldUp(Throwable failure, Supplier<R> work) {
+  final void heldUp(Throwable failure, Runnable work) {
     if (!(failure instanceof PauseException)) {
-      return work.get();
+      work.run();
+      return;
     }
     pausing.begins();
     try {
-      return work.get();
+      work.run();
     } finally {
       pausing.ends();
       reports.dueIn(Duration.ZERO); // a poll says whether it is paused
@@ -142,13 +142,7 @@ public sealed class Settlement permits TransactionalSettlement {
    * counted and the row runs again.
    */
   public final void failLate(Claim claim, Throwable failure) {
-    var unused =
-        heldUp(
-            failure,
-            () -> {
-              recordLate(claim, failure);
-              return true;
-            });
+    heldUp(failure, () -> recordLate(claim, failure));
   }
 
   private void recordLate(Claim claim, Throwable failure) {

@@ -27,14 +27,6 @@ public final class TransactionalSettlement extends Settlement {
   // From the commit that counts an attempt to the claim by its token.
   private static final Duration CLAIMED_WITHIN = Duration.ofSeconds(1);
 
-  /**
-   * How an attempt has ended.
-   *
-   * @param fit whether the connection is fit for the next claim
-   * @param left what may lie behind the notification
-   */
-  public record Outcome(boolean fit, RowsBehind left) {}
-
   public TransactionalSettlement(
       Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
     super(subscribed, transactions, reports, pausing);
@@ -47,9 +39,10 @@ public final class TransactionalSettlement extends Settlement {
    *
    * @param handled the ids of those whose handler ran: not if its condition does not hold any more
    * @param next asked amid a backlog for what is to follow the commit in its message
+   * @return what lies behind them
    * @throws SQLException if it is not committed, or not known to be
    */
-  public Outcome complete(
+  public RowsBehind complete(
       ClaimSession session,
       List<Claim> claims,
       GuardedConnection guarded,
@@ -62,7 +55,8 @@ public final class TransactionalSettlement extends Settlement {
     var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
     var left = seen(deletion, commit(session, guarded, deletion, behind));
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
-    return new Outcome(restoreSession(session, guarded, deletion.first()), left);
+    restoreSession(session, guarded, deletion.first());
+    return left;
   }
 
   private static RowsBehind commit(
@@ -81,13 +75,12 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /** Sets back what the handler changed of the session in a way that its SQL did not show. */
-  private boolean restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
+  private void restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
     try {
       var holder = claim.holder();
       if (guarded.restoreSession(holder == null ? null : holder.idleTimeout())) {
         session.forget();
       }
-      return true;
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: the handler of notification {} of channel {} changed its session's settings, and they could not be set back ({}); the"
@@ -95,7 +88,7 @@ public final class TransactionalSettlement extends Settlement {
           claim.id(),
           subscribed.label(),
           Failures.inWords(e));
-      return false;
+      session.giveUp();
     }
   }
 
@@ -103,16 +96,15 @@ public final class TransactionalSettlement extends Settlement {
    * The attempt failed: undoes the handler's work and records the failure. While the transaction
    * lives this happens inside it, so that nobody can claim the row before its backoff is written;
    * else in a transaction of its own.
-   *
-   * @return whether the connection is fit for the next claim
    */
-  public boolean fail(
-      Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
-    return heldUp(failure, () -> failNow(transaction, claim, guarded, failure));
+  public void fail(
+      ClaimSession session, Claim claim, GuardedConnection guarded, Throwable failure) {
+    heldUp(failure, () -> failNow(session, claim, guarded, failure));
   }
 
-  private boolean failNow(
-      Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
+  private void failNow(
+      ClaimSession session, Claim claim, GuardedConnection guarded, Throwable failure) {
+    var transaction = session.connection();
     Runnable report;
     try {
       guarded.undo();
@@ -120,6 +112,7 @@ public final class TransactionalSettlement extends Settlement {
       transaction.commit();
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
+      session.giveUp();
       LostConnection.abandon(transaction);
       try {
         // First, so that a pool of one connection has one to give.
@@ -128,10 +121,9 @@ public final class TransactionalSettlement extends Settlement {
         LOG.debug("pgonce: the lost connection could not be closed", e);
       }
       failLate(claim, failure);
-      return false;
+      return;
     }
     report.run();
-    return true;
   }
 
   /**

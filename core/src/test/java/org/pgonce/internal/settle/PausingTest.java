@@ -32,51 +32,51 @@ class PausingTest {
   @Test
   void h86_nothingIsClaimedBeforeTheFirstScanHasTold() {
     assertThat(pausing.isOn()).isTrue();
-    assertThat(pausing.told(null, 1)).isTrue();
+    assertThat(pausing.polled(null, 1)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void ops_aScanThatBeganBeforeAPauseWasHeardDoesNotLiftIt() {
-    pausing.told(null, 1);
+    pausing.polled(null, 1);
     polls = 2;
     assertThat(pausing.heardPause()).isZero();
-    assertThat(pausing.told(null, 2)).isFalse();
+    assertThat(pausing.polled(null, 2)).isFalse();
     assertThat(pausing.isOn()).isTrue();
-    assertThat(pausing.told(PAUSED, 3)).isFalse();
+    assertThat(pausing.polled(PAUSED, 3)).isFalse();
     assertThat(pausing.known()).isEqualTo(PAUSED);
-    assertThat(pausing.told(null, 4)).isTrue();
+    assertThat(pausing.polled(null, 4)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void s15_aScanThatBeganBeforeAHandlersPauseWasCommittedDoesNotLiftIt() {
-    pausing.told(null, 1);
+    pausing.polled(null, 1);
     pausing.begins();
-    assertThat(pausing.told(null, 2)).isFalse();
+    assertThat(pausing.polled(null, 2)).isFalse();
     pausing.begins();
     polls = 3;
     pausing.ends();
-    assertThat(pausing.told(null, 4)).isFalse();
+    assertThat(pausing.polled(null, 4)).isFalse();
     polls = 4;
     pausing.ends();
-    assertThat(pausing.told(null, 4)).isFalse();
+    assertThat(pausing.polled(null, 4)).isFalse();
     assertThat(pausing.isOn()).isTrue();
     // Neither could be recorded.
-    assertThat(pausing.told(null, 5)).isTrue();
+    assertThat(pausing.polled(null, 5)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void h39_afterAForgedPauseTheNextIsNotBelievedButLookedInto() {
-    pausing.told(null, 1);
+    pausing.polled(null, 1);
     polls = 1;
     pausing.heardPause();
-    assertThat(pausing.told(null, 2)).isTrue();
+    assertThat(pausing.polled(null, 2)).isTrue();
     polls = 2;
     assertThat(pausing.heardPause()).isEqualTo(Duration.ofMillis(100));
     assertThat(pausing.isOn()).isFalse();
-    assertThat(pausing.told(PAUSED, 3)).isFalse();
+    assertThat(pausing.polled(PAUSED, 3)).isFalse();
     assertThat(pausing.isOn()).isTrue();
   }
 }
