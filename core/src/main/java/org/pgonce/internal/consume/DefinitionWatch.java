@@ -36,7 +36,7 @@ public final class DefinitionWatch {
   }
 
   /**
-   * What a poll has found.
+   * A poll has answered.
    *
    * @param found null if the subscription does not exist any more
    * @return whether that changes what is handled here, or why it is not
