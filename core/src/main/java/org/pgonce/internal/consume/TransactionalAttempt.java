@@ -183,10 +183,10 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
   }
 
   /**
-   * A single one: the session is ended in the transaction that records the failure. That one waits
-   * for the row when the session lets go of it, so that hardly anyone can claim it in between. Of a
-   * batch it is not known which notification did not return. Their rows show the next claim that
-   * this one ended without a word, so each is counted when it is handled alone.
+   * Of a single notification: the transaction that records the failure ends the session first, and
+   * then waits for the row, so that hardly any other claim can take it in between. Of a batch it is
+   * not known which handler did not return: the next claim finds the rows suspect, and counts each
+   * when it is handled alone.
    */
   @Override
   public void overran(Duration timeout) {
@@ -205,7 +205,7 @@ final class TransactionalAttempt implements WorkerSlots.CutOff {
             connection);
   }
 
-  /** It goes back uncounted, unless its settlement is under way, which may still be committed. */
+  /** Its attempt is not counted, unless its settlement is under way and is still committed. */
   @Override
   public void released() {
     loop.parts.sessions().release(connection, settlement.release(first));

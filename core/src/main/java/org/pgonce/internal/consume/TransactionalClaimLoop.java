@@ -23,9 +23,8 @@ import org.pgonce.internal.settle.TransactionalSettlement;
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
 final class TransactionalClaimLoop implements ClaimLoop {
 
-  // Batches that met a deadlock would meet the next one soon. Twenty times the deadlock_timeout
-  // that
-  // is PostgreSQL's default, so that about a twentieth of the time is lost.
+  // After a conflict of a batch, for the next batch would meet another one soon. A deadlock lasts
+  // 1 s by default (deadlock_timeout), so a twentieth of the time is lost at the most.
   private static final Duration WITHOUT_BATCHES = Duration.ofSeconds(20);
 
   final Parts parts;
@@ -51,7 +50,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     this.cursor = parts.cursors().fresh();
     this.rules = subscribed.channel().options();
     this.goesByKey = subscribed.goesByKey();
-    // Who waits for a permit of the rate, or for its key, waits without a transaction.
+    // A notification that waits for a permit of the rate, or for its key, holds no transaction.
     this.mayPrefetch = !goesByKey && rules.maxRate() == ChannelOptions.NO_MAX_RATE && batch == 1;
   }
 
@@ -245,7 +244,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       return !claim.suspect() && claim.attempts() == 0;
     }
 
-    /** Claims each once more, which was let go, and handles it. */
+    /** Claims each again, which was let go, and handles it. */
     private void handleAlone(List<Claim> claims) throws SQLException {
       for (var claim : claims) {
         if (!session.isFit() || !worker.mayBegin() || worker.permits(1) < 1) {
