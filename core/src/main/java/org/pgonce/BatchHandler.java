@@ -14,9 +14,8 @@ public interface BatchHandler<T> {
 
   /**
    * Handles them all, or none: throwing anything undoes what was written through {@code tx}, and
-   * they come again one by one, in lists of one, so that only those fail that do. After a deadlock
-   * or a serialization failure they come again in halves. Two batches that update the same rows in
-   * different orders deadlock: sort what is to be updated by its key first.
+   * they come again one by one, in lists of one, so that only those fail that do. Two batches that
+   * update the same rows in different orders deadlock: sort what is to be updated by its key first.
    *
    * <p>The transaction has the context of the notifications ({@link WriterContext}) where it is the
    * same for all of them, and none where it differs. {@code WriterContext.set(tx.connection(),

@@ -17,13 +17,14 @@ import java.util.Objects;
  *     counts as failed; 10 ms to 24 hours. Default 5 minutes. If the process itself is frozen or
  *     cut off, the server ends the session once it has idled for this time and 5 s more
  * @param batch notifications that one transaction claims, handles, deletes and commits at most; 1
- *     to 1,000, default 1. If one of them fails, all are undone and handled one by one; after a
- *     deadlock or a serialization failure in smaller batches, uncounted. A plain {@link Handler}
- *     runs with the context and depth of its own notification, at one round trip more for each, and
- *     must not change a setting (SET LOCAL, set_config): after its first try each notification gets
- *     a transaction of its own. A list handler ({@link Handler#batch}) may. {@code handlerTimeout}
- *     is for all of them together. Only in {@link Mode#EXACTLY_ONCE} without {@link KeyOrder} and
- *     without a limit per key. A maximum rate bounds a batch to a twentieth of a second's share
+ *     to 1,000, default 1. If one of them fails, all are undone and handled one by one. After a
+ *     deadlock or a serialization failure, which is not counted, this process makes no batch for 20
+ *     s. A plain {@link Handler} runs with the context and depth of its own notification, at one
+ *     round trip more for each, and must not change a setting (SET LOCAL, set_config): after its
+ *     first try each notification gets a transaction of its own. A list handler ({@link
+ *     Handler#batch}) may. {@code handlerTimeout} is for all of them together. Only in {@link
+ *     Mode#EXACTLY_ONCE} without {@link KeyOrder} and without a limit per key. A maximum rate bounds
+ *     a batch to a twentieth of a second's share
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     unless its process renews it, which it does each third of this time; by the database's clock.
  *     100 ms to 24 hours, default 30 s. After a death the notification waits this long

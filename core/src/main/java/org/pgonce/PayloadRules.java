@@ -31,8 +31,8 @@ import tools.jackson.databind.JsonNode;
  * <p>An earlier version goes through the upcasters, one after the other, before it is decoded. If
  * one of them throws, the notification becomes a dead letter with the reason {@code UNREADABLE}, as
  * any that cannot be decoded. A later version is put back, uncounted, for listeners that know it:
- * for half a second to a second at first, then for about as long as it has been waiting, a minute
- * at most. A {@link Mode#BROADCAST} is dropped and logged.
+ * for half a second to a second at first, then for an eighth to a quarter of the time that it has
+ * been waiting, a minute at most. A {@link Mode#BROADCAST} is dropped and logged.
  *
  * @param version which one this code writes: 1 to 32,767, default 1
  * @param oldest the oldest that it still reads: 1 to {@code version}, default 1. What is older

@@ -110,7 +110,7 @@ class SuspectTest {
     var goOn = new CountDownLatch(1);
     TappedSource.Tap tap =
         (sql, real) -> {
-          if (sql.contains("s.token OPERATOR(pg_catalog.=)") && sql.contains("FOR UPDATE")) {
+          if (sql.contains("s.token IS NOT DISTINCT FROM") && sql.contains("FOR UPDATE")) {
             counted.countDown();
             try {
               Stage.awaitSoon(goOn);

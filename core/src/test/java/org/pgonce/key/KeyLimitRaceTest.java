@@ -134,7 +134,7 @@ class KeyLimitRaceTest {
   }
 
   private @Nullable Claim claimOf(Connection connection, boolean due) throws SQLException {
-    return ClaimStatement.claimByKey(session(connection), subscription, due, rules, LOOK).claim();
+    return ClaimStatement.claimByKey(session(connection), subscription, due, rules, LOOK).first();
   }
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
@@ -382,14 +382,16 @@ class KeyLimitRaceTest {
     stage.database.execute(
         "update pgonce.scheduled set key_permit_until = clock_timestamp() + interval '1 h' where key_permit = 1");
     assertThat(claim(second, false)).isNull();
-    assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isNotEmpty();
+    assertThat(ClaimStatement.claimAgain(session(first), found.countedAhead(token), rules))
+        .isNotEmpty();
     assertThat(claim(second, false)).isNull();
     first.rollback();
     // It has died again, and waits for its next attempt: that is no place for an hour.
     stage.database.execute(
         "update pgonce.scheduled set key_permit_until = clock_timestamp() where key_permit = 1");
     assertThat(claim(second, false)).isEqualTo(2_000);
-    assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isEmpty();
+    assertThat(ClaimStatement.claimAgain(session(first), found.countedAhead(token), rules))
+        .isEmpty();
   }
 
   /** Postponed, as one in quarantine is: it waits, and runs nowhere. */
@@ -432,6 +434,7 @@ class KeyLimitRaceTest {
     first.createStatement().execute(COUNT.formatted(subscription, 1, token));
     first.createStatement().execute("set test.refusals = 3");
     first.commit();
-    assertThat(ClaimStatement.claimLeased(session(first), found, token, rules)).isNotEmpty();
+    assertThat(ClaimStatement.claimAgain(session(first), found.countedAhead(token), rules))
+        .isNotEmpty();
   }
 }

@@ -114,7 +114,7 @@ class OrderRaceTest {
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var claim =
-        ClaimStatement.claimByKey(session(connection), subscription, due, RULES, LOOK).claim();
+        ClaimStatement.claimByKey(session(connection), subscription, due, RULES, LOOK).first();
     return claim == null ? null : claim.id();
   }
 
@@ -274,10 +274,11 @@ class OrderRaceTest {
   }
 
   private List<Claim> claimLeased(String token, int refusals) throws SQLException {
-    var found = ClaimStatement.claimByKey(session(first), subscription, true, RULES, LOOK).claim();
+    var found = ClaimStatement.claimByKey(session(first), subscription, true, RULES, LOOK).first();
     assertThat(found).isNotNull();
+    assertThat(found.token()).isEqualTo(token);
     first.createStatement().execute("set test.refusals = " + refusals);
     first.commit();
-    return ClaimStatement.claimLeased(session(first), found, token, RULES);
+    return ClaimStatement.claimAgain(session(first), found, RULES);
   }
 }

@@ -2,7 +2,6 @@ package org.pgonce.payload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 import static org.pgonce.stage.Stage.QUICK;
 
 import java.sql.SQLException;
@@ -166,26 +165,6 @@ class PayloadVersionTest {
     assertThat(handled).endsWith("1 Parcel2[id=1, items=[pen]]");
     stage.awaitNothingWaits();
     assertThat(stage.deadLetters()).isZero();
-  }
-
-  @Test
-  void h24_whoCanReadItIsBeforeThoseThatCannot() throws Exception {
-    PgOnce.using(stage.dataSource).install(first(Mode.EXACTLY_ONCE));
-    for (var n = 0; n < 3; n++) {
-      stage.pgonce().listen(first(Mode.EXACTLY_ONCE), QUICK, noting()).start();
-    }
-    for (var id = 1; id <= 20; id++) {
-      publish(second(Mode.EXACTLY_ONCE), new Parcel2(id, List.of("pen")));
-    }
-    stage.awaitSoon(
-        () ->
-            stage.database.queryLong(
-                    "select count(*) from pgonce.scheduled where subscription_id > 0")
-                == 20);
-    stage.pgonce().listen(second(Mode.EXACTLY_ONCE), QUICK, noting()).start();
-    // Their delays double: who is too late once or twice waits for some seconds, and who is no
-    // earlier than the others for more than this with one of so many.
-    await().atMost(Duration.ofSeconds(20)).until(() -> handled.size() == 20);
   }
 
   @Test

@@ -11,7 +11,18 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SqlArray;
 
 /**
- * A notification that is held by the current transaction, or by a lease.
+ * A notification that is held by the current transaction, or by a lease. When its row counts an
+ * attempt, in its column {@code attempts}:
+ *
+ * <table>
+ * <caption>When</caption>
+ * <tr><th>what happens</th><th>counts</th></tr>
+ * <tr><td>a lease</td><td>this attempt, before its handler begins: sql/claim.sql</td></tr>
+ * <tr><td>the handler failed</td><td>this attempt, in the claim's transaction if that lives</td></tr>
+ * <tr><td>an earlier claim did not settle the row (a suspect)</td><td>the next attempt, before its
+ * handler begins</td></tr>
+ * <tr><td>it is given back, put back for a newer version, or paused</td><td>not this one</td></tr>
+ * </table>
  *
  * @param scheduled whether its row is among the scheduled ones
  * @param attempts as the row counts them: the failed ones, and a leased one that is under way
@@ -86,12 +97,12 @@ public record Claim(
     return age.isNegative() ? Duration.ZERO : age;
   }
 
-  /** The same, leased for its next attempt. */
-  public Claim leasedAgain(String newToken) {
+  /** The same when its next attempt is counted, under a token. */
+  public Claim countedAhead(String newToken) {
     return new Claim(
         subscription,
         id,
-        scheduled,
+        true,
         attempts + 1,
         newToken,
         createdAt,
@@ -110,9 +121,14 @@ public record Claim(
     return suspect && (deaths >= 2 || nextAttempt >= maxAttempts);
   }
 
-  /** Which attempt this is, from 1. */
+  /** Which attempt this is, from 1; what the row counts once it failed. */
   public int attempt() {
-    return AttemptCount.of(this);
+    return token == null ? attempts + 1 : attempts;
+  }
+
+  /** The attempt of a suspect that is to begin. */
+  public int nextAttempt() {
+    return attempts + 1;
   }
 
   /** Settings of its session before the handler's savepoint; null if the claim did not set it. */

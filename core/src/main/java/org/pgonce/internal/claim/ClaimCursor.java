@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
  * entries stay for as long as a snapshot may see them: a claim from the first one on would walk
  * over all of these.
  *
- * <p>It is a hint. A row behind it may be committed late, since ids do not commit in their order,
- * or be given back by a process that died. So a claim looks at the whole 2 ms after the last one
- * did, if that took no longer; else at most for a twentieth of the time, and each half second. The
- * poll, which finds what claims miss, orders such a look.
+ * <p>It is a hint. A row with a lower id may be committed late, since ids do not commit in their
+ * order, or be given back by a process that died. So a claim looks at all rows again after 2 ms. If
+ * that takes longer than 2 ms, it takes at most a twentieth of the time, and comes each half
+ * second. The poll, which finds what claims miss, orders such a look.
  *
  * <p>Thread-safe.
  */
@@ -27,9 +27,10 @@ public final class ClaimCursor {
   private static final long LOST = Duration.ofSeconds(1).toNanos();
 
   /**
-   * Where one claim looks.
+   * Behind which id one claim looks.
    *
-   * @param after 0 for the whole
+   * @param after 0 for all rows
+   * @param isWhole whether it looks at all rows because that is due
    * @param generation how often the cursor had been set back
    * @param begunAt by System.nanoTime()
    */
@@ -98,17 +99,17 @@ public final class ClaimCursor {
     }
   }
 
-  /** The claim says nothing. */
+  /** The claim has failed, and has seen nothing. */
   public synchronized void failed(Look look) {
     whole = look.equals(whole) ? null : whole;
   }
 
-  /** From where claims look. */
+  /** The id behind which claims look. */
   public synchronized long after() {
     return after;
   }
 
-  /** The poll has found a row: the next claim looks at the whole. */
+  /** The poll has found a row: the next claim looks at all. */
   public synchronized void polled() {
     wholeFrom = System.nanoTime();
   }

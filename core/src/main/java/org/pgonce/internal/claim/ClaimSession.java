@@ -8,6 +8,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
 
@@ -20,6 +21,9 @@ import org.pgonce.internal.jdbc.SessionState;
  * statement runs: see {@link ClientCheck}.
  */
 public final class ClaimSession {
+
+  /** A claim is a few index look-ups: without an answer in this time its connection is lost. */
+  public static final Duration LONGEST_CLAIM = Duration.ofSeconds(30);
 
   /** What a session may idle beyond the handler's time: the process itself has ended it by then. */
   private static final Duration LEEWAY = Duration.ofSeconds(5);
@@ -43,6 +47,7 @@ public final class ClaimSession {
   private final PoolSettings.Taken taken;
   private final long idleMs;
   private @Nullable Known known;
+  private boolean isFit = true;
 
   /**
    * @param idleBefore idle_in_transaction_session_timeout outside a claim's transaction
@@ -72,6 +77,16 @@ public final class ClaimSession {
     return connection;
   }
 
+  /** Whether the connection is fit for another claim. */
+  public boolean isFit() {
+    return isFit;
+  }
+
+  /** The connection is lost, or not as it came: it is given back closed. */
+  public void giveUp() {
+    isFit = false;
+  }
+
   /** The session is not as it was: the next claim reads it again. */
   public void forget() {
     known = null;
@@ -91,21 +106,25 @@ public final class ClaimSession {
 
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
-    return taken.begin(
-        () -> {
-          if (known == null && !taken.sendsSeveralAtOnce()) {
-            readAlone();
-          }
-          try (var statement = connection.prepareStatement(taken.text(text(sql)))) {
-            bind(statement, 1, parameters);
-            statement.execute();
-            if (known == null) {
-              known = read(statement);
-              statement.getMoreResults();
-            }
-            return claimed(sql, statement, reader);
-          }
-        });
+    var bound = NetworkTimeout.set(connection, LONGEST_CLAIM);
+    var claimed = taken.begin(() -> send(sql, parameters, reader));
+    bound.restore(connection);
+    return claimed;
+  }
+
+  private <R> R send(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
+    if (known == null && !taken.sendsSeveralAtOnce()) {
+      readAlone();
+    }
+    try (var statement = connection.prepareStatement(taken.text(text(sql)))) {
+      bind(statement, 1, parameters);
+      statement.execute();
+      if (known == null) {
+        known = read(statement);
+        statement.getMoreResults();
+      }
+      return claimed(sql, statement, reader);
+    }
   }
 
   private String text(ClaimSql sql) {

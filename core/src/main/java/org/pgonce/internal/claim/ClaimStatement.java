@@ -47,20 +47,25 @@ public final class ClaimStatement {
   private static final Map<Integer, ClaimSql> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
   private static final Map<Integer, ClaimSql> FIRST_NEW_ROWS = new ConcurrentHashMap<>();
 
-  // Rows that this process has let go on purpose: nobody has died with them.
-  private static final String HELD_BY_NOBODY = "'0'::pg_catalog.xid";
-  private static final String AMONG =
-      "%s.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[]) AND (SELECT pgonce.may_begin_again(?))";
+  private static final ClaimSql NEW_AGAIN =
+      ClaimSql.of(
+          NEW.formatted(
+              "n.xmax", "n.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))"),
+          true,
+          "");
+  // The key is locked only if the row is as it was.
   private static final ClaimSql DUE_AGAIN =
       ClaimSql.of(
           DUE.formatted(
-              HELD_BY_NOBODY,
-              AMONG.formatted("s")
-                  + " AND s.attempts OPERATOR(pg_catalog.=) 0 AND s.token IS NULL"),
-          false,
+              "s.xmax",
+              """
+              s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))
+              AND CASE WHEN s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid
+                    THEN s.order_key IS NULL OR CASE WHEN ?::pg_catalog.int4 IS NULL THEN pgonce.lock_key(s.subscription_id, s.order_key)
+                           ELSE pgonce.lock_key_permit(s.subscription_id, s.order_key, ?::pg_catalog.int4, s.id) END
+                    ELSE false END"""),
+          true,
           "");
-  private static final ClaimSql NEW_AGAIN =
-      ClaimSql.of(NEW.formatted(HELD_BY_NOBODY, AMONG.formatted("n")), false, "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
 
   private static final ClaimSql BY_KEY =
@@ -69,24 +74,7 @@ public final class ClaimStatement {
           true,
           ", c.seen, c.busy, c.walked");
 
-  private static final ClaimSql LEASED = leased("pgonce.lock_key(s.subscription_id, s.order_key)");
-  private static final ClaimSql LEASED_WITH_PERMIT =
-      leased("pgonce.lock_key_permit(s.subscription_id, s.order_key, ?, s.id)");
-
   private ClaimStatement() {}
-
-  private static ClaimSql leased(String key) {
-    return ClaimSql.of(
-        DUE.formatted(
-            "s.xmax",
-            """
-            s.id OPERATOR(pg_catalog.=) ?
-            AND CASE WHEN s.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid
-                  THEN s.order_key IS NULL OR %s ELSE false END"""
-                .formatted(key)),
-        true,
-        "");
-  }
 
   private static ClaimSql first(boolean due, int most) {
     return due
@@ -163,24 +151,38 @@ public final class ClaimStatement {
   }
 
   /**
-   * Claims once more what a claim of several had: those of them that are there as they were and
-   * that nobody else holds. None if the channel has become AT_MOST_ONCE meanwhile: the handler has
-   * begun.
+   * Claims a row once more that this process has let go, of a batch or to count its next attempt.
+   * None if it is not as the claim has it, or somebody else holds it or its key, or the channel has
+   * become AT_MOST_ONCE: its handler may have begun.
    *
-   * @param before at least one, none of them tried before
+   * @return at most one; a suspect only if it was one before, since nobody has died with it
    */
-  public static List<Claim> claimAgain(ClaimSession session, List<Claim> before)
+  public static List<Claim> claimAgain(ClaimSession session, Claim before, ChannelOptions rules)
       throws SQLException {
-    var subscription = before.get(0).subscription();
-    var due = before.get(0).scheduled();
     return session.claim(
-        due ? DUE_AGAIN : NEW_AGAIN,
+        before.scheduled() ? DUE_AGAIN : NEW_AGAIN,
         (statement, first) -> {
-          statement.setInt(first, subscription);
-          statement.setString(first + 1, Claim.ids(before));
-          statement.setInt(first + 2, subscription);
+          statement.setInt(first, before.subscription());
+          statement.setLong(first + 1, before.id());
+          statement.setInt(first + 2, before.subscription());
+          if (before.scheduled()) {
+            statement.setInt(first + 3, before.attempts());
+            statement.setString(first + 4, before.token());
+            statement.setObject(first + 5, maxPerKey(rules), Types.INTEGER);
+            statement.setObject(first + 6, maxPerKey(rules), Types.INTEGER);
+          }
         },
-        claims(session, subscription, due));
+        (row, holder) ->
+            row.next()
+                ? List.of(
+                    Claim.read(
+                        row,
+                        before.subscription(),
+                        before.scheduled(),
+                        before.suspect(),
+                        holder,
+                        work -> work.on(session.connection())))
+                : List.of());
   }
 
   /** Whether the handler of a claim, whose work is undone, may begin again in its transaction. */
@@ -213,7 +215,8 @@ public final class ClaimStatement {
           row.next();
           var isFound = row.getString("id") != null;
           return new KeyLook.Result(
-              isFound ? claim(row, session, subscription, due, holder) : null,
+              isFound ? List.of(claim(row, session, subscription, due, holder)) : List.of(),
+              false,
               KeyLook.Seen.read(row));
         });
   }
@@ -221,26 +224,5 @@ public final class ClaimStatement {
   /** Null where the channel has no limit per key. */
   static @Nullable Integer maxPerKey(ChannelOptions rules) {
     return rules.maxPerKey() == ChannelOptions.NO_MAX_PER_KEY ? null : rules.maxPerKey();
-  }
-
-  /**
-   * Claims a row that was leased with the token.
-   *
-   * @return at most one: none if it is not there with the token, or somebody holds it
-   */
-  public static List<Claim> claimLeased(
-      ClaimSession session, Claim before, String token, ChannelOptions rules) throws SQLException {
-    var limit = maxPerKey(rules);
-    return session.claim(
-        limit == null ? LEASED : LEASED_WITH_PERMIT,
-        (statement, first) -> {
-          statement.setInt(first, before.subscription());
-          statement.setLong(first + 1, before.id());
-          statement.setString(first + 2, token);
-          if (limit != null) {
-            statement.setInt(first + 3, limit);
-          }
-        },
-        claims(session, before.subscription(), true));
   }
 }

@@ -30,8 +30,7 @@ import org.pgonce.internal.claim.KeyLook.Way;
  *       earlier.
  * </ul>
  *
- * <p>All of it is a hint: the claim decides under the key's lock. One cursor is for new rows, one
- * for scheduled rows that are due. Thread-safe.
+ * <p>All of it is a hint: the claim decides under the key's lock. Thread-safe.
  */
 public final class KeyCursor {
 

@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SqlArray;
 
 /**
- * Where one claim by key looks for a row; sql/claim_by_key.sql has the other half.
+ * Where one claim looks for a row: the parameters of sql/claim_by_key.sql.
  *
- * @param number of its cursor's looks, in the order in which they begin
- * @param ways in which it looks, one after the other, until it finds a row
- * @param keys whose first rows it tries
- * @param after the position behind which it looks for rows in their order
- * @param walkFrom the key behind which it goes on from key to key; null if it does not
+ * @param number counts the looks of a cursor, in the order in which they begin
+ * @param ways tried one after the other until one finds a row
+ * @param keys for {@link Way#KEYS}: the first row of each is tried
+ * @param after for {@link Way#NEAR}: the position behind which rows are tried in their order
+ * @param walkFrom for {@link Way#WALK}: the key behind which it begins; null if it does not walk
  */
 public record KeyLook(
     int number, List<Way> ways, List<String> keys, At after, @Nullable String walkFrom) {
@@ -45,14 +45,14 @@ public record KeyLook(
   /**
    * What a look has seen, whether it has found a row or not.
    *
-   * @param probed how many of the keys it has tried
-   * @param reached the position up to which it has looked at rows in their order
-   * @param passed whether it passed over a row that waits for another claim's end
+   * @param probed how many of the keys were tried
+   * @param reached the last position that was tried
+   * @param passed whether a row was passed over that waits for the end of another claim
    * @param unseen whether more rows lie behind that position
-   * @param nearUs how long that took the server, in microseconds; 0 if it did not come to it
-   * @param walkUs the same for the walk
+   * @param nearUs microseconds that {@link Way#NEAR} took the server; 0 if it was not reached
+   * @param walkUs the same for {@link Way#WALK}
    * @param busy keys that other claims have locked
-   * @param walked the last key of the walk; empty at its end, null if it did not come to it
+   * @param walked the last key of the walk; empty at its end, null if it was not reached
    */
   public record Seen(
       int probed,
@@ -83,14 +83,25 @@ public record KeyLook(
   }
 
   /**
-   * What a claim by key has found.
+   * What a claim has found.
    *
-   * @param claim null if no row was found
-   * @param seen null if the claim did not look
+   * @param claims in the order of their ids
+   * @param spent whether the attempts of the row are used up: it is locked, and not leased
+   * @param seen null if it did not look by key
    */
-  public record Result(@Nullable Claim claim, @Nullable Seen seen) {}
+  public record Result(List<Claim> claims, boolean spent, @Nullable Seen seen) {
 
-  /** Of new rows of a channel that has no keys: those with a higher id. */
+    /** The highest id; 0 if it has found none. */
+    long lastId() {
+      return claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id();
+    }
+
+    public @Nullable Claim first() {
+      return claims.isEmpty() ? null : claims.get(0);
+    }
+  }
+
+  /** Of a channel that has no keys: new rows with a higher id, or any that are due. */
   public static KeyLook behind(long id) {
     return new KeyLook(0, List.of(Way.NEAR), List.of(), new At(0, id), null);
   }

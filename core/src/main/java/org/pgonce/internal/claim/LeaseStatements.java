@@ -6,9 +6,9 @@ import java.sql.Types;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.internal.jdbc.SqlArray;
@@ -40,24 +40,14 @@ public final class LeaseStatements {
       int subscription, Mode mode, ChannelOptions options, Duration lease, int maxAttempts) {}
 
   /**
-   * A leased row; or one that the transaction has locked and not leased, since its process died or
-   * its attempts are used up.
-   *
-   * @param claim null if there is none
-   * @param spent whether its attempts are used up
-   * @param seen what the look has seen, where the channel goes by key
-   */
-  public record Leased(@Nullable Claim claim, boolean spent, KeyLook.@Nullable Seen seen) {}
-
-  /**
-   * Leases one row in the caller's transaction, or locks it; none if the channel's mode is not as
-   * the caller knows it.
+   * Leases one row in the caller's transaction. If it is a suspect or spent, it is locked and not
+   * leased. None if the channel's mode is not as the caller knows it.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param look where it looks
    * @param transactions where a long payload is fetched later
    */
-  public static Leased lease(
+  public static KeyLook.Result lease(
       Connection transaction, Rules rules, boolean due, KeyLook look, Transactions transactions)
       throws SQLException {
     try (var statement = transaction.prepareStatement(LEASE)) {
@@ -72,15 +62,15 @@ public final class LeaseStatements {
       look.bind(statement, 9);
       try (var row = statement.executeQuery()) {
         if (!row.next()) {
-          return new Leased(null, false, null);
+          return new KeyLook.Result(List.of(), false, null);
         }
         var seen = KeyLook.Seen.read(row);
         if (row.getString("id") == null) {
-          return new Leased(null, false, seen);
+          return new KeyLook.Result(List.of(), false, seen);
         }
         var died = row.getBoolean("died");
         var claim = Claim.read(row, rules.subscription(), true, died, null, transactions::run);
-        return new Leased(claim, row.getBoolean("spent"), seen);
+        return new KeyLook.Result(List.of(claim), row.getBoolean("spent"), seen);
       }
     }
   }

@@ -2,9 +2,8 @@ package org.pgonce.internal.consume;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import org.pgonce.internal.claim.ClaimCursor;
-import org.pgonce.internal.claim.ClaimTimeout;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
@@ -24,12 +23,11 @@ interface ClaimLoop {
       Registration<?> subscribed,
       ListenerContext context,
       Delivery<?> delivery,
-      ClaimCursor cursor,
-      KeyCursors keys) {
+      ClaimCursors cursors) {
 
     /** Later than the timeouts of claim and handler, which know what they cut off. */
     Duration longestCall() {
-      return ClaimTimeout.LONGEST.plus(subscribed.options().handlerTimeout());
+      return ClaimSession.LONGEST_CLAIM.plus(subscribed.options().handlerTimeout());
     }
   }
 }

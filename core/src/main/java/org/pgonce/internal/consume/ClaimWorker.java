@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
@@ -24,22 +23,18 @@ final class ClaimWorker implements Runnable {
 
   private final SubscriptionConsumer<?> consumer;
   private final ClaimLoop loop;
-  private final Lock lock;
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
   private final RateLimiter rate;
   private WorkerSlots.@Nullable Slot slot;
   // Permits of the rate that no handler has used.
   private int permits;
-  // What it has at work, where its channel goes by key.
+  // The first of what it has claimed, until that has ended.
   private @Nullable Claim atWork;
-  // Whether it has claimed new rows that are not settled.
-  private boolean isUnsettled;
 
   ClaimWorker(SubscriptionConsumer<?> consumer, ClaimLoop loop) {
     this.consumer = consumer;
     this.loop = loop;
-    this.lock = consumer.lock;
     this.trigger = consumer.trigger;
     this.claiming = trigger.claiming();
     this.rate = consumer.rate;
@@ -94,14 +89,7 @@ final class ClaimWorker implements Runnable {
 
   /** A claim begins; returns whether it is for scheduled rows. */
   boolean begins() {
-    lock.lock();
-    try {
-      isUnsettled = false;
-      wentBack();
-      return claiming.begins();
-    } finally {
-      lock.unlock();
-    }
+    return consumer.locked(claiming::begins);
   }
 
   /**
@@ -109,16 +97,14 @@ final class ClaimWorker implements Runnable {
    * come first or no handler may begin.
    */
   boolean beginsBehindCommit() {
-    lock.lock();
-    try {
-      if (!mayBegin() || trigger.isDue()) {
-        return false;
-      }
-      claiming.beginsBehindCommit();
-      return true;
-    } finally {
-      lock.unlock();
-    }
+    return consumer.locked(
+        () -> {
+          var begins = mayBegin() && !trigger.isDue();
+          if (begins) {
+            claiming.beginsBehindCommit();
+          }
+          return begins;
+        });
   }
 
   /** How many may be claimed at once: fewer than wanted if the rate does not allow them. */
@@ -131,18 +117,15 @@ final class ClaimWorker implements Runnable {
 
   /** The claim has found these. */
   void found(List<Claim> claims) {
-    lock.lock();
-    try {
-      keepPermits(claims.size());
-      claiming.found(claims.size());
-      if (!claims.isEmpty()) {
-        atWork = claims.get(0);
-        isUnsettled = !claiming.wasForDue();
-        trigger.beginIfWanted();
-      }
-    } finally {
-      lock.unlock();
-    }
+    consumer.withLock(
+        () -> {
+          keepPermits(claims.size());
+          claiming.found(claims.size());
+          if (!claims.isEmpty()) {
+            atWork = claims.get(0);
+            trigger.beginIfWanted();
+          }
+        });
   }
 
   private void keepPermits(int count) {
@@ -170,55 +153,44 @@ final class ClaimWorker implements Runnable {
    * @param left what may lie behind it
    */
   void ended(RowsBehind left) {
-    lock.lock();
-    try {
-      if (atWork != null) {
-        consumer.keys.ended(atWork, left);
-        atWork = null;
-      }
-      isUnsettled = false;
-      trigger.settled(left);
-    } finally {
-      lock.unlock();
-    }
+    consumer.withLock(
+        () -> {
+          if (atWork != null) {
+            consumer.cursors.ended(atWork, left);
+            atWork = null;
+          }
+          claiming.ended(left);
+        });
   }
 
-  /** A row of a key was let go without {@link #ended}. Called with the lock held. */
-  private void wentBack() {
+  /** What was claimed and has not {@link #ended} was let go: it may be claimed again. */
+  private void endIfLetGo() {
     if (atWork != null) {
-      consumer.keys.ended(atWork, new RowsBehind(true, true));
-      atWork = null;
+      ended(new RowsBehind(true, true));
     }
   }
 
   /** Whether to claim once more; waits for a moment until there is something to claim. */
   boolean mayGoOn() {
-    lock.lock();
-    try {
-      keepPermits(0);
-      return mayBegin()
-          && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
-          && permits(1) == 1;
-    } finally {
-      lock.unlock();
-    }
+    return consumer.locked(
+        () -> {
+          endIfLetGo();
+          keepPermits(0);
+          return mayBegin()
+              && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
+              && permits(1) == 1;
+        });
   }
 
   private void leave() {
-    lock.lock();
-    try {
-      wentBack();
-      claiming.ends();
-      if (isUnsettled) {
-        isUnsettled = false;
-        trigger.wentBack();
-      }
-      keepPermits(0);
-      slot().leave();
-      slot = null;
-      trigger.beginIfWanted();
-    } finally {
-      lock.unlock();
-    }
+    consumer.withLock(
+        () -> {
+          endIfLetGo();
+          claiming.ends();
+          keepPermits(0);
+          slot().leave();
+          slot = null;
+          trigger.beginIfWanted();
+        });
   }
 }

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Whether a subscription is still installed as this process defines it. Each poll compares; from
  * the first difference on nothing of it is handled here, until a poll finds none. Only the poll
- * calls {@link #told}; any thread may ask.
+ * calls {@link #polled}; any thread may ask.
  */
 public final class DefinitionWatch {
 
@@ -36,12 +36,12 @@ public final class DefinitionWatch {
   }
 
   /**
-   * What a poll has found.
+   * A poll has answered.
    *
    * @param found null if the subscription does not exist any more
    * @return whether that changes what is handled here, or why it is not
    */
-  public boolean told(@Nullable Installed found) {
+  public boolean polled(@Nullable Installed found) {
     var now = differenceTo(found);
     if (Objects.equals(difference, now)) {
       return false;

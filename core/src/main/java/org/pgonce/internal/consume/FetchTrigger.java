@@ -7,7 +7,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.pgonce.Backoff;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.RowsBehind;
 
 /**
@@ -25,8 +25,6 @@ import org.pgonce.internal.claim.RowsBehind;
  * to 160 ms, until a claim finds something</td></tr>
  * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
  * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 5 ms</td></tr>
- * <tr><td>rows are due, and this process has met some that only a newer version reads</td><td>after
- * 500 ms, for two minutes, so that a process of that version comes first</td></tr>
  * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter</td></tr>
  * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
  * </table>
@@ -56,9 +54,6 @@ final class FetchTrigger {
   private static final Duration WHILE_EMPTY = Duration.ofMillis(10);
   private static final int MOST_DOUBLED = 4;
 
-  private static final Duration BEHIND_NEWER = Duration.ofMillis(500);
-  private static final Duration NEWER_IS_THERE = Duration.ofMinutes(2);
-
   private static final Backoff TROUBLE = new Backoff(Duration.ofMillis(100), Duration.ofSeconds(1));
 
   // A claim that takes longer may never be answered, as its connection is lost.
@@ -70,7 +65,7 @@ final class FetchTrigger {
   private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
-  private final KeyCursors keys;
+  private final ClaimCursors cursors;
   private final Runnable begin;
 
   private final ClaimCounts counts = new ClaimCounts();
@@ -83,12 +78,9 @@ final class FetchTrigger {
   // Rows lie behind a claimed one, by the latest settlement.
   private boolean more;
   // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one; a wake-up is to be
-  // answered late; rows are due that other processes should claim first.
+  // answered late.
   private long behindAt = NEVER;
   private long answerAt = NEVER;
-  private long dueAt = NEVER;
-  // Until then other processes should claim due rows first.
-  private long newerUntil;
   // No claim begins before that.
   private long restUntil;
   private long timerAt = NEVER;
@@ -105,20 +97,20 @@ final class FetchTrigger {
   /**
    * @param timer runs work after a delay, without the lock
    * @param nanoTime as of System
-   * @param keys what is known of rows that wait for one another
+   * @param cursors what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
   FetchTrigger(
       BiConsumer<Duration, Runnable> timer,
       Lock lock,
       LongSupplier nanoTime,
-      KeyCursors keys,
+      ClaimCursors cursors,
       Runnable begin) {
     this.timer = timer;
     this.lock = lock;
     this.nanoTime = nanoTime;
     this.origin = nanoTime.getAsLong();
-    this.keys = keys;
+    this.cursors = cursors;
     this.begin = begin;
   }
 
@@ -159,20 +151,13 @@ final class FetchTrigger {
 
   /** A claim is wanted at once. */
   void request(Reason reason) {
-    if (reason == Reason.DUE && now() < newerUntil) {
-      dueAt = Math.min(dueAt, now() + BEHIND_NEWER.toNanos());
-    } else if (reason == Reason.DUE) {
+    if (reason == Reason.DUE) {
       due = true;
     } else {
       fresh = true;
       late |= reason == Reason.POLLED;
     }
     beginIfWanted();
-  }
-
-  /** A row was put back that only a newer version of the channel's payload reads. */
-  void metNewerVersion() {
-    newerUntil = now() + NEWER_IS_THERE.toNanos();
   }
 
   /** The poll says which rank this process has. */
@@ -200,12 +185,12 @@ final class FetchTrigger {
 
   /** Whether a worker that has nothing at work should claim. */
   boolean isWanted() {
-    return now() >= restUntil && (fresh || due || more || keys.isMore());
+    return now() >= restUntil && (fresh || due || more || cursors.isMore());
   }
 
   /** Whether scheduled rows are due. */
   boolean isDue() {
-    return due || keys.due().isMore();
+    return due || cursors.dueKeys().isMore();
   }
 
   private boolean isNobodyClaiming(long now) {
@@ -223,7 +208,7 @@ final class FetchTrigger {
 
   /** One timer, for the earliest time. */
   private void plan() {
-    var at = Math.min(Math.min(behindAt, answerAt), dueAt);
+    var at = Math.min(behindAt, answerAt);
     if (now() < restUntil && (fresh || due || more)) {
       at = Math.min(at, restUntil);
     }
@@ -251,10 +236,6 @@ final class FetchTrigger {
         fresh = true;
         late = !answersAtOnce();
         answers = true;
-      }
-      if (now >= dueAt) {
-        dueAt = NEVER;
-        due = true;
       }
       var isBehind = now >= behindAt;
       if (isBehind) {
@@ -316,10 +297,6 @@ final class FetchTrigger {
       isAnswer = false;
     }
 
-    boolean wasForDue() {
-      return isDue;
-    }
-
     /** The claim has found so many. */
     void found(int count) {
       counts.found(count, isDue);
@@ -343,19 +320,14 @@ final class FetchTrigger {
     void ends() {
       claiming.remove(this);
     }
-  }
 
-  /** What was claimed is free again, and nothing may say so. */
-  void wentBack() {
-    fresh = true;
-  }
-
-  /** A notification is settled. */
-  void settled(RowsBehind left) {
-    more = left.more();
-    due |= left.due();
-    if (!more) {
-      behindAt = NEVER;
+    /** What it has found is settled, or let go. The end of a scheduled row tells of no new ones. */
+    void ended(RowsBehind left) {
+      due |= left.due();
+      if (!isDue) {
+        more = left.more();
+        behindAt = more ? behindAt : NEVER;
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.LeaseSettlement;
+import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,7 +29,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
   private final LeaseClaimLoop loop;
   private final Claim claim;
   private final Registration<?> subscribed;
-  private final LeaseSettlement settlement;
+  private final Settlement settlement;
   private final OwnTransaction transaction;
 
   LeaseAttempt(LeaseClaimLoop loop, Claim claim) {

@@ -10,7 +10,6 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
-import org.pgonce.internal.claim.KeyLook.Seen;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
@@ -18,7 +17,7 @@ import org.pgonce.internal.context.Quarantine.Stay;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.LeaseSettlement;
+import org.pgonce.internal.settle.Settlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,13 +33,13 @@ final class LeaseClaimLoop implements ClaimLoop {
   private static final Duration WHILE_REFUSED = Duration.ofMillis(100);
 
   final Parts parts;
-  final LeaseSettlement settlement;
+  final Settlement settlement;
   final Renewals renewals;
   private final Registration<?> subscribed;
   private final ListenerContext context;
   private final LeaseStatements.Rules rules;
 
-  LeaseClaimLoop(Parts parts, LeaseSettlement settlement) {
+  LeaseClaimLoop(Parts parts, Settlement settlement) {
     this.parts = parts;
     this.settlement = settlement;
     this.subscribed = parts.subscribed();
@@ -62,11 +61,11 @@ final class LeaseClaimLoop implements ClaimLoop {
       var lease = new Lease(worker.begins());
       try {
         lease.take();
-        worker.found(lease.found == null ? List.of() : List.of(lease.found));
-        if (lease.found != null && !handle(lease, worker)) {
+        worker.found(lease.found);
+        if (!handle(lease, worker)) {
           return;
         }
-        if (lease.isRefused()) {
+        if (lease.isRefused) {
           worker.rest(WHILE_REFUSED);
         }
       } finally {
@@ -80,10 +79,10 @@ final class LeaseClaimLoop implements ClaimLoop {
 
     private final boolean due;
     private long asked; // by System.nanoTime()
-    private @Nullable Claim found;
+    private List<Claim> found = List.of();
     private @Nullable Claim leased; // null as well if it became a dead letter, or was postponed
     private @Nullable Stay stay;
-    private @Nullable Seen seen;
+    private boolean isRefused; // the database did not even look: the mode is being changed
 
     Lease(boolean due) {
       this.due = due;
@@ -91,13 +90,7 @@ final class LeaseClaimLoop implements ClaimLoop {
 
     void take() throws SQLException {
       try {
-        if (subscribed.goesByKey()) {
-          var unused = parts.keys().of(due).claim(where -> new Result(take(where), seen));
-        } else if (due) {
-          var unused = take(KeyLook.behind(0));
-        } else {
-          var unused = parts.cursor().claim(this::takeBehind, id -> id);
-        }
+        found = parts.cursors().claim(due, this::take).claims();
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
           // Whether it is leased is not known; that its handler has not begun is.
@@ -107,38 +100,33 @@ final class LeaseClaimLoop implements ClaimLoop {
       }
     }
 
-    /** Returns the id of what it has found; 0 if nothing. */
-    private long takeBehind(long id) throws SQLException {
-      var claim = take(KeyLook.behind(id));
-      return claim == null ? 0 : claim.id();
-    }
-
-    private @Nullable Claim take(KeyLook where) throws SQLException {
-      context.transactions().make(transaction -> take(transaction, where));
-      return found;
+    private Result take(KeyLook where) throws SQLException {
+      var result = context.transactions().run(transaction -> take(transaction, where));
+      isRefused = subscribed.goesByKey() && result.seen() == null;
+      return result;
     }
 
     /** In its transaction, which may be begun again. */
-    private void take(Connection transaction, KeyLook where) throws SQLException {
+    private Result take(Connection transaction, KeyLook where) throws SQLException {
       leaveQuarantine();
       leased = null;
       asked = System.nanoTime();
-      var answer = LeaseStatements.lease(transaction, rules, due, where, context.transactions());
-      seen = answer.seen();
-      found = answer.claim();
-      if (found == null) {
-        return;
+      var result = LeaseStatements.lease(transaction, rules, due, where, context.transactions());
+      var claim = result.first();
+      if (claim == null) {
+        return result;
       }
-      var died = found.token();
-      if (died != null && (answer.spent() || found.suspect())) {
+      var died = claim.token();
+      if (died != null && (result.spent() || claim.suspect())) {
         // Its holder may be frozen or cut off, and keep what its handler has locked.
         HandlerSession.end(transaction, died);
       }
-      if (answer.spent()) {
-        settlement.bury(transaction, found);
+      if (result.spent()) {
+        settlement.bury(transaction, claim);
       } else {
-        leased = found.suspect() ? leaseSuspect(transaction, found) : found;
+        leased = claim.suspect() ? leaseSuspect(transaction, claim) : claim;
       }
+      return result;
     }
 
     /** It may have to wait until it is the only one of its kind here; only then is it counted. */
@@ -151,11 +139,6 @@ final class LeaseClaimLoop implements ClaimLoop {
         }
       }
       return settlement.leaseAgain(transaction, died);
-    }
-
-    /** Whether the database did not even look: the mode is being changed. */
-    boolean isRefused() {
-      return found == null && seen == null && subscribed.goesByKey();
     }
 
     /** If the answer took longer than the lease, another process may have the row by now. */
@@ -183,13 +166,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   /** Runs the handler and settles; false if this worker's slot is lost, or none may begin. */
   private boolean handle(Lease lease, ClaimWorker worker) throws SQLException {
     var claim = lease.leased;
-    if (claim == null) {
-      if (subscribed.goesByKey()) {
-        worker.ended(settlement.afterFailure()); // others may have waited for its key
-      }
-      return true;
-    }
-    if (lease.isOver(claim)) {
+    if (claim == null || lease.isOver(claim)) {
       return true;
     }
     var slot = worker.slot();

@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.ClaimTimeout;
+import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
@@ -38,7 +38,8 @@ final class Renewals {
     this.lease = subscribed.options().lease();
     this.interval = lease.dividedBy(3);
     // Later than the end of the lease an answer is of no use.
-    var longestCall = lease.compareTo(ClaimTimeout.LONGEST) < 0 ? lease : ClaimTimeout.LONGEST;
+    var longestCall =
+        lease.compareTo(ClaimSession.LONGEST_CLAIM) < 0 ? lease : ClaimSession.LONGEST_CLAIM;
     this.transactions = new Transactions(context.dataSource(), context.pool(), longestCall);
     this.renewals = new RepeatedTask(context.threads(), this::renewAll);
   }

@@ -3,11 +3,11 @@ package org.pgonce.internal.consume;
 import java.time.Duration;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
-import org.pgonce.internal.claim.ClaimCursor;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.GatedSubscription;
 import org.pgonce.internal.handle.Delivery;
@@ -16,8 +16,9 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
-import org.pgonce.internal.settle.LeaseSettlement;
+import org.pgonce.internal.settle.Pausing;
 import org.pgonce.internal.settle.Reports;
+import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
@@ -26,29 +27,28 @@ import org.pgonce.internal.settle.TransactionalSettlement;
  */
 public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
 
-  final ReentrantLock lock = new ReentrantLock();
   final FetchTrigger trigger;
-  final KeyCursors keys;
+  final ClaimCursors cursors;
   final RateLimiter rate;
   private final int subscription;
   private final ListenerContext context;
   private final Pausing pausing;
   private final DefinitionWatch definition;
-  private final ClaimCursor cursor = new ClaimCursor();
   private final WorkerSlots slots;
   private final Reports reports;
   private final ClaimLoop loop;
 
+  private final ReentrantLock lock = new ReentrantLock();
   private final Condition called = lock.newCondition();
   private @Nullable ClaimWorker waiting;
 
   public SubscriptionConsumer(Registration<T> subscribed, ListenerContext context, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
-    this.keys = KeyCursors.create(subscribed.goesByKey());
-    this.pausing = new Pausing(subscribed, context.observer());
+    this.cursors = ClaimCursors.create(subscribed.goesByKey());
+    this.pausing = new Pausing(subscribed, context.instance(), context.observer(), poll::begun);
     this.definition = new DefinitionWatch(subscribed, context.observer());
-    this.reports = new Reports(subscribed, context.observer(), poll::within, this::metNewerVersion);
+    this.reports = new Reports(subscribed, context.observer(), poll::within);
     this.slots =
         new WorkerSlots(subscribed, context.threads(), () -> freed(subscribed.goesByKey()));
     this.rate =
@@ -59,24 +59,23 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
             subscribed.options().batch() > 1);
     this.trigger =
         new FetchTrigger(
-            context.threads()::tickLater, lock, System::nanoTime, keys, this::beginWorker);
-    this.loop = loop(subscribed, poll);
+            context.threads()::tickLater, lock, System::nanoTime, cursors, this::beginWorker);
+    this.loop = loop(subscribed);
   }
 
-  private ClaimLoop loop(Registration<T> subscribed, Poll poll) {
+  private ClaimLoop loop(Registration<T> subscribed) {
     var parts =
         new ClaimLoop.Parts(
             subscribed,
             context,
             new Delivery<>(subscribed, context.codec(), context.publisher()),
-            cursor,
-            keys);
-    var pauser = new HandlerPause(subscribed, context, pausing, poll);
+            cursors);
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
         ? new TransactionalClaimLoop(
-            parts, new TransactionalSettlement(subscribed, context.transactions(), reports, pauser))
+            parts,
+            new TransactionalSettlement(subscribed, context.transactions(), reports, pausing))
         : new LeaseClaimLoop(
-            parts, new LeaseSettlement(subscribed, context.transactions(), reports, pauser));
+            parts, new Settlement(subscribed, context.transactions(), reports, pausing));
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -124,14 +123,9 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     return slots;
   }
 
-  /**
-   * A wake-up says that it is paused, or otherwise not to be claimed from. Returns within which
-   * time a poll is to say whether that is so.
-   *
-   * @param polls how many polls have begun
-   */
-  public Duration heardPause(long polls) {
-    return pausing.heardPause(polls);
+  /** As {@link Pausing#heardPause}. */
+  public Duration heardPause() {
+    return pausing.heardPause();
   }
 
   boolean mayClaim() {
@@ -139,17 +133,23 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   }
 
   public ChannelActivity activity() {
+    var counts = trigger.counts();
+    return locked(
+        () ->
+            slots.activity(
+                counts.claims(), counts.empty(), pausing.known(), definition.difference()));
+  }
+
+  <R> R locked(Supplier<R> work) {
     lock.lock();
     try {
-      var counts = trigger.counts();
-      return slots.activity(
-          counts.claims(), counts.empty(), pausing.known(), definition.difference());
+      return work.get();
     } finally {
       lock.unlock();
     }
   }
 
-  private void locked(Runnable work) {
+  void withLock(Runnable work) {
     lock.lock();
     try {
       work.run();
@@ -160,27 +160,23 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   /** A wake-up for new rows came. Returns at once. */
   public void notified() {
-    locked(trigger::notified);
+    withLock(trigger::notified);
   }
 
   /** Rows, or keys, may have been set free. Returns at once. */
   public void freed(boolean isDue) {
     hasMissed();
-    locked(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
+    withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
   }
 
   /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */
   public void hasMissed() {
-    keys.unblocked();
-  }
-
-  private void metNewerVersion() {
-    locked(trigger::metNewerVersion);
+    cursors.unblocked();
   }
 
   /** No claim begins for so long. */
   void restFor(Duration wait) {
-    locked(() -> trigger.rest(wait));
+    withLock(() -> trigger.rest(wait));
   }
 
   /** The database, not a notification, is in trouble. */
@@ -188,14 +184,14 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     if (slots.isStopping()) {
       return;
     }
-    locked(trigger::troubled);
+    withLock(trigger::troubled);
     reports.cannotClaim(e);
   }
 
   /** No worker begins from now on; those at work go on. */
   public void stop() {
     slots.stop();
-    locked(called::signalAll);
+    withLock(called::signalAll);
   }
 
   @Override
@@ -205,54 +201,44 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
 
   @Override
   public long cursor() {
-    return cursor.after();
+    return cursors.fresh().after();
   }
 
   @Override
   public void polled(PollAnswer answer, long poll) {
-    var changed = definition.told(answer.definition());
-    var resumed = pausing.told(answer.paused(), poll);
+    var changed = definition.polled(answer.definition());
+    var resumed = pausing.polled(answer.paused(), poll);
     if (answer.ready() || answer.due()) {
-      keys.polled(answer.listeners());
+      cursors.polled(answer.ready(), answer.listeners());
     }
-    lock.lock();
-    try {
-      trigger.ranked(answer.rank());
-      if (answer.ready()) {
-        cursor.polled();
-        trigger.request(FetchTrigger.Reason.POLLED);
-      }
-      if (answer.due()) {
-        trigger.request(FetchTrigger.Reason.DUE);
-      }
-      if (resumed || changed) {
-        trigger.beginIfWanted();
-      }
-    } finally {
-      lock.unlock();
-    }
+    withLock(
+        () -> {
+          trigger.ranked(answer.rank());
+          if (answer.ready()) {
+            trigger.request(FetchTrigger.Reason.POLLED);
+          }
+          if (answer.due()) {
+            trigger.request(FetchTrigger.Reason.DUE);
+          }
+          if (resumed || changed) {
+            trigger.beginIfWanted();
+          }
+        });
   }
 
   @Override
   public void fetch() {
-    lock.lock();
-    try {
-      if (!trigger.counts().hasBegunSince()) {
-        trigger.request(FetchTrigger.Reason.GATE);
-      }
-    } finally {
-      lock.unlock();
-    }
+    withLock(
+        () -> {
+          if (!trigger.counts().hasBegunSince()) {
+            trigger.request(FetchTrigger.Reason.GATE);
+          }
+        });
   }
 
   @Override
   public boolean wasBusy() {
-    lock.lock();
-    try {
-      return trigger.counts().wasBusySince();
-    } finally {
-      lock.unlock();
-    }
+    return locked(trigger.counts()::wasBusySince);
   }
 
   @Override

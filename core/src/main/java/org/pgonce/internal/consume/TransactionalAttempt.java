@@ -12,6 +12,7 @@ import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
@@ -19,7 +20,6 @@ import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
-import org.pgonce.internal.settle.TransactionalSettlement.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,7 +43,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
   private final ClaimSession session;
   private final Connection connection;
   private final Supplier<Pipeline.@Nullable Next> next;
-  private int partAfterUndo;
+  private boolean isUndone;
 
   /**
    * @param claims in the order of their ids
@@ -67,23 +67,23 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     return claims.size() == 1;
   }
 
-  /** How many at once are to be claimed again of an undone batch; 0: none was undone. */
-  int partAfterUndo() {
-    return partAfterUndo;
+  /** Whether it was a batch that failed: each of its notifications is to be handled alone. */
+  boolean isUndone() {
+    return isUndone;
   }
 
-  Outcome run(WorkerSlots.Slot slot) {
-    var inTime = false;
-    Outcome outcome;
+  /** Returns what may lie behind them. */
+  RowsBehind run(WorkerSlots.Slot slot) {
     try {
-      outcome = deliverAndSettle(slot);
+      return deliverAndSettle(slot);
     } finally {
-      inTime = slot.end();
+      if (!slot.end()) {
+        session.giveUp();
+      }
     }
-    return inTime ? outcome : new Outcome(false, outcome.left());
   }
 
-  private Outcome deliverAndSettle(WorkerSlots.Slot slot) {
+  private RowsBehind deliverAndSettle(WorkerSlots.Slot slot) {
     var headers = isSingle() ? first.headers() : Claim.headersOf(claims);
     var before = first.sessionBefore();
     for (var conflicts = 0; ; conflicts++) {
@@ -93,26 +93,25 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       var begun = System.nanoTime();
       try {
         var handled = handle(guarded);
-        return complete(guarded, handled, since(begun));
+        var inHandler = Duration.ofNanos(System.nanoTime() - begun);
+        return settlement.complete(session, claims, guarded, handled, inHandler, next);
       } catch (Throwable failure) {
         // Whatever a handler throws, Errors included, fails its attempt and not its worker.
         if (slot.isCutOff()) {
-          return new Outcome(false, settlement.afterFailure());
+          return settlement.afterFailure();
         }
-        if (!isSingle()) {
-          return new Outcome(undoBatch(guarded, failure, since(begun)), settlement.afterFailure());
+        if (isSingle() && conflicts < MOST_CONFLICTS && isUndoneToRunAgain(guarded, failure)) {
+          before = null; // the savepoint is gone
+          continue;
         }
-        if (conflicts == MOST_CONFLICTS || !isUndoneToRunAgain(guarded, failure)) {
-          return new Outcome(
-              settlement.fail(connection, first, guarded, failure), settlement.afterFailure());
+        if (isSingle() || failure instanceof PauseException) {
+          settlement.fail(session, first, guarded, failure);
+        } else {
+          undoBatch(guarded, failure);
         }
+        return settlement.afterFailure();
       }
-      before = null; // the savepoint is gone
     }
-  }
-
-  private static Duration since(long begun) {
-    return Duration.ofNanos(System.nanoTime() - begun);
   }
 
   /** Runs the handler; returns the ids of those that it ran for. */
@@ -129,16 +128,6 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       Thread.interrupted();
       guarded.revoke();
     }
-  }
-
-  private Outcome complete(GuardedConnection guarded, Set<Long> handled, Duration inHandler)
-      throws SQLException {
-    var outcome =
-        isSingle()
-            ? settlement.complete(session, first, guarded, !handled.isEmpty(), inHandler, next)
-            : settlement.completeAll(session, claims, guarded, handled, inHandler);
-    loop.limit.passed(claims.size());
-    return outcome;
   }
 
   /**
@@ -167,41 +156,33 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     return true;
   }
 
-  /**
-   * Nothing is counted: which notification has failed shows when they are handled one by one. After
-   * a conflict they are handled in smaller batches. Returns whether the connection is fit.
-   */
-  private boolean undoBatch(GuardedConnection guarded, Throwable failure, Duration inHandler) {
-    if (failure instanceof PauseException) {
-      return settlement.fail(connection, first, guarded, failure);
-    }
-    partAfterUndo = 1;
+  /** Nothing is counted: which notification has failed shows when each is handled alone. */
+  private void undoBatch(GuardedConnection guarded, Throwable failure) {
+    isUndone = true;
     if (guarded.isConflict(failure)) {
-      loop.limit.conflicted(claims.size(), inHandler);
-      partAfterUndo = loop.limit.now();
+      loop.conflicted();
     } else if (guarded.isSettingRefused()) {
-      loop.limit.forbid();
+      loop.forbidBatches();
       LOG.warn(
           "pgonce: the handler of channel {} changes settings of its transaction, which a batch would hand on to its next notification; from now on each"
               + " notification is handled in a transaction of its own. Leave ListenOptions.batch at 1, or use Handler.batch",
           loop.label());
     }
     LOG.info(
-        "pgonce: {} failed together ({}); all are undone and handled again, at most {} at once",
+        "pgonce: {} failed together ({}); all are undone, and handled again one by one",
         this,
-        Failures.inWords(failure),
-        partAfterUndo);
+        Failures.inWords(failure));
     LOG.debug("pgonce: the failure in full", failure);
     try {
       if (!LostConnection.isToldBy(failure)) {
         connection.rollback();
-        return true;
+        return;
       }
     } catch (SQLException | RuntimeException lost) {
       LOG.debug("pgonce: the connection is lost", lost);
     }
+    session.giveUp();
     LostConnection.abandon(connection);
-    return false;
   }
 
   @Override
@@ -216,11 +197,10 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
   }
 
   /**
-   * A single one: the session is ended in the transaction that records the failure. That one waits
-   * for the row when the session lets go of it, so that hardly anyone can claim it in between: so
-   * the socket is closed after it. Of a batch it is not known which notification did not return.
-   * Their rows show the next claim that this one ended without a word, so each is counted when it
-   * is handled alone.
+   * Of a single notification: the transaction that records the failure ends the session first, and
+   * then waits for the row, so that hardly any other claim can take it in between: so the socket is
+   * closed after it. Of a batch it is not known which handler did not return: the next claim finds
+   * the rows suspect, and counts each when it is handled alone.
    */
   private void overran() {
     // Where handlers that do not return hold all connections of the pool, it gets this one back.

@@ -178,7 +178,7 @@ public final class Listener {
 
     @Override
     public void polled(PollAnswer answer, long poll) {
-      var unused = definition.told(answer.definition());
+      var unused = definition.polled(answer.definition());
     }
   }
 
@@ -193,7 +193,7 @@ public final class Listener {
   /** Any role can NOTIFY: whether the channel is paused, or defined anew, only the poll knows. */
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
     switch (WakeUp.of(payload)) {
-      case PAUSE, DEFINITION -> poll.within(consumer.heardPause(poll.begun()));
+      case PAUSE, DEFINITION -> poll.within(consumer.heardPause());
       case RESUME, LATER -> poll.within(Duration.ZERO);
       case DUE -> consumer.freed(true);
       case NEW_ROWS -> consumer.notified();

@@ -17,23 +17,16 @@ public final class Reports {
   private final Registration<?> subscribed;
   private final String channel;
   private final Observer observer;
-  private final Consumer<Duration> nextAttemptIn;
-  private final Runnable onPutBack;
+  private final Consumer<Duration> pollWithin;
 
   /**
-   * @param nextAttemptIn gets how long until a row is due
-   * @param onPutBack runs for each notification that only other processes can read
+   * @param pollWithin sees to it that a poll begins within that time
    */
-  public Reports(
-      Registration<?> subscribed,
-      Observer observer,
-      Consumer<Duration> nextAttemptIn,
-      Runnable onPutBack) {
+  public Reports(Registration<?> subscribed, Observer observer, Consumer<Duration> pollWithin) {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.observer = observer;
-    this.nextAttemptIn = nextAttemptIn;
-    this.onPutBack = onPutBack;
+    this.pollWithin = pollWithin;
   }
 
   /** The database, not a notification, is in trouble. */
@@ -67,8 +60,9 @@ public final class Reports {
     dueIn(delay);
   }
 
+  /** A poll is to find out what has changed by then. */
   void dueIn(Duration delay) {
-    nextAttemptIn.accept(delay);
+    pollWithin.accept(delay);
   }
 
   /**
@@ -96,7 +90,6 @@ public final class Reports {
       }
       case PUT_BACK -> {
         LOG.info("pgonce: {}; next look in {} ms", verdict.why(), verdict.delay().toMillis());
-        onPutBack.run();
         dueIn(verdict.delay());
       }
       case PAUSE ->

@@ -6,7 +6,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 
 /** The statements that send a notification back, or make it a dead letter. */
@@ -40,7 +39,7 @@ final class SettleStatements {
   /**
    * Schedules the row anew.
    *
-   * @param attempts as {@link AttemptCount} says
+   * @param attempts as {@link Claim} says
    * @param token of its lease; null for none
    * @param error null leaves the last one
    * @param begun why it becomes a dead letter instead, if the channel was made AT_MOST_ONCE
@@ -70,8 +69,7 @@ final class SettleStatements {
   /** Gives a leased row back, its attempt uncounted; see {@link #schedule}. */
   static boolean giveBack(Connection transaction, Claim claim, @Nullable DeadLetterReason begun)
       throws SQLException {
-    return schedule(
-        transaction, claim, AttemptCount.without(claim), null, Duration.ZERO, null, begun);
+    return schedule(transaction, claim, claim.attempt() - 1, null, Duration.ZERO, null, begun);
   }
 
   /** What {@link #schedule} needs where only an earlier attempt may have begun the handler. */

@@ -5,10 +5,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
-import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
@@ -16,13 +15,13 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Settles the claims of one subscription; each mode adds what it does on success. */
-public abstract sealed class Settlement permits TransactionalSettlement, LeaseSettlement {
+/** Settles the claims of one subscription: those on lease, and what all modes have in common. */
+public sealed class Settlement permits TransactionalSettlement {
 
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
@@ -46,36 +45,62 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   final Transactions transactions;
   final Reports reports;
   private final boolean byKey;
-  private final Pauser pauser;
+  private final Pausing pausing;
   private final LookBehind backlog = new LookBehind();
 
-  /**
-   * Of one subscription.
-   *
-   * @param pauser pauses it for its handler
-   */
-  Settlement(
-      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
+  public Settlement(
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
     this.subscribed = subscribed;
     this.transactions = transactions;
     this.reports = reports;
     this.byKey = subscribed.goesByKey();
-    this.pauser = pauser;
+    this.pausing = pausing;
   }
 
   // Success.
 
-  final Deletion deletion(Claim claim) {
-    return new Deletion(List.of(claim), byKey, isPlain(claim) && backlog.goesOn());
+  /**
+   * The handler of a leased notification returned: deletes the row, in the handler's transaction,
+   * and may commit it in the same message. {@link #reportSettled} follows the commit.
+   *
+   * @return what lies behind it
+   * @throws SQLException if the lease is lost: roll the transaction back then
+   */
+  public final RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
+    var deletion = deletion(List.of(claim));
+    var message = new Pipeline(transaction);
+    message.add(Pipeline.command(boundOfTheWait()));
+    var left = message.add(deletion);
+    if (deletion.isKeyless() && Pipeline.isPossible(transaction)) {
+      message.add(Pipeline.COMMIT); // the caller's commit sends nothing then
+    }
+    message.send();
+    if (!deletion.isKeyless()) {
+      SettleStatements.keysDone(transaction, List.of(claim));
+    }
+    return seen(deletion, left.result());
+  }
+
+  /** The same in a transaction of its own. */
+  public final RowsBehind acknowledgeAlone(Claim claim) throws SQLException {
+    return transactions.run(transaction -> acknowledge(transaction, claim));
+  }
+
+  public final void reportSettled(Claim claim, boolean handled, Duration inHandler) {
+    reports.settled(claim, handled, inHandler);
+  }
+
+  final Deletion deletion(List<Claim> claims) {
+    return new Deletion(claims, byKey, isPlain(claims) && backlog.goesOn());
   }
 
   final RowsBehind seen(Deletion deletion, RowsBehind left) {
-    return isPlain(deletion.first()) && !deletion.ofMany() ? backlog.seen(left) : left;
+    return isPlain(deletion.claims()) && !deletion.ofMany() ? backlog.seen(left) : left;
   }
 
-  /** Whether its deletion says whether new rows lie behind it, and nothing else. */
-  private boolean isPlain(Claim claim) {
-    return !byKey && !claim.scheduled();
+  /** Whether the deletion says whether new rows lie behind it, and nothing else. */
+  private boolean isPlain(List<Claim> claims) {
+    return claims.size() == 1 && !byKey && !claims.get(0).scheduled();
   }
 
   // Failure.
@@ -91,20 +116,22 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   final Runnable record(Connection transaction, Claim claim, Throwable failure)
       throws SQLException {
     var verdict = Verdict.on(failure, claim, subscribed);
-    var there = verdict.record(transaction, claim, pauser);
+    var there = verdict.record(transaction, claim, pausing);
     return () -> reports.failed(there, claim, verdict, failure);
   }
 
   /** Where a handler asks for a pause, nothing is claimed here until that is recorded. */
-  final <R> R heldUp(Throwable failure, Supplier<R> work) {
+  final void heldUp(Throwable failure, Runnable work) {
     if (!(failure instanceof PauseException)) {
-      return work.get();
+      work.run();
+      return;
     }
-    pauser.begins();
+    pausing.begins();
     try {
-      return work.get();
+      work.run();
     } finally {
-      pauser.ends();
+      pausing.ends();
+      reports.dueIn(Duration.ZERO); // a poll says whether it is paused
     }
   }
 
@@ -115,13 +142,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
    * counted and the row runs again.
    */
   public final void failLate(Claim claim, Throwable failure) {
-    var unused =
-        heldUp(
-            failure,
-            () -> {
-              recordLate(claim, failure);
-              return true;
-            });
+    heldUp(failure, () -> recordLate(claim, failure));
   }
 
   private void recordLate(Claim claim, Throwable failure) {
@@ -151,43 +172,41 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   }
 
   private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
-    Transactions.Work<Runnable> work =
+    return transactions.run(
         transaction -> {
           boundTheWait(transaction);
           if (claim.holder() != null) {
             HandlerSession.end(transaction, claim);
           }
           return record(transaction, claim, failure);
-        };
-    try {
-      return transactions.run(work);
-    } catch (SQLException e) {
-      // The pool may have given another connection that was cut. A failure is counted later all the
-      // same, but nothing would say that the handler asked for a pause.
-      if (!(failure instanceof PauseException) || !LostConnection.isLikely(e)) {
-        throw e;
-      }
-      return transactions.run(work);
-    }
+        });
   }
 
   // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.
 
+  /** Leases a suspect, as {@link #countAhead}. The caller commits. */
+  public final @Nullable Claim leaseAgain(Connection transaction, Claim claim) throws SQLException {
+    return countAhead(transaction, claim, subscribed.options().lease());
+  }
+
   /**
-   * Counts the next attempt of a suspect before it begins, under a lease.
+   * Counts the next attempt of a suspect before it begins.
    *
-   * @return false if it is not there as the claim has it
+   * @return what is counted; null if it is not there as the claim has it
    */
-  static boolean countAhead(Connection transaction, Claim claim, String token, Duration lease)
+  static @Nullable Claim countAhead(Connection transaction, Claim claim, Duration lease)
       throws SQLException {
-    return SettleStatements.schedule(
-        transaction,
-        claim,
-        AttemptCount.ahead(claim),
-        token,
-        lease,
-        DIED,
-        DeadLetterReason.OUTCOME_UNKNOWN);
+    var token = newToken();
+    var there =
+        SettleStatements.schedule(
+            transaction,
+            claim,
+            claim.nextAttempt(),
+            token,
+            lease,
+            DIED,
+            DeadLetterReason.OUTCOME_UNKNOWN);
+    return there ? claim.countedAhead(token) : null;
   }
 
   /** Has a suspect wait for its turn, its next attempt uncounted. Commits. */

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.RowsBehind;
@@ -28,59 +27,36 @@ public final class TransactionalSettlement extends Settlement {
   // From the commit that counts an attempt to the claim by its token.
   private static final Duration CLAIMED_WITHIN = Duration.ofSeconds(1);
 
-  /**
-   * How an attempt has ended.
-   *
-   * @param fit whether the connection is fit for the next claim
-   * @param left what may lie behind the notification
-   */
-  public record Outcome(boolean fit, RowsBehind left) {}
-
   public TransactionalSettlement(
-      Registration<?> subscribed, Transactions transactions, Reports reports, Pauser pauser) {
-    super(subscribed, transactions, reports, pauser);
+      Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
+    super(subscribed, transactions, reports, pausing);
   }
 
   /**
-   * The handler returned: deletes the row and commits. That the handler swallowed an SQL error, or
+   * The handler returned: deletes the rows and commits. That the handler swallowed an SQL error, or
    * ended the transaction, shows here: the driver's commit() would return normally on an aborted
    * transaction.
    *
-   * @param handled whether it ran at all: not if its condition does not hold any more
+   * @param handled the ids of those whose handler ran: not if its condition does not hold any more
    * @param next asked amid a backlog for what is to follow the commit in its message
+   * @return what lies behind them
    * @throws SQLException if it is not committed, or not known to be
    */
-  public Outcome complete(
-      ClaimSession session,
-      Claim claim,
-      GuardedConnection guarded,
-      boolean handled,
-      Duration inHandler,
-      Supplier<Pipeline.@Nullable Next> next)
-      throws SQLException {
-    var deletion = deletion(claim);
-    // Where it is not sure that more is left, a claim might find nothing.
-    var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
-    var left = seen(deletion, commit(session, guarded, deletion, behind));
-    reports.settled(claim, handled, inHandler);
-    return new Outcome(restoreSession(session, guarded, claim), left);
-  }
-
-  /**
-   * The same for several: all are done, or none.
-   *
-   * @param handled the ids of those whose handler ran
-   */
-  public Outcome completeAll(
+  public RowsBehind complete(
       ClaimSession session,
       List<Claim> claims,
       GuardedConnection guarded,
       Set<Long> handled,
-      Duration inHandler)
+      Duration inHandler,
+      Supplier<Pipeline.@Nullable Next> next)
       throws SQLException {
-    var left = commit(session, guarded, new Deletion(claims, false, false), null);
+    var deletion = deletion(claims);
+    // Where it is not sure that more is left, a claim might find nothing.
+    var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
+    var left = seen(deletion, commit(session, guarded, deletion, behind));
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
-    return new Outcome(restoreSession(session, guarded, claims.get(0)), left);
+    restoreSession(session, guarded, deletion.first());
+    return left;
   }
 
   private static RowsBehind commit(
@@ -99,13 +75,12 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /** Sets back what the handler changed of the session in a way that its SQL did not show. */
-  private boolean restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
+  private void restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
     try {
       var holder = claim.holder();
       if (guarded.restoreSession(holder == null ? null : holder.idleTimeout())) {
         session.forget();
       }
-      return true;
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: the handler of notification {} of channel {} changed its session's settings, and they could not be set back ({}); the"
@@ -113,7 +88,7 @@ public final class TransactionalSettlement extends Settlement {
           claim.id(),
           subscribed.label(),
           Failures.inWords(e));
-      return false;
+      session.giveUp();
     }
   }
 
@@ -121,16 +96,15 @@ public final class TransactionalSettlement extends Settlement {
    * The attempt failed: undoes the handler's work and records the failure. While the transaction
    * lives this happens inside it, so that nobody can claim the row before its backoff is written;
    * else in a transaction of its own.
-   *
-   * @return whether the connection is fit for the next claim
    */
-  public boolean fail(
-      Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
-    return heldUp(failure, () -> failNow(transaction, claim, guarded, failure));
+  public void fail(
+      ClaimSession session, Claim claim, GuardedConnection guarded, Throwable failure) {
+    heldUp(failure, () -> failNow(session, claim, guarded, failure));
   }
 
-  private boolean failNow(
-      Connection transaction, Claim claim, GuardedConnection guarded, Throwable failure) {
+  private void failNow(
+      ClaimSession session, Claim claim, GuardedConnection guarded, Throwable failure) {
+    var transaction = session.connection();
     Runnable report;
     try {
       guarded.undo();
@@ -138,6 +112,7 @@ public final class TransactionalSettlement extends Settlement {
       transaction.commit();
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
+      session.giveUp();
       LostConnection.abandon(transaction);
       try {
         // First, so that a pool of one connection has one to give.
@@ -146,35 +121,32 @@ public final class TransactionalSettlement extends Settlement {
         LOG.debug("pgonce: the lost connection could not be closed", e);
       }
       failLate(claim, failure);
-      return false;
+      return;
     }
     report.run();
-    return true;
   }
 
   /**
    * Counts the next attempt of a suspect before it begins, with a token to claim it by, and due
    * again as if it had failed. A suspect whose attempts are used up becomes a dead letter. Commits.
    *
-   * @return the token; null if there is nothing to claim
+   * @return what to claim again; null if there is nothing
    */
-  public @Nullable String countAhead(Connection transaction, Claim claim) throws SQLException {
+  public @Nullable Claim countAhead(Connection transaction, Claim claim) throws SQLException {
     GuardedConnection.unready(transaction, claim.sessionBefore());
-    var next = AttemptCount.ahead(claim);
+    var next = claim.nextAttempt();
     if (next > subscribed.options().maxAttempts()) {
       bury(transaction, claim);
       return null;
     }
-    var token = newToken();
     var backoff = subscribed.options().backoff().after(next);
     // Until it is claimed by its token nobody else is to find it due, and count once more.
     var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
-    var there = countAhead(transaction, claim, token, delay);
+    var counted = countAhead(transaction, claim, delay);
     transaction.commit();
-    if (!there) {
-      return null;
+    if (counted != null) {
+      reports.countedAhead(claim, next, delay);
     }
-    reports.countedAhead(claim, next, delay);
-    return token;
+    return counted;
   }
 }

@@ -8,7 +8,6 @@ import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.RejectedException;
-import org.pgonce.internal.claim.AttemptCount;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.NewerVersionException;
 import org.pgonce.internal.handle.Registration;
@@ -69,17 +68,21 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
     return new Verdict(Kind.DEAD_LETTER, why, Duration.ZERO, reason);
   }
 
-  /** About as long as it has waited: a process that can read it may come in a second or a week. */
+  /**
+   * A process that can read it may come in a second or a week. While both kinds run, chance decides
+   * which of them claims it, so it gets some tries before the delay grows.
+   */
   private static Duration putBackFor(Duration age) {
-    var whole = age.compareTo(SHORTEST) < 0 ? SHORTEST : age;
+    var share = age.dividedBy(4);
+    var whole = share.compareTo(SHORTEST) < 0 ? SHORTEST : share;
     var bounded = whole.compareTo(LONGEST) > 0 ? LONGEST : whole;
     return new Backoff(bounded, bounded).after(1);
   }
 
   /** Records it in the transaction; false as {@link SettleStatements#schedule}. */
-  boolean record(Connection transaction, Claim claim, Pauser pauser) throws SQLException {
+  boolean record(Connection transaction, Claim claim, Pausing pausing) throws SQLException {
     if (kind == Kind.PAUSE) {
-      pauser.pause(transaction, why);
+      pausing.record(transaction, why);
     }
     if (deadLetter != null) {
       return SettleStatements.bury(transaction, claim, claim.attempt(), deadLetter, why);
@@ -90,12 +93,11 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
       return claim.token() == null || SettleStatements.giveBack(transaction, claim, failed);
     }
     return kind == Kind.RETRY
-        ? SettleStatements.schedule(
-            transaction, claim, AttemptCount.of(claim), null, delay, why, failed)
+        ? SettleStatements.schedule(transaction, claim, claim.attempt(), null, delay, why, failed)
         : SettleStatements.schedule(
             transaction,
             claim,
-            AttemptCount.without(claim),
+            claim.attempt() - 1,
             null,
             delay,
             why,

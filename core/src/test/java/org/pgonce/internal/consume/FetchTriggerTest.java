@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.pgonce.internal.claim.KeyCursors;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.consume.FetchTrigger.Claiming;
 import org.pgonce.internal.consume.FetchTrigger.Reason;
@@ -27,14 +27,14 @@ class FetchTriggerTest {
 
   private long now;
   private final Queue<Tick> ticks = new PriorityQueue<>(Comparator.comparingLong(Tick::at));
-  private final KeyCursors keys = KeyCursors.create(false);
+  private final ClaimCursors cursors = ClaimCursors.create(false);
   private final Deque<Claiming> begun = new ArrayDeque<>();
   private final FetchTrigger trigger =
       new FetchTrigger(
           (delay, work) -> ticks.add(new Tick(now + delay.toNanos(), work)),
           new ReentrantLock(),
           () -> now,
-          keys,
+          cursors,
           this::begin);
 
   private void begin() {
@@ -127,8 +127,9 @@ class FetchTriggerTest {
     trigger.ranked(2);
     trigger.notified();
     pass(400);
-    claims(1).ends();
-    trigger.settled(NOTHING);
+    var worker = claims(1);
+    worker.ends();
+    worker.ended(NOTHING);
     assertThat(trigger.answersAtOnce()).isTrue();
     trigger.notified();
     claims(0);
@@ -161,8 +162,7 @@ class FetchTriggerTest {
   @Test
   void aQuickHandlerTellsByItselfWhatLiesBehind() {
     trigger.notified();
-    claims(1);
-    trigger.settled(NOTHING);
+    claims(1).ended(NOTHING);
     pass(1_000);
     assertThat(begun).isEmpty();
     assertThat(trigger.isWanted()).isFalse();
@@ -172,7 +172,7 @@ class FetchTriggerTest {
   void whereRowsLieBehindAnotherWorkerJoins() {
     trigger.notified();
     var worker = claims(1);
-    trigger.settled(new RowsBehind(true, false));
+    worker.ended(new RowsBehind(true, false));
     assertThat(trigger.isWanted()).isTrue();
     worker.begins();
     worker.found(1);
@@ -216,8 +216,7 @@ class FetchTriggerTest {
     assertThat(claims).isLessThanOrEqualTo(20);
     trigger.notified();
     pass(160);
-    claims(1);
-    trigger.settled(NOTHING);
+    claims(1).ended(NOTHING);
     trigger.notified();
     assertThat(begun).as("it is answered at once again").hasSize(1);
   }

@@ -1,4 +1,4 @@
-package org.pgonce.internal.consume;
+package org.pgonce.internal.settle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,6 +17,7 @@ class PausingTest {
 
   private static final Paused PAUSED = new Paused(Instant.EPOCH, "Anna", "for a test");
 
+  private long polls;
   private final Pausing pausing =
       new Pausing(
           new Registration<>(
@@ -24,51 +25,58 @@ class PausingTest {
               ChannelOptions.DEFAULT_SUBSCRIPTION,
               (order, tx) -> {},
               ListenOptions.DEFAULT),
-          Observer.NONE);
+          "here",
+          Observer.NONE,
+          () -> polls);
 
   @Test
   void h86_nothingIsClaimedBeforeTheFirstScanHasTold() {
     assertThat(pausing.isOn()).isTrue();
-    assertThat(pausing.told(null, 1)).isTrue();
+    assertThat(pausing.polled(null, 1)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void ops_aScanThatBeganBeforeAPauseWasHeardDoesNotLiftIt() {
-    pausing.told(null, 1);
-    assertThat(pausing.heardPause(2)).isZero();
-    assertThat(pausing.told(null, 2)).isFalse();
+    pausing.polled(null, 1);
+    polls = 2;
+    assertThat(pausing.heardPause()).isZero();
+    assertThat(pausing.polled(null, 2)).isFalse();
     assertThat(pausing.isOn()).isTrue();
-    assertThat(pausing.told(PAUSED, 3)).isFalse();
+    assertThat(pausing.polled(PAUSED, 3)).isFalse();
     assertThat(pausing.known()).isEqualTo(PAUSED);
-    assertThat(pausing.told(null, 4)).isTrue();
+    assertThat(pausing.polled(null, 4)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void s15_aScanThatBeganBeforeAHandlersPauseWasCommittedDoesNotLiftIt() {
-    pausing.told(null, 1);
-    pausing.asks();
-    assertThat(pausing.told(null, 2)).isFalse();
-    pausing.asks();
-    pausing.asked(3);
-    assertThat(pausing.told(null, 4)).isFalse();
-    pausing.asked(4);
-    assertThat(pausing.told(null, 4)).isFalse();
+    pausing.polled(null, 1);
+    pausing.begins();
+    assertThat(pausing.polled(null, 2)).isFalse();
+    pausing.begins();
+    polls = 3;
+    pausing.ends();
+    assertThat(pausing.polled(null, 4)).isFalse();
+    polls = 4;
+    pausing.ends();
+    assertThat(pausing.polled(null, 4)).isFalse();
     assertThat(pausing.isOn()).isTrue();
     // Neither could be recorded.
-    assertThat(pausing.told(null, 5)).isTrue();
+    assertThat(pausing.polled(null, 5)).isTrue();
     assertThat(pausing.isOn()).isFalse();
   }
 
   @Test
   void h39_afterAForgedPauseTheNextIsNotBelievedButLookedInto() {
-    pausing.told(null, 1);
-    pausing.heardPause(1);
-    assertThat(pausing.told(null, 2)).isTrue();
-    assertThat(pausing.heardPause(2)).isEqualTo(Duration.ofMillis(100));
+    pausing.polled(null, 1);
+    polls = 1;
+    pausing.heardPause();
+    assertThat(pausing.polled(null, 2)).isTrue();
+    polls = 2;
+    assertThat(pausing.heardPause()).isEqualTo(Duration.ofMillis(100));
     assertThat(pausing.isOn()).isFalse();
-    assertThat(pausing.told(PAUSED, 3)).isFalse();
+    assertThat(pausing.polled(PAUSED, 3)).isFalse();
     assertThat(pausing.isOn()).isTrue();
   }
 }

@@ -1,10 +1,14 @@
-package org.pgonce.internal.consume;
+package org.pgonce.internal.settle;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.store.OperatorName;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,15 +21,21 @@ import org.slf4j.LoggerFactory;
  * may hold all connections, and the poll gets one when they stop claiming. But any role can forge
  * it, so it is believed once a second at most, and asks for a poll otherwise. Thread-safe.
  */
-final class Pausing {
+public final class Pausing {
 
   private static final Logger LOG = LoggerFactory.getLogger(Pausing.class);
 
   private static final Duration BETWEEN_BELIEFS = Duration.ofSeconds(1);
   private static final Duration POLL_IF_NOT_BELIEVED = Duration.ofMillis(100);
 
+  // A transaction that pauses or resumes the subscription may be left open.
+  private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '5s'";
+  private static final String PAUSE = "SELECT pgonce.pause(?, ?, ?)";
+
   private final Registration<?> subscribed;
+  private final String instance;
   private final Observer observer;
+  private final LongSupplier polls;
 
   private volatile boolean on = true;
   private volatile @Nullable Paused known;
@@ -36,48 +46,67 @@ final class Pausing {
   // By System.nanoTime().
   private long believesFrom = System.nanoTime();
 
-  Pausing(Registration<?> subscribed, Observer observer) {
+  /**
+   * @param instance in whose name handlers pause it
+   * @param polls how many polls have begun
+   */
+  public Pausing(
+      Registration<?> subscribed, String instance, Observer observer, LongSupplier polls) {
     this.subscribed = subscribed;
+    this.instance = instance;
     this.observer = observer;
+    this.polls = polls;
   }
 
   /** Whether no claim may begin. */
-  boolean isOn() {
+  public boolean isOn() {
     return on;
   }
 
   /** What the last poll has found. */
-  @Nullable Paused known() {
+  public @Nullable Paused known() {
     return known;
   }
 
   /**
-   * A wake-up says that it is paused, or otherwise not to be claimed from.
-   *
-   * @param polls how many polls have begun
-   * @return within which time a poll is to say whether that is so
+   * A wake-up says that it is paused, or otherwise not to be claimed from. Returns within which
+   * time a poll is to say whether that is so.
    */
-  synchronized Duration heardPause(long polls) {
+  public synchronized Duration heardPause() {
     var now = System.nanoTime();
     if (now - believesFrom < 0) {
       return POLL_IF_NOT_BELIEVED;
     }
     believesFrom = now + BETWEEN_BELIEFS.toNanos();
     on = true;
-    outdated = Math.max(outdated, polls);
+    outdated = polls.getAsLong();
     return Duration.ZERO;
   }
 
-  /** A handler pauses it: {@link #asked} follows. */
-  synchronized void asks() {
+  /** A handler asks for a pause: nothing is claimed, at least until {@link #ends}. */
+  synchronized void begins() {
     on = true;
     asking++;
   }
 
-  /** The handler's pause is committed, or has failed: a poll that begins from now on tells. */
-  synchronized void asked(long polls) {
+  /** Records a handler's pause in the transaction; no error if there is one already. */
+  void record(Connection transaction, String reason) throws SQLException {
+    try (var statement = transaction.createStatement()) {
+      statement.execute(BOUND_THE_WAIT);
+    }
+    OperatorName.set(transaction, instance);
+    try (var statement = transaction.prepareStatement(PAUSE)) {
+      statement.setString(1, subscribed.name());
+      statement.setString(2, reason);
+      statement.setString(3, subscribed.subscription());
+      statement.execute();
+    }
+  }
+
+  /** The handler's pause is committed, or has failed: a poll that begins from now on says which. */
+  synchronized void ends() {
     asking--;
-    outdated = Math.max(outdated, polls);
+    outdated = polls.getAsLong();
   }
 
   /**
@@ -87,7 +116,7 @@ final class Pausing {
    * @param poll its number
    * @return whether claims may begin that were held up until now
    */
-  boolean told(@Nullable Paused found, long poll) {
+  public boolean polled(@Nullable Paused found, long poll) {
     Paused before;
     boolean goesOn;
     synchronized (this) {
