@@ -103,7 +103,7 @@ public final class OwnTransaction implements AutoCloseable {
     }
     try {
       var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
-      var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
+      var idleTimeout = taken.begin(() -> HandlerSession.begin(own, handlerTimeout, token));
       return new Begun(
           own,
           taken,

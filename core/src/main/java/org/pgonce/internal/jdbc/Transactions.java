@@ -68,11 +68,6 @@ public final class Transactions {
     void on(Connection transaction) throws SQLException;
   }
 
-  /** As {@link PoolSettings#text}. */
-  public String text(String sql) {
-    return pool.text(sql);
-  }
-
   /** Makes the change in a transaction and commits it; rolled back if it throws. */
   public void make(Change change) throws SQLException {
     var unused =
@@ -93,7 +88,7 @@ public final class Transactions {
     return run(
         transaction -> {
           try (var statement = transaction.createStatement();
-              var row = statement.executeQuery(text(BOUND))) {
+              var row = statement.executeQuery(BOUND)) {
             row.next();
             PoolSettings.Taken.requireFit(row.getString(1));
           }

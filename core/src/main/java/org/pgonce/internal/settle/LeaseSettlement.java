@@ -29,7 +29,7 @@ public final class LeaseSettlement extends Settlement {
   public RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
     var deletion = deletion(claim);
     var message = new Pipeline(transaction);
-    message.add(Pipeline.command(boundOfTheWait()));
+    message.add(Pipeline.command(BOUND_THE_WAIT));
     var left = message.add(deletion);
     if (deletion.isKeyless() && Pipeline.isPossible(transaction)) {
       message.add(Pipeline.COMMIT); // the caller's commit sends nothing then

@@ -31,7 +31,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
   // How long a late record of a failure waits for the row, which its own session holds until that
   // is ended, or the next attempt; and how long it may hold the row itself if its process freezes.
   // A shorter bound of the session's own stays.
-  private static final String BOUND_THE_WAIT =
+  static final String BOUND_THE_WAIT =
       """
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
              pg_catalog.set_config('idle_in_transaction_session_timeout',
@@ -297,11 +297,7 @@ public abstract sealed class Settlement permits TransactionalSettlement, LeaseSe
 
   final void boundTheWait(Connection transaction) throws SQLException {
     try (var statement = transaction.createStatement()) {
-      statement.execute(boundOfTheWait());
+      statement.execute(BOUND_THE_WAIT);
     }
-  }
-
-  final String boundOfTheWait() {
-    return transactions.text(BOUND_THE_WAIT);
   }
 }
