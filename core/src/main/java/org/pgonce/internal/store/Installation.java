@@ -74,12 +74,8 @@ public final class Installation {
     if (Schema.bring(transaction)) {
       return false;
     }
-    PinnedPath.change(
-        transaction,
-        () -> {
-          define(transaction, channel);
-          channel.feed().install(transaction, channel);
-        });
+    define(transaction, channel);
+    channel.feed().install(transaction, channel);
     return true;
   }
 
@@ -88,7 +84,8 @@ public final class Installation {
       return transactions.run(
           transaction -> {
             OperatorName.set(transaction, instance);
-            PinnedPath.change(transaction, () -> bound(transaction));
+            PinnedPath.pin(transaction);
+            bound(transaction);
             return work.on(transaction);
           });
     } catch (SQLException e) {

@@ -48,16 +48,16 @@ public final class Schema {
   }
 
   /**
-   * Brings the schema to {@link #latest()} within the caller's transaction, and gives it back the
-   * owners and rights that it has lost. Does nothing if it is there already; a newer one is left
-   * alone. Others that install at the same time wait at the lock, and find it done.
+   * Brings the schema to {@link #latest()} within the caller's pinned transaction, and gives it
+   * back the owners and rights that it has lost. Does nothing if it is there already; a newer one
+   * is left alone. Others that install at the same time wait at the lock, and find it done.
    *
    * @return whether it has changed a schema that was there
    * @throws PgOnceException if owners or rights are lost, and the role may not give them back
    */
   static boolean bring(Connection transaction) throws SQLException {
-    var before = PinnedPath.during(transaction, () -> exists(transaction));
-    if (!PinnedPath.during(transaction, () -> mustRun(transaction))) {
+    var before = exists(transaction);
+    if (!mustRun(transaction)) {
       return false;
     }
     run(transaction);
@@ -83,10 +83,11 @@ public final class Schema {
   }
 
   /**
-   * Each file pins the path by itself: for the session, which a pin of this transaction would
-   * outlive. The last one ends with RESET ROLE, which is not the role that a pool may have set.
+   * Each file pins the path for the session, and then gives it back the one that it has found. The
+   * last one ends with RESET ROLE, which is not the role that a pool may have set.
    */
   private static void run(Connection transaction) throws SQLException {
+    PinnedPath.unpin(transaction);
     try (var statement = transaction.createStatement();
         var setRole = transaction.prepareStatement(SET_ROLE)) {
       try (var row = statement.executeQuery(ROLE)) {
@@ -98,6 +99,7 @@ public final class Schema {
       }
       setRole.execute();
     }
+    PinnedPath.pin(transaction);
   }
 
   /** The installed version; 0 if there is none. */
