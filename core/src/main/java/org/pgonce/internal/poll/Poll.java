@@ -227,7 +227,7 @@ public final class Poll {
     for (var answer : answers) {
       queue.found(answer.queueUsage());
       if (answer.gateUnfit()) {
-        housekeeping.mendGates();
+        housekeeping.runSoon();
       }
       for (var target : targets) {
         if (target.subscription() == answer.subscription()) {
