@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.concurrent.Threads;
@@ -49,8 +48,7 @@ public final class NotifyGate {
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final WakeUpRate rate = new WakeUpRate(); // guarded by the lock
+  private final WakeUpRate rate = new WakeUpRate(); // guarded by itself
 
   private volatile boolean open;
   // By System.nanoTime(): before that it does not open, or ask whether writers wait.
@@ -90,20 +88,17 @@ public final class NotifyGate {
   public void heard() {
     // Before the lock: a subscription has one of its own.
     var answers = subscriptions.stream().anyMatch(GatedSubscription::answersAtOnce);
-    lock.lock();
-    try {
+    synchronized (rate) {
       rate.heard(System.nanoTime());
       if (answers && !open && isWanted()) {
         steps.within(Duration.ZERO);
       } else if (!answers && rate.isMany()) {
         pollsSoon.run();
       }
-    } finally {
-      lock.unlock();
     }
   }
 
-  /** Whether it should open, or ask whether writers wait. Called with the lock held. */
+  /** Whether it should open, or ask whether writers wait. Called with the rate locked. */
   private boolean isWanted() {
     var now = System.nanoTime();
     return now - notBefore >= 0 && (rate.isMany() || (rate.isSome() && now - askNotBefore >= 0));
@@ -148,12 +143,9 @@ public final class NotifyGate {
   private @Nullable Duration openIfWanted() throws SQLException {
     boolean wanted;
     boolean many;
-    lock.lock();
-    try {
+    synchronized (rate) {
       wanted = isWanted();
       many = rate.isMany();
-    } finally {
-      lock.unlock();
     }
     if (wanted && !isHeldUp() && (many || doWritersWait())) {
       var value = database.open();
@@ -179,12 +171,9 @@ public final class NotifyGate {
     LOG.debug("pgonce: the gate of channel {} is open", channel);
     mine = value;
     fewInARow = 0;
-    lock.lock();
-    try {
+    synchronized (rate) {
       open = true;
       rate.reset();
-    } finally {
-      lock.unlock();
     }
     pollsSoon.run();
     claims.within(Duration.ZERO);
