@@ -14,10 +14,8 @@ import org.pgonce.internal.jdbc.Transactions;
  */
 final class GateStatements {
 
-  /** What {@link #open} returns where another process has opened the gate. */
-  static final long TAKEN = 0;
-
   private static final String OPEN = "SELECT pgonce.open_gate(?, ?::text::integer[])";
+  private static final long OPEN_ALREADY = 0;
   private static final String RENEW = "SELECT pgonce.renew_gate(?, ?::text::integer[], ?)";
   private static final String CLOSE = "SELECT 0 FROM pgonce.close_gate(?, ?)";
   private static final String WRITERS_WAIT =
@@ -36,9 +34,10 @@ final class GateStatements {
     this.listened = SqlArray.of("subscription", listened.stream().sorted().toList());
   }
 
-  /** The gate's new value; {@link #TAKEN}; null if this process may not open it. */
+  /** The gate's new value; null if it is open already, or this process may not open it. */
   @Nullable Long open() throws SQLException {
-    return ask(OPEN, channel, listened);
+    var value = ask(OPEN, channel, listened);
+    return value == null || value == OPEN_ALREADY ? null : value;
   }
 
   /** The gate's new value; null if it is not this process's any more, or may not be open. */
@@ -50,10 +49,10 @@ final class GateStatements {
     var unused = ask(CLOSE, channel, mine);
   }
 
-  /** Whether a writer waits for NOTIFY's lock; null if this process may not open the gate. */
-  @Nullable Boolean doWritersWait() throws SQLException {
+  /** Whether a writer waits for NOTIFY's lock, and this process may open the gate. */
+  boolean doWritersWait() throws SQLException {
     var wait = ask(WRITERS_WAIT, channel, listened);
-    return wait == null ? null : wait == 1;
+    return wait != null && wait == 1;
   }
 
   private @Nullable Long ask(String sql, Object... parameters) throws SQLException {

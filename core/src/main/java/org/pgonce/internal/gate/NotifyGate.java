@@ -37,7 +37,6 @@ public final class NotifyGate {
   private static final int FEW_IN_A_ROW = 3;
   private static final Duration BETWEEN_QUESTIONS = Duration.ofSeconds(1);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
-  private static final Duration AFTER_REFUSAL = Duration.ofSeconds(10);
   // After 0, 2, 6, 14 … 510 ms.
   private static final int LAST_CLAIMS = 9;
 
@@ -135,7 +134,7 @@ public final class NotifyGate {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked. An open gate closes by
       // itself within half a second.
       LOG.debug("pgonce: the gate of channel {} could not be changed", channel, e);
-      refuseFor(AFTER_FAILURE);
+      rest();
       return open ? closed() : null;
     }
   }
@@ -149,22 +148,17 @@ public final class NotifyGate {
     }
     if (wanted && !isHeldUp() && (many || doWritersWait())) {
       var value = database.open();
-      if (value != null && value != GateStatements.TAKEN) {
+      if (value != null) {
         return opened(value);
       }
-      refuseFor(value == null ? AFTER_REFUSAL : AFTER_FAILURE);
+      rest();
     }
     return null;
   }
 
   private boolean doWritersWait() throws SQLException {
-    var wait = database.doWritersWait();
-    if (wait == null) {
-      refuseFor(AFTER_REFUSAL);
-      return false;
-    }
     askNotBefore = System.nanoTime() + BETWEEN_QUESTIONS.toNanos();
-    return wait;
+    return database.doWritersWait();
   }
 
   private Duration opened(long value) {
@@ -221,7 +215,7 @@ public final class NotifyGate {
     return subscriptions.stream().anyMatch(GatedSubscription::isHeldUp);
   }
 
-  private void refuseFor(Duration time) {
-    notBefore = System.nanoTime() + time.toNanos();
+  private void rest() {
+    notBefore = System.nanoTime() + AFTER_FAILURE.toNanos();
   }
 }
