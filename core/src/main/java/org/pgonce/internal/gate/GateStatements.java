@@ -1,11 +1,12 @@
 package org.pgonce.internal.gate;
 
-import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
@@ -56,20 +57,13 @@ final class GateStatements {
   }
 
   private @Nullable Long ask(String sql, Object... parameters) throws SQLException {
-    return transactions.run(transaction -> ask(transaction, sql, parameters)).orElse(null);
+    return transactions
+        .run(transaction -> Statements.row(transaction, sql, GateStatements::number, parameters))
+        .orElse(null);
   }
 
-  private static Optional<Long> ask(Connection transaction, String sql, Object... parameters)
-      throws SQLException {
-    try (var statement = transaction.prepareStatement(sql)) {
-      for (var i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
-      }
-      try (var row = statement.executeQuery()) {
-        row.next();
-        var value = row.getLong(1);
-        return row.wasNull() ? Optional.empty() : Optional.of(value);
-      }
-    }
+  private static Optional<Long> number(ResultSet row) throws SQLException {
+    var value = row.getLong(1);
+    return row.wasNull() ? Optional.empty() : Optional.of(value);
   }
 }

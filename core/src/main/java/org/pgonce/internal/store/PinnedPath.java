@@ -2,6 +2,7 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * Makes names lead to pg_catalog, whatever search_path the session has. A role may own a function,
@@ -44,17 +45,11 @@ public final class PinnedPath {
 
   /** From now on, until the transaction ends or is unpinned. */
   public static void pin(Connection transaction) throws SQLException {
-    execute(transaction, PIN);
+    Statements.execute(transaction, PIN);
   }
 
   /** Gives a pinned transaction the session's own settings back. */
   public static void unpin(Connection transaction) throws SQLException {
-    execute(transaction, UNPIN);
-  }
-
-  private static void execute(Connection transaction, String sql) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(sql);
-    }
+    Statements.execute(transaction, UNPIN);
   }
 }

@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Statements;
 
 /** The schema {@code pgonce}, as the files of the folder {@code sql} make it. */
 public final class Schema {
@@ -76,9 +77,7 @@ public final class Schema {
   }
 
   private static int lockedVersion(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(LOCK);
-    }
+    Statements.execute(transaction, LOCK);
     return version(transaction);
   }
 
@@ -88,39 +87,24 @@ public final class Schema {
    */
   private static void run(Connection transaction) throws SQLException {
     PinnedPath.unpin(transaction);
-    try (var statement = transaction.createStatement();
-        var setRole = transaction.prepareStatement(SET_ROLE)) {
-      try (var row = statement.executeQuery(ROLE)) {
-        row.next();
-        setRole.setString(1, row.getString(1));
-      }
+    var role = Statements.row(transaction, ROLE, row -> row.getString(1));
+    try (var statement = transaction.createStatement()) {
       for (var file : FILES) {
         statement.execute(text(file));
       }
-      setRole.execute();
     }
+    Statements.execute(transaction, SET_ROLE, role);
     PinnedPath.pin(transaction);
   }
 
   /** The installed version; 0 if there is none. */
   private static int version(Connection connection) throws SQLException {
-    if (!exists(connection)) {
-      return 0;
-    }
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(INSTALLED)) {
-      row.next();
-      return row.getInt(1);
-    }
+    return exists(connection) ? Statements.row(connection, INSTALLED, row -> row.getInt(1)) : 0;
   }
 
   /** Whether the schema is installed, whatever its version; asks the catalogs only. */
   public static boolean exists(Connection connection) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(EXISTS)) {
-      row.next();
-      return row.getBoolean(1);
-    }
+    return Statements.row(connection, EXISTS, row -> row.getBoolean(1));
   }
 
   /** All files as one script. */
