@@ -62,8 +62,7 @@ public final class NotifyGate {
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
-   * @param pollsSoon called where the gate is open by now, or will be, so that the poll sees it;
-   *     must return at once
+   * @param pollsSoon asks for a poll that sees the gate open; must return at once
    */
   public NotifyGate(
       String channel,

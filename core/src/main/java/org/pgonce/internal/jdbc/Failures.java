@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 
-/** What a failure is, and its words as they may be stored and logged. */
+/** Classifies failures, and describes them in texts that may be stored and logged. */
 public final class Failures {
 
   // In code points.

@@ -42,7 +42,7 @@ public final class Transactions {
     this.longestCall = longestCall;
   }
 
-  /** The same over a pool that nothing is known of yet. */
+  /** With pool settings of its own. */
   public Transactions(DataSource dataSource, Duration longestCall) {
     this(dataSource, new PoolSettings(), longestCall);
   }
@@ -62,7 +62,7 @@ public final class Transactions {
     R on(Connection transaction) throws SQLException;
   }
 
-  /** Statements of one transaction that give nothing back. */
+  /** Statements of one transaction, without a result. */
   @FunctionalInterface
   public interface Change {
     void on(Connection transaction) throws SQLException;
