@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource;
@@ -91,7 +92,7 @@ final class BoundedConnection implements AutoCloseable {
   public void close() {
     if (closing.compareAndSet(false, true)) {
       var unused = closed.completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
-      DaemonThread.start("pgonce-close", this::unlistenAndClose);
+      Threads.daemon("pgonce-close", this::unlistenAndClose).start();
     }
     closed.join();
   }

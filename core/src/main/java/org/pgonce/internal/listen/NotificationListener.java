@@ -11,6 +11,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
@@ -52,11 +53,11 @@ public final class NotificationListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
   private final List<WakeUpSource> sources;
-  private final AddressLookup addresses;
+  private final ListenAddresses.Lookup addresses;
   private final ListenConfig config;
   private final Set<String> channels;
   private final Callback callback;
-  private final Thread thread = new Thread(this::run, "pgonce-listen");
+  private final Thread thread = Threads.daemon("pgonce-listen", this::run);
   private final AtomicBoolean started = new AtomicBoolean();
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private volatile ListenStatus status = ListenStatus.BEFORE_FIRST_ATTEMPT;
@@ -75,7 +76,7 @@ public final class NotificationListener implements AutoCloseable {
    */
   public NotificationListener(
       List<WakeUpSource> sources,
-      AddressLookup addresses,
+      ListenAddresses.Lookup addresses,
       ListenConfig config,
       Set<String> channels,
       Callback callback) {
@@ -85,7 +86,6 @@ public final class NotificationListener implements AutoCloseable {
     this.config = config;
     this.channels = Set.copyOf(channels);
     this.callback = callback;
-    thread.setDaemon(true);
   }
 
   /** Begins to listen, in the background. May be called once. */
