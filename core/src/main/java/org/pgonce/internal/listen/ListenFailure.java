@@ -5,10 +5,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.ListenAddress;
 
 /**
@@ -22,7 +22,6 @@ public final class ListenFailure extends Exception {
       "a transaction-mode pooler such as PgBouncer stands between; give the server's own address with listenAddress(...)";
   private static final String MIXED_UP =
       "prepared statements of several sessions are mixed up: " + POOLER;
-  private static final int LONGEST_CAUSE_CHAIN = 20;
 
   /** What follows from it, and how soon the next attempt is made. */
   public enum Kind {
@@ -157,7 +156,8 @@ public final class ListenFailure extends Exception {
   /** What a driver or server said while connecting. */
   static ListenFailure of(ListenAddress address, SQLException failure) {
     var state = Objects.requireNonNullElse(failure.getSQLState(), "");
-    var key = state.startsWith("08") && isCausedByTls(failure) ? TLS : state;
+    var isTls = Failures.causes(failure).anyMatch(cause -> cause instanceof SSLException);
+    var key = state.startsWith("08") && isTls ? TLS : state;
     var rule = RULES.stream().filter(one -> key.startsWith(one.state())).findFirst().orElseThrow();
     var user = address.user() == null ? System.getProperty("user.name") : address.user();
     return new ListenFailure(
@@ -169,13 +169,6 @@ public final class ListenFailure extends Exception {
                 state.isEmpty() ? "" : state + ": ",
                 failure.getMessage()),
         failure);
-  }
-
-  private static boolean isCausedByTls(SQLException failure) {
-    // Limited, because a chain of causes can be a circle.
-    return Stream.<@Nullable Throwable>iterate(failure, Objects::nonNull, Throwable::getCause)
-        .limit(LONGEST_CAUSE_CHAIN)
-        .anyMatch(cause -> cause instanceof SSLException);
   }
 
   public Kind kind() {
