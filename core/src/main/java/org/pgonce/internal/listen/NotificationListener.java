@@ -71,8 +71,8 @@ public final class NotificationListener implements AutoCloseable {
 
   /**
    * @param sources in the order in which they are tried; empty for polling only
-   * @param channels PostgreSQL channel names, to the letter
-   * @throws IllegalArgumentException if a channel name is empty, over 63 bytes, or has a NUL
+   * @param channels PostgreSQL channel names, to the letter; 63 bytes at most, as LISTEN cuts a
+   *     longer one
    */
   public NotificationListener(
       List<WakeUpSource> sources,
@@ -80,7 +80,6 @@ public final class NotificationListener implements AutoCloseable {
       ListenConfig config,
       Set<String> channels,
       Callback callback) {
-    channels.forEach(BoundedConnection::identifier);
     this.sources = List.copyOf(sources);
     this.addresses = addresses;
     this.config = config;
