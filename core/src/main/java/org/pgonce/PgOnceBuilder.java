@@ -96,7 +96,8 @@ public final class PgOnceBuilder {
   /**
    * The poll, one statement for all channels of the process, finds what no wake-up announced.
    * Default 1 s, which bounds how late such a notification is. It is at most 1 s while the LISTEN
-   * connection is down, and while something waits. Every tenth poll is a heartbeat.
+   * connection is down, and while something waits. Every tenth poll has a heartbeat, every 150th
+   * the housekeeping.
    *
    * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds

@@ -68,7 +68,7 @@ class HousekeepingTest {
             troubles.add(reason);
           }
         };
-    // A task comes with each thirtieth poll.
+    // The tasks run with each 150th poll.
     var pgonce =
         stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer), Duration.ofMillis(20));
     for (var channel : List.of(ONE, OTHER)) {

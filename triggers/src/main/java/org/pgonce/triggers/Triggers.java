@@ -15,11 +15,11 @@ import org.pgonce.PgOnceException;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
-import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.fit.Comparison;
 import org.pgonce.triggers.internal.fit.RowType;
+import org.pgonce.triggers.internal.install.CallersTransaction;
 import org.pgonce.triggers.internal.install.ChannelMigration;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Orphans;
@@ -54,7 +54,7 @@ public final class Triggers {
   public static Plan plan(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
     ChannelNames.requireDifferent(channels);
-    return PinnedPath.during(
+    return CallersTransaction.read(
         connection,
         () -> {
           var damage = Rights.damage(connection);
@@ -95,7 +95,7 @@ public final class Triggers {
       throws SQLException {
     requireTransaction(transaction, "apply");
     var ordered = inOneOrder(channels);
-    PinnedPath.change(
+    CallersTransaction.change(
         transaction,
         () -> {
           for (var channel : ordered) {
@@ -114,7 +114,7 @@ public final class Triggers {
    */
   public static List<String> check(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {
-    return PinnedPath.during(
+    return CallersTransaction.read(
         connection,
         () -> {
           var damage = Rights.damage(connection);
@@ -151,7 +151,7 @@ public final class Triggers {
       throws SQLException {
     Objects.requireNonNull(connection, "connection");
     var ordered = ChannelMigration.inOneOrder(channels);
-    return PinnedPath.during(
+    return CallersTransaction.read(
         connection,
         () -> {
           var migration = new Migration("", "");
@@ -180,7 +180,7 @@ public final class Triggers {
       throws SQLException {
     requireTransaction(transaction, "drop");
     var captures = captures(inOneOrder(channels));
-    PinnedPath.change(transaction, () -> Installer.dropAll(transaction, captures));
+    CallersTransaction.change(transaction, () -> Installer.dropAll(transaction, captures));
   }
 
   /**
@@ -228,7 +228,7 @@ public final class Triggers {
     for (var channel : channels) {
       defined.add(Objects.requireNonNull(channel, "a channel").name());
     }
-    return PinnedPath.during(connection, () -> Orphans.of(connection, defined));
+    return CallersTransaction.read(connection, () -> Orphans.of(connection, defined));
   }
 
   /**
@@ -270,7 +270,7 @@ public final class Triggers {
   public static String printRecord(Connection connection, TableName table) throws SQLException {
     Objects.requireNonNull(connection, "connection");
     Objects.requireNonNull(table, "table");
-    var comparison = PinnedPath.during(connection, () -> Comparison.with(connection, table));
+    var comparison = CallersTransaction.read(connection, () -> Comparison.with(connection, table));
     if (comparison.obstacle() != null) {
       throw new PgOnceException("pgonce cannot print a record: " + comparison.obstacle());
     }
@@ -296,7 +296,8 @@ public final class Triggers {
     Objects.requireNonNull(connection, "connection");
     Objects.requireNonNull(table, "table");
     RowType.requireRow(Objects.requireNonNull(rowType, "rowType"));
-    return PinnedPath.during(connection, () -> Comparison.with(connection, table)).fit(rowType);
+    return CallersTransaction.read(connection, () -> Comparison.with(connection, table))
+        .fit(rowType);
   }
 
   /** Two that work on the same channels must not wait for each other. */

@@ -116,7 +116,7 @@ public final class ClaimSession {
     if (known == null && !taken.sendsSeveralAtOnce()) {
       readAlone();
     }
-    try (var statement = connection.prepareStatement(taken.text(text(sql)))) {
+    try (var statement = connection.prepareStatement(text(sql))) {
       bind(statement, 1, parameters);
       statement.execute();
       if (known == null) {
@@ -133,11 +133,11 @@ public final class ClaimSession {
 
   /** A later claim behind a commit, in a transaction that it begins. */
   String textBehindCommit(ClaimSql sql) {
-    return taken.text(sql.behindCommit());
+    return sql.behindCommit();
   }
 
   private void readAlone() throws SQLException {
-    try (var statement = connection.prepareStatement(taken.text(READ))) {
+    try (var statement = connection.prepareStatement(READ)) {
       bind(statement, 1, (claim, first) -> {});
       statement.execute();
       known = read(statement);

@@ -5,7 +5,6 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.pgonce.internal.jdbc.ClientCheck;
-import org.pgonce.internal.jdbc.PoolSettings;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -65,15 +64,13 @@ public final class HandlerSession {
   /**
    * To be sent first in the handler's transaction.
    *
-   * @param taken the connection's
    * @param handlerTimeout the handler's
    * @param token of the lease; of a broadcast's handler, one of its own
    * @return the session's idle_in_transaction_session_timeout outside the transaction
    */
-  public static String begin(
-      Connection transaction, PoolSettings.Taken taken, Duration handlerTimeout, String token)
+  public static String begin(Connection transaction, Duration handlerTimeout, String token)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(taken.text(BEGIN))) {
+    try (var statement = transaction.prepareStatement(BEGIN)) {
       statement.setLong(1, ClaimSession.idleBoundMs(handlerTimeout));
       statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {

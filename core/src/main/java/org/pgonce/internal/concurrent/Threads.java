@@ -117,10 +117,13 @@ public final class Threads implements AutoCloseable {
 
   private static ThreadFactory daemons(String prefix) {
     var count = new AtomicLong();
-    return work -> {
-      var thread = new Thread(work, prefix + count.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
+    return work -> daemon(prefix + count.incrementAndGet(), work);
+  }
+
+  /** A thread that does not keep the JVM alive, not yet started. */
+  public static Thread daemon(String name, Runnable work) {
+    var thread = new Thread(work, name);
+    thread.setDaemon(true);
+    return thread;
   }
 }

@@ -1,11 +1,12 @@
 package org.pgonce.internal.gate;
 
-import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
@@ -14,10 +15,8 @@ import org.pgonce.internal.jdbc.Transactions;
  */
 final class GateStatements {
 
-  /** What {@link #open} returns where another process has opened the gate. */
-  static final long TAKEN = 0;
-
   private static final String OPEN = "SELECT pgonce.open_gate(?, ?::text::integer[])";
+  private static final long OPEN_ALREADY = 0;
   private static final String RENEW = "SELECT pgonce.renew_gate(?, ?::text::integer[], ?)";
   private static final String CLOSE = "SELECT 0 FROM pgonce.close_gate(?, ?)";
   private static final String WRITERS_WAIT =
@@ -36,9 +35,10 @@ final class GateStatements {
     this.listened = SqlArray.of("subscription", listened.stream().sorted().toList());
   }
 
-  /** The gate's new value; {@link #TAKEN}; null if this process may not open it. */
+  /** The gate's new value; null if it is open already, or this process may not open it. */
   @Nullable Long open() throws SQLException {
-    return ask(OPEN, channel, listened);
+    var value = ask(OPEN, channel, listened);
+    return value == null || value == OPEN_ALREADY ? null : value;
   }
 
   /** The gate's new value; null if it is not this process's any more, or may not be open. */
@@ -50,27 +50,20 @@ final class GateStatements {
     var unused = ask(CLOSE, channel, mine);
   }
 
-  /** Whether a writer waits for NOTIFY's lock; null if this process may not open the gate. */
-  @Nullable Boolean doWritersWait() throws SQLException {
+  /** Whether a writer waits for NOTIFY's lock, and this process may open the gate. */
+  boolean doWritersWait() throws SQLException {
     var wait = ask(WRITERS_WAIT, channel, listened);
-    return wait == null ? null : wait == 1;
+    return wait != null && wait == 1;
   }
 
   private @Nullable Long ask(String sql, Object... parameters) throws SQLException {
-    return transactions.run(transaction -> ask(transaction, sql, parameters)).orElse(null);
+    return transactions
+        .run(transaction -> Statements.row(transaction, sql, GateStatements::number, parameters))
+        .orElse(null);
   }
 
-  private static Optional<Long> ask(Connection transaction, String sql, Object... parameters)
-      throws SQLException {
-    try (var statement = transaction.prepareStatement(sql)) {
-      for (var i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
-      }
-      try (var row = statement.executeQuery()) {
-        row.next();
-        var value = row.getLong(1);
-        return row.wasNull() ? Optional.empty() : Optional.of(value);
-      }
-    }
+  private static Optional<Long> number(ResultSet row) throws SQLException {
+    var value = row.getLong(1);
+    return row.wasNull() ? Optional.empty() : Optional.of(value);
   }
 }

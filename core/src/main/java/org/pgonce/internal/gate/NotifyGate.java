@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.concurrent.Threads;
@@ -38,7 +37,6 @@ public final class NotifyGate {
   private static final int FEW_IN_A_ROW = 3;
   private static final Duration BETWEEN_QUESTIONS = Duration.ofSeconds(1);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
-  private static final Duration AFTER_REFUSAL = Duration.ofSeconds(10);
   // After 0, 2, 6, 14 … 510 ms.
   private static final int LAST_CLAIMS = 9;
 
@@ -49,8 +47,7 @@ public final class NotifyGate {
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final WakeUpRate rate = new WakeUpRate(); // guarded by the lock
+  private final WakeUpRate rate = new WakeUpRate(); // guarded by itself
 
   private volatile boolean open;
   // By System.nanoTime(): before that it does not open, or ask whether writers wait.
@@ -65,8 +62,7 @@ public final class NotifyGate {
 
   /**
    * @param listened the ids of the channel's subscriptions that this process listens for
-   * @param pollsSoon called where the gate is open by now, or will be, so that the poll sees it;
-   *     must return at once
+   * @param pollsSoon asks for a poll that sees the gate open; must return at once
    */
   public NotifyGate(
       String channel,
@@ -90,20 +86,17 @@ public final class NotifyGate {
   public void heard() {
     // Before the lock: a subscription has one of its own.
     var answers = subscriptions.stream().anyMatch(GatedSubscription::answersAtOnce);
-    lock.lock();
-    try {
+    synchronized (rate) {
       rate.heard(System.nanoTime());
       if (answers && !open && isWanted()) {
         steps.within(Duration.ZERO);
       } else if (!answers && rate.isMany()) {
         pollsSoon.run();
       }
-    } finally {
-      lock.unlock();
     }
   }
 
-  /** Whether it should open, or ask whether writers wait. Called with the lock held. */
+  /** Whether it should open, or ask whether writers wait. Called with the rate locked. */
   private boolean isWanted() {
     var now = System.nanoTime();
     return now - notBefore >= 0 && (rate.isMany() || (rate.isSome() && now - askNotBefore >= 0));
@@ -140,7 +133,7 @@ public final class NotifyGate {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked. An open gate closes by
       // itself within half a second.
       LOG.debug("pgonce: the gate of channel {} could not be changed", channel, e);
-      refuseFor(AFTER_FAILURE);
+      rest();
       return open ? closed() : null;
     }
   }
@@ -148,43 +141,32 @@ public final class NotifyGate {
   private @Nullable Duration openIfWanted() throws SQLException {
     boolean wanted;
     boolean many;
-    lock.lock();
-    try {
+    synchronized (rate) {
       wanted = isWanted();
       many = rate.isMany();
-    } finally {
-      lock.unlock();
     }
     if (wanted && !isHeldUp() && (many || doWritersWait())) {
       var value = database.open();
-      if (value != null && value != GateStatements.TAKEN) {
+      if (value != null) {
         return opened(value);
       }
-      refuseFor(value == null ? AFTER_REFUSAL : AFTER_FAILURE);
+      rest();
     }
     return null;
   }
 
   private boolean doWritersWait() throws SQLException {
-    var wait = database.doWritersWait();
-    if (wait == null) {
-      refuseFor(AFTER_REFUSAL);
-      return false;
-    }
     askNotBefore = System.nanoTime() + BETWEEN_QUESTIONS.toNanos();
-    return wait;
+    return database.doWritersWait();
   }
 
   private Duration opened(long value) {
     LOG.debug("pgonce: the gate of channel {} is open", channel);
     mine = value;
     fewInARow = 0;
-    lock.lock();
-    try {
+    synchronized (rate) {
       open = true;
       rate.reset();
-    } finally {
-      lock.unlock();
     }
     pollsSoon.run();
     claims.within(Duration.ZERO);
@@ -232,7 +214,7 @@ public final class NotifyGate {
     return subscriptions.stream().anyMatch(GatedSubscription::isHeldUp);
   }
 
-  private void refuseFor(Duration time) {
-    notBefore = System.nanoTime() + time.toNanos();
+  private void rest() {
+    notBefore = System.nanoTime() + AFTER_FAILURE.toNanos();
   }
 }

@@ -93,7 +93,7 @@ public final class OwnTransaction implements AutoCloseable {
       open = own;
       requireUsable(); // a cut-off may have come before there was a connection to close
       var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
-      var idleTimeout = taken.begin(() -> HandlerSession.begin(own, taken, handlerTimeout, token));
+      var idleTimeout = taken.begin(() -> HandlerSession.begin(own, handlerTimeout, token));
       return new Begun(
           own,
           taken,

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 
-/** What a failure is, and its words as they may be stored and logged. */
+/** Classifies failures, and describes them in texts that may be stored and logged. */
 public final class Failures {
 
   // In code points.
@@ -27,12 +27,16 @@ public final class Failures {
    * another one. The work may run again at once. Frameworks wrap the driver's exception.
    */
   public static boolean isConflict(@Nullable Throwable failure) {
-    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
-        .limit(DEEPEST)
+    return causes(failure)
         .anyMatch(
             cause ->
                 cause instanceof SQLException sql
                     && CONFLICTS.contains(String.valueOf(sql.getSQLState())));
+  }
+
+  /** The failure and its causes. */
+  public static Stream<Throwable> causes(@Nullable Throwable failure) {
+    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause).limit(DEEPEST);
   }
 
   /**

@@ -49,22 +49,13 @@ public final class NamedStatements {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean fit;
 
-  /** A pooler stands between, and its mode cannot be told. Nothing was changed. */
-  public static final class ModeNotKnownException extends SQLTransientConnectionException {
-    private static final long serialVersionUID = 1;
-
-    ModeNotKnownException(SQLException why) {
-      super(CANNOT_TELL.formatted(why.getMessage()), "0A000", why);
-    }
-  }
-
   /**
    * What is wrong and what to set; null if nothing is, which is asked only once. Takes a connection
    * and one round trip; behind a pooler, where statements are named, a second connection at the
    * same time and some round trips more.
    *
-   * @throws ModeNotKnownException if the data source gave no second connection
-   * @throws SQLException if that cannot be asked now
+   * @throws SQLException if that cannot be asked now; of class 08 if the data source gave no second
+   *     connection
    */
   public @Nullable String problem(DataSource dataSource) throws SQLException {
     if (fit) {
@@ -113,11 +104,11 @@ public final class NamedStatements {
     }
   }
 
-  private static Connection second(DataSource dataSource) throws ModeNotKnownException {
+  private static Connection second(DataSource dataSource) throws SQLException {
     try {
       return dataSource.getConnection();
     } catch (SQLException e) {
-      throw new ModeNotKnownException(e);
+      throw new SQLTransientConnectionException(CANNOT_TELL.formatted(e.getMessage()), "08003", e);
     }
   }
 

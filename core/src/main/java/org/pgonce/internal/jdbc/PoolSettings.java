@@ -3,12 +3,9 @@ package org.pgonce.internal.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.AutoSave;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Makes the connections of a data source fit for a claim, and gives them back as they came:
@@ -17,12 +14,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The transaction's modes are learned: only after one has turned out to be otherwise are they
  * set at the start of each. So a usual data source costs no round trip (over pgjdbc-ng one per
- * transaction). Learned is also whether the server has {@link ClientCheck}. One per data source;
- * thread-safe.
+ * transaction). One per data source; thread-safe.
  */
 public final class PoolSettings {
-
-  private static final Logger LOG = LoggerFactory.getLogger(PoolSettings.class);
 
   /** A column with the transaction's modes, for {@link Taken#requireFit}. */
   public static final String COLUMN =
@@ -44,13 +38,7 @@ public final class PoolSettings {
   private static final String SERIALIZATION_FAILURE = "40001";
 
   private volatile boolean setsModes;
-  private final AtomicBoolean checksClients = new AtomicBoolean(true);
   private final NamedStatements namedStatements = new NamedStatements();
-
-  /** A statement with {@link ClientCheck#COLUMN}; without it if the server has no such check. */
-  public String text(String sql) {
-    return checksClients.get() ? sql : ClientCheck.without(sql);
-  }
 
   public NamedStatements namedStatements() {
     return namedStatements;
@@ -113,11 +101,6 @@ public final class PoolSettings {
       this.pgjdbcNg = PgjdbcNg.made(connection);
     }
 
-    /** As {@link PoolSettings#text}. */
-    public String text(String sql) {
-      return PoolSettings.this.text(sql);
-    }
-
     /** Whether its driver can send several commands in one message. */
     public boolean sendsSeveralAtOnce() {
       return !pgjdbcNg;
@@ -168,14 +151,10 @@ public final class PoolSettings {
     }
 
     /**
-     * Whether the transaction that failed so must be rolled back and begun again, in other modes or
-     * without the client check. At most once for each reason.
+     * Whether the transaction that failed so must be rolled back and begun again in other modes. At
+     * most once.
      */
     public boolean mustBeginAgain(SQLException failure) {
-      if (ClientCheck.isRefusedBy(failure)) {
-        learnNoClientCheck();
-        return true; // it is left out from now on
-      }
       var state = failure.getSQLState();
       // Where the modes are set, the reason is another one, such as a standby.
       if (modesSet
@@ -184,15 +163,6 @@ public final class PoolSettings {
       }
       setsModes = true;
       return true;
-    }
-
-    private void learnNoClientCheck() {
-      if (checksClients.getAndSet(false)) {
-        LOG.warn(
-            "pgonce: the server's platform has no client_connection_check_interval: if a listener is"
-                + " killed while a statement of its handler runs, the row stays locked until that"
-                + " statement ends. To bound it, set statement_timeout for the role or the pool");
-      }
     }
 
     /** Gives the connection back as it came. To be called outside a transaction. */

@@ -42,7 +42,7 @@ public final class Transactions {
     this.longestCall = longestCall;
   }
 
-  /** The same over a pool that nothing is known of yet. */
+  /** With pool settings of its own. */
   public Transactions(DataSource dataSource, Duration longestCall) {
     this(dataSource, new PoolSettings(), longestCall);
   }
@@ -62,15 +62,10 @@ public final class Transactions {
     R on(Connection transaction) throws SQLException;
   }
 
-  /** Statements of one transaction that give nothing back. */
+  /** Statements of one transaction, without a result. */
   @FunctionalInterface
   public interface Change {
     void on(Connection transaction) throws SQLException;
-  }
-
-  /** As {@link PoolSettings#text}. */
-  public String text(String sql) {
-    return pool.text(sql);
   }
 
   /** Makes the change in a transaction and commits it; rolled back if it throws. */
@@ -93,7 +88,7 @@ public final class Transactions {
     return run(
         transaction -> {
           try (var statement = transaction.createStatement();
-              var row = statement.executeQuery(text(BOUND))) {
+              var row = statement.executeQuery(BOUND)) {
             row.next();
             PoolSettings.Taken.requireFit(row.getString(1));
           }

@@ -66,9 +66,7 @@ final class FeedWatch {
 
   private void check(Channel<?> channel) {
     try {
-      report(
-          channel,
-          context.transactions().run(same -> PinnedPath.during(same, () -> found(same, channel))));
+      report(channel, context.transactions().run(transaction -> found(transaction, channel)));
     } catch (SQLException | RuntimeException e) {
       // The table may be locked; what is wrong with the database is reported by the poll.
       LOG.debug("pgonce: what feeds channel {} cannot be checked", channel.name(), e);
@@ -76,6 +74,7 @@ final class FeedWatch {
   }
 
   private static List<String> found(Connection connection, Channel<?> channel) throws SQLException {
+    PinnedPath.pin(connection);
     var found = new ArrayList<>(channel.feed().problems(connection, channel));
     found.addAll(channel.feed().warnings(connection, channel));
     return found;

@@ -2,7 +2,7 @@ package org.pgonce.internal.lifecycle;
 
 import java.time.Duration;
 import java.util.List;
-import org.pgonce.internal.listen.AddressLookup;
+import org.pgonce.internal.listen.ListenAddresses;
 import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.WakeUpSource;
 
@@ -16,7 +16,7 @@ import org.pgonce.spi.WakeUpSource;
  */
 public record ListenSettings(
     List<WakeUpSource> sources,
-    AddressLookup address,
+    ListenAddresses.Lookup address,
     boolean addressGiven,
     ListenConfig listening,
     Duration pollInterval,

@@ -12,7 +12,6 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.jdbc.NamedStatements.ModeNotKnownException;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.internal.store.Rights;
@@ -57,9 +56,7 @@ final class StartCheck {
         if (problem != null) {
           throw refused(List.of(problem));
         }
-        return context
-            .transactions()
-            .run(connection -> PinnedPath.during(connection, () -> check(connection)));
+        return context.transactions().run(this::check);
       } catch (SQLException e) {
         var left = end - System.nanoTime();
         if (!mayPass(e) || left < 0 || givenUp.getAsBoolean()) {
@@ -80,12 +77,11 @@ final class StartCheck {
   /** Whether it may pass without anyone changing anything. */
   private static boolean mayPass(SQLException failure) {
     var state = failure.getSQLState();
-    return state == null
-        || failure instanceof ModeNotKnownException
-        || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
+    return state == null || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
   }
 
   private List<Registration<?>> check(Connection connection) throws SQLException {
+    PinnedPath.pin(connection);
     var problems = new ArrayList<>(Rights.problems(connection));
     if (!problems.isEmpty()) {
       throw refused(problems);

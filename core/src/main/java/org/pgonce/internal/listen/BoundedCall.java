@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
 
 /** Runs a driver call, which may never return, on a daemon thread and waits for a bounded time. */
 final class BoundedCall {
@@ -29,15 +30,16 @@ final class BoundedCall {
       String what, Callable<T> call, Duration timeout, String sqlState, Consumer<T> late)
       throws SQLException {
     var result = new CompletableFuture<T>();
-    DaemonThread.start(
-        "pgonce-call",
-        () -> {
-          try {
-            result.complete(call.call());
-          } catch (Throwable failure) {
-            result.completeExceptionally(failure);
-          }
-        });
+    Threads.daemon(
+            "pgonce-call",
+            () -> {
+              try {
+                result.complete(call.call());
+              } catch (Throwable failure) {
+                result.completeExceptionally(failure);
+              }
+            })
+        .start();
     try {
       return result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {

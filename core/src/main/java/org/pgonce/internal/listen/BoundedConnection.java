@@ -1,6 +1,5 @@
 package org.pgonce.internal.listen;
 
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
@@ -9,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource;
@@ -20,8 +20,6 @@ final class BoundedConnection implements AutoCloseable {
 
   private static final Duration UNLISTEN_BOUND = Duration.ofMillis(500);
   private static final long CLOSE_BOUND_MILLIS = 1_000;
-  // NAMEDATALEN - 1. LISTEN cuts a longer name with only a NOTICE: that is another channel.
-  private static final int MAX_NAME_BYTES = 63;
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
   // Referenced as long as it listens: pgjdbc-ng collects a connection that nobody references.
@@ -91,7 +89,7 @@ final class BoundedConnection implements AutoCloseable {
   public void close() {
     if (closing.compareAndSet(false, true)) {
       var unused = closed.completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
-      DaemonThread.start("pgonce-close", this::unlistenAndClose);
+      Threads.daemon("pgonce-close", this::unlistenAndClose).start();
     }
     closed.join();
   }
@@ -110,14 +108,7 @@ final class BoundedConnection implements AutoCloseable {
     }
   }
 
-  /** Returns the quoted name; throws IllegalArgumentException for one that PostgreSQL would cut. */
-  static String identifier(String name) {
-    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-    if (bytes < 1 || bytes > MAX_NAME_BYTES || name.indexOf('\0') >= 0) {
-      throw new IllegalArgumentException(
-          "PostgreSQL channel \"%s\" has %d bytes or a NUL: 1 to 63 bytes are possible, PostgreSQL would cut a longer name"
-              .formatted(name, bytes));
-    }
+  private static String identifier(String name) {
     return '"' + name.replace("\"", "\"\"") + '"';
   }
 }

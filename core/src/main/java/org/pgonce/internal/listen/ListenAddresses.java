@@ -20,6 +20,19 @@ import org.pgonce.spi.ListenAddress;
  */
 public final class ListenAddresses {
 
+  /** Where to listen. Called before each connect, so that a rotated password is picked up. */
+  @FunctionalInterface
+  public interface Lookup {
+
+    /**
+     * Returns the hosts of one cluster, at least one. They are tried in this order until one
+     * listens.
+     *
+     * @throws ListenFailure of kind POLLING if no address is known
+     */
+    List<ListenAddress> find() throws ListenFailure;
+  }
+
   private interface Reader {
     List<ListenAddress> read(Getters dataSource) throws ListenFailure, SQLException;
   }

@@ -1,19 +1,14 @@
 package org.pgonce.internal.listen;
 
-import java.net.ConnectException;
-import java.net.NoRouteToHostException;
-import java.net.UnknownHostException;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.ListenAddress;
 
 /**
@@ -25,7 +20,8 @@ public final class ListenFailure extends Exception {
   private static final long serialVersionUID = 1;
   private static final String POOLER =
       "a transaction-mode pooler such as PgBouncer stands between; give the server's own address with listenAddress(...)";
-  private static final int LONGEST_CAUSE_CHAIN = 20;
+  private static final String MIXED_UP =
+      "prepared statements of several sessions are mixed up: " + POOLER;
 
   /** What follows from it, and how soon the next attempt is made. */
   public enum Kind {
@@ -35,7 +31,7 @@ public final class ListenFailure extends Exception {
     FAILED,
     /** A password, a right or a setting is wrong: somebody has to change it. */
     REFUSED,
-    /** A transaction-mode pooler: each attempt leaves a LISTEN on a session that others use too. */
+    /** A transaction-mode pooler. A driver that cannot connect through it leaks a connection. */
     POOLER,
     /** There is no address or no source: nothing is tried again. */
     POLLING;
@@ -45,40 +41,72 @@ public final class ListenFailure extends Exception {
       var longest =
           switch (this) {
             case UNREACHABLE -> Duration.ofSeconds(1);
-            case POOLER -> Duration.ofMinutes(1);
+            case POOLER -> Duration.ofHours(1);
             default -> Duration.ofSeconds(10);
           };
       return new Backoff(Duration.ofMillis(100), longest);
     }
   }
 
-  /** Whether another source may do better. */
-  enum Scope {
-    /** The server or the network fails: no source gets in. */
-    SERVER,
-    /** This source cannot do these settings, or cannot speak with this server. */
-    SOURCE,
-    /** Not known: another source may do better, and this one may next time. */
-    UNKNOWN
-  }
-
-  /** SQLStates that say more than their class does. */
-  private static final Set<String> TOLD_APART =
-      Set.of("25006", "26000", "28P01", "3D000", "42501", "42P05");
+  /** A failure's kind and advice, a format for user and database, by the start of its SQLState. */
+  private record Rule(String state, Kind kind, String advice) {}
 
   private static final String TLS = "TLS";
 
-  private final Kind kind;
-  private final Scope scope;
+  // The first that fits counts.
+  private static final List<Rule> RULES =
+      List.of(
+          new Rule(
+              "28P01",
+              Kind.REFUSED,
+              "the server refused the password of user \"%1$s\"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)"),
+          new Rule(
+              "28",
+              Kind.REFUSED,
+              "the server does not let user \"%1$s\" in from here; check pg_hba.conf and the TLS settings"),
+          new Rule(
+              "3D000",
+              Kind.REFUSED,
+              "there is no database \"%2$s\" on this server; check the name"),
+          new Rule(
+              "42501",
+              Kind.REFUSED,
+              "user \"%1$s\" may not connect to the database; grant connect on database \"%2$s\""),
+          new Rule("0A", Kind.REFUSED, "no wake-up source can use these settings"),
+          // pgjdbc-ng's first statements meet those of other sessions, or find their own gone.
+          new Rule("26000", Kind.POOLER, MIXED_UP),
+          new Rule("42P05", Kind.POOLER, MIXED_UP),
+          new Rule(
+              "25006",
+              Kind.FAILED,
+              "this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted"),
+          new Rule(
+              "53",
+              Kind.FAILED,
+              "the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again"),
+          new Rule(
+              "57",
+              Kind.UNREACHABLE,
+              "the server is starting up, stopping or recovering. It is tried again"),
+          new Rule(
+              TLS,
+              Kind.FAILED,
+              "no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again"),
+          new Rule(
+              "08",
+              Kind.UNREACHABLE,
+              "no connection came about; check that the server runs, and host and port. It is tried again"),
+          new Rule("", Kind.FAILED, "connecting failed. It is tried again"));
 
-  private ListenFailure(Kind kind, Scope scope, String reason, @Nullable Throwable cause) {
+  private final Kind kind;
+
+  private ListenFailure(Kind kind, String reason, @Nullable Throwable cause) {
     super(reason, cause);
     this.kind = kind;
-    this.scope = scope;
   }
 
   private ListenFailure(Kind kind, String reason) {
-    this(kind, Scope.SERVER, reason, null);
+    this(kind, reason, null);
   }
 
   /** No address or no source. */
@@ -114,8 +142,7 @@ public final class ListenFailure extends Exception {
 
   /** An error of pgonce or of a callback. */
   static ListenFailure unexpected(Throwable failure) {
-    return new ListenFailure(
-        Kind.FAILED, Scope.SERVER, "listening failed unexpectedly: " + failure, failure);
+    return new ListenFailure(Kind.FAILED, "listening failed unexpectedly: " + failure, failure);
   }
 
   /** Of several addresses: all reasons together; transient if one of them is. */
@@ -129,95 +156,23 @@ public final class ListenFailure extends Exception {
   /** What a driver or server said while connecting. */
   static ListenFailure of(ListenAddress address, SQLException failure) {
     var state = Objects.requireNonNullElse(failure.getSQLState(), "");
-    var key = key(state, failure);
+    var isTls = Failures.causes(failure).anyMatch(cause -> cause instanceof SSLException);
+    var key = state.startsWith("08") && isTls ? TLS : state;
+    var rule = RULES.stream().filter(one -> key.startsWith(one.state())).findFirst().orElseThrow();
     var user = address.user() == null ? System.getProperty("user.name") : address.user();
     return new ListenFailure(
-        kind(key),
-        scope(key, failure),
+        rule.kind(),
         "cannot listen at %s: %s (%s%s)"
             .formatted(
                 address,
-                advice(key).formatted(user, address.database()),
+                rule.advice().formatted(user, address.database()),
                 state.isEmpty() ? "" : state + ": ",
                 failure.getMessage()),
         failure);
   }
 
-  /** Returns the SQLState or its class, or TLS for a handshake that failed. */
-  private static String key(String state, SQLException failure) {
-    if (TOLD_APART.contains(state)) {
-      return state;
-    }
-    var stateClass = state.substring(0, Math.min(2, state.length()));
-    return stateClass.equals("08") && causedBy(failure, SSLException.class) ? TLS : stateClass;
-  }
-
-  private static Kind kind(String key) {
-    return switch (key) {
-      case "28P01", "28", "3D000", "42501", "0A" -> Kind.REFUSED;
-      case "26000", "42P05" -> Kind.POOLER;
-      case "57", "08" -> Kind.UNREACHABLE;
-      default -> Kind.FAILED;
-    };
-  }
-
-  private static Scope scope(String key, SQLException failure) {
-    return switch (key) {
-      case "3D000", "42501", "25006", "53", "57" -> Scope.SERVER;
-      case "28P01", "28" -> Scope.UNKNOWN;
-      case "08" -> isUnanswered(failure) ? Scope.SERVER : Scope.UNKNOWN;
-      default -> Scope.SOURCE;
-    };
-  }
-
-  /** Returns what is wrong and what to do, a format for user and database. */
-  private static String advice(String key) {
-    return switch (key) {
-      case "28P01" ->
-          "the server refused the password of user \"%1$s\"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)";
-      case "3D000" -> "there is no database \"%2$s\" on this server; check the name";
-      case "42501" ->
-          "user \"%1$s\" may not connect to the database; grant connect on database \"%2$s\"";
-      case "25006" ->
-          "this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted";
-      // pgjdbc-ng's first statements meet those of other sessions, or find their own gone.
-      case "26000", "42P05" -> "prepared statements of several sessions are mixed up: " + POOLER;
-      case "28" ->
-          "the server does not let user \"%1$s\" in from here; check pg_hba.conf and the TLS settings";
-      case "53" ->
-          "the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again";
-      case "57" -> "the server is starting up, stopping or recovering. It is tried again";
-      case "0A" -> "no wake-up source can use these settings";
-      case TLS ->
-          "no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again";
-      case "08" ->
-          "no connection came about; check that the server runs, and host and port. It is tried again";
-      default -> "connecting failed. It is tried again";
-    };
-  }
-
-  private static boolean isUnanswered(SQLException failure) {
-    return failure instanceof SQLTransientConnectionException
-        || causedBy(
-            failure,
-            ConnectException.class,
-            NoRouteToHostException.class,
-            UnknownHostException.class);
-  }
-
-  private static boolean causedBy(SQLException failure, Class<?>... types) {
-    // Limited, because a chain of causes can be a circle.
-    return Stream.<@Nullable Throwable>iterate(failure, Objects::nonNull, Throwable::getCause)
-        .limit(LONGEST_CAUSE_CHAIN)
-        .anyMatch(cause -> Stream.of(types).anyMatch(type -> type.isInstance(cause)));
-  }
-
   public Kind kind() {
     return kind;
-  }
-
-  Scope scope() {
-    return scope;
   }
 
   /** The sentence. */

@@ -146,7 +146,7 @@ final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
     connection.close();
   }
 
-  /** For a connection that only sends. */
+  /** For a connection that only sends: the pooler may give it the session that LISTENs. */
   private static final class Ignore implements WakeUpSource.Callback {
     @Override
     public void notified(String channel, String payload) {}

@@ -2,11 +2,16 @@ package org.pgonce.internal.listen;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
@@ -43,39 +48,43 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   private static final Duration CLOSE_BOUND = Duration.ofSeconds(3);
+  // Not at every reconnect: pgjdbc-ng 0.8.9 leaks what it could not finish.
+  private static final Duration BETWEEN_RETRIES = Duration.ofHours(1);
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
-  private final SourceOrder sources;
-  private final AddressLookup addresses;
+  private final List<WakeUpSource> sources;
+  private final ListenAddresses.Lookup addresses;
   private final ListenConfig config;
   private final Set<String> channels;
   private final Callback callback;
-  private final Thread thread = new Thread(this::run, "pgonce-listen");
+  private final Thread thread = Threads.daemon("pgonce-listen", this::run);
   private final AtomicBoolean started = new AtomicBoolean();
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private volatile ListenStatus status = ListenStatus.BEFORE_FIRST_ATTEMPT;
   private volatile boolean open = true;
+  // Of the thread.
   private int failures;
   private long sessions;
+  private final Map<String, String> failedSources = new HashMap<>();
+  // By System.nanoTime(): until then a source that failed where another connected is left out.
+  private long retryAt = System.nanoTime();
 
   /**
    * @param sources in the order in which they are tried; empty for polling only
-   * @param channels PostgreSQL channel names, to the letter
-   * @throws IllegalArgumentException if a channel name is empty, over 63 bytes, or has a NUL
+   * @param channels PostgreSQL channel names, to the letter; 63 bytes at most, as LISTEN cuts a
+   *     longer one
    */
   public NotificationListener(
       List<WakeUpSource> sources,
-      AddressLookup addresses,
+      ListenAddresses.Lookup addresses,
       ListenConfig config,
       Set<String> channels,
       Callback callback) {
-    channels.forEach(BoundedConnection::identifier);
-    this.sources = new SourceOrder(sources);
+    this.sources = List.copyOf(sources);
     this.addresses = addresses;
     this.config = config;
     this.channels = Set.copyOf(channels);
     this.callback = callback;
-    thread.setDaemon(true);
   }
 
   /** Begins to listen, in the background. May be called once. */
@@ -161,10 +170,17 @@ public final class NotificationListener implements AutoCloseable {
 
   /** Tries each address until a session listens. */
   private ListenSession connect() throws ListenFailure, InterruptedException {
+    if (sources.isEmpty()) {
+      throw ListenFailure.polling("no wake-up source is configured");
+    }
+    if (System.nanoTime() - retryAt >= 0) {
+      failedSources.clear();
+    }
+    var usable = sources.stream().filter(one -> !failedSources.containsKey(one.name())).toList();
     List<ListenFailure> reasons = new ArrayList<>();
     for (var address : addresses.find()) {
       try {
-        var session = connect(address);
+        var session = connect(address, usable);
         try {
           session.listen(channels);
           return session;
@@ -180,32 +196,40 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   /** Tries each source until one connects. */
-  private ListenSession connect(ListenAddress address) throws ListenFailure {
-    var usable = sources.usable().iterator();
-    while (true) {
-      var source = usable.next();
+  private ListenSession connect(ListenAddress address, List<WakeUpSource> usable)
+      throws ListenFailure {
+    @Nullable ListenFailure last = null;
+    for (var source : usable) {
       try {
         var session = new ListenSession(source, address, config, this::notified);
-        sources.connected(source);
+        // It works, and those behind it were not needed.
+        usable.subList(usable.indexOf(source), usable.size()).stream()
+            .map(WakeUpSource::name)
+            .forEach(failedSources::remove);
+        if (System.nanoTime() - retryAt >= 0) {
+          retryAt = System.nanoTime() + BETWEEN_RETRIES.toNanos();
+        }
         return session;
       } catch (ListenFailure e) {
-        if (!sources.failed(source, e) || !usable.hasNext()) {
-          throw e;
+        last = e;
+        if (e.kind() != Kind.UNREACHABLE) {
+          failedSources.put(source.name(), e.reason());
         }
       }
     }
+    retryAt = System.nanoTime();
+    throw Objects.requireNonNull(last);
   }
 
   private void listening(ListenSession session) {
     var described = session.describe();
-    var failed = sources.failures();
-    status = new ListenStatus(described, null, failed, sessions++);
+    status = new ListenStatus(described, null, failedSources, sessions++);
     log.info(
         "listening at {} through {} (backend {}){}",
         described.address(),
         described.source(),
         described.backendPid(),
-        failed.isEmpty() ? "" : "; not through " + failed);
+        failedSources.isEmpty() ? "" : "; not through " + failedSources);
     guarded(callback::listening);
     firstAttempt.countDown();
   }
@@ -223,7 +247,7 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   private ListenStatus disconnectedBy(ListenFailure failure) {
-    return new ListenStatus(null, failure, sources.failures(), status.reconnects());
+    return new ListenStatus(null, failure, failedSources, status.reconnects());
   }
 
   private void notified(String channel, String payload) {

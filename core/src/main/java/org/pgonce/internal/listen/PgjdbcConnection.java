@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource;
 import org.postgresql.PGConnection;
@@ -40,7 +41,8 @@ final class PgjdbcConnection implements WakeUpConnection {
     this.driver = connection.unwrap(PGConnection.class);
     this.backendPid = backendPid;
     this.callback = callback;
-    this.receiver = DaemonThread.start("pgonce-listen-" + backendPid, this::receive);
+    this.receiver = Threads.daemon("pgonce-listen-" + backendPid, this::receive);
+    receiver.start();
   }
 
   private void receive() {

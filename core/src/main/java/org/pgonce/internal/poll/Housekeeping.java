@@ -4,10 +4,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
@@ -16,24 +14,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tasks of {@code pgonce.keep_house} (sql/maintenance.sql), apart from the poll and each in a
- * transaction of its own: all tasks at the start, then one with each third heartbeat, in turn. A
- * task that fails is reported, and tried again in its turn.
+ * Runs the tasks of {@code pgonce.keep_house} (sql/maintenance.sql) apart from the poll, each in a
+ * transaction of its own: at the start, and with each fifteenth heartbeat. A task that fails is
+ * reported, and tried again the next time.
  */
 final class Housekeeping {
 
   private static final Logger LOG = LoggerFactory.getLogger(Housekeeping.class);
 
-  private static final String GATES = "gates of channels";
   private static final List<String> TASKS =
-      List.of("padding rows", GATES, "list of listeners", "leftovers of drops", "delivery keys");
+      List.of(
+          "gates of channels",
+          "padding rows",
+          "list of listeners",
+          "leftovers of drops",
+          "delivery keys");
 
-  private static final int HEARTBEATS_PER_TASK = 3;
+  private static final int HEARTBEATS_BETWEEN = 15;
   private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(10);
 
   private final ListenerContext context;
   private final UUID listener;
-  private final Queue<String> tasks = new ConcurrentLinkedQueue<>(TASKS);
   private final RepeatedTask work;
   private int heartbeats;
   // By task, when its failure was reported last, by System.nanoTime().
@@ -43,23 +44,19 @@ final class Housekeeping {
   Housekeeping(ListenerContext context, UUID listener) {
     this.context = context;
     this.listener = listener;
-    this.work = new RepeatedTask(context.threads(), this::doNext);
+    this.work = new RepeatedTask(context.threads(), this::runAll);
   }
 
   /** A heartbeat was sent. Called by the poll, one at a time; returns at once. */
   void heartbeat() {
-    if (heartbeats > 0 && heartbeats % HEARTBEATS_PER_TASK == 0) {
-      tasks.add(TASKS.get(heartbeats / HEARTBEATS_PER_TASK % TASKS.size()));
+    if (heartbeats % HEARTBEATS_BETWEEN == 0) {
+      runSoon();
     }
     heartbeats++;
-    work.within(Duration.ZERO);
   }
 
-  /** A gate has a value that does not fit. Returns at once. */
-  void mendGates() {
-    if (!tasks.contains(GATES)) {
-      tasks.add(GATES);
-    }
+  /** Returns at once. */
+  void runSoon() {
     work.within(Duration.ZERO);
   }
 
@@ -69,24 +66,25 @@ final class Housekeeping {
     work.stop();
   }
 
-  private @Nullable Duration doNext() {
-    var task = tasks.poll();
-    if (task == null) {
-      return null;
+  private @Nullable Duration runAll() {
+    var isMore = false;
+    for (var task : TASKS) {
+      isMore |= !stopped && run(task);
     }
+    return isMore ? Duration.ZERO : null;
+  }
+
+  /** Returns whether there may be more to do. */
+  private boolean run(String task) {
     try {
-      var isMore =
-          context
-              .transactions()
-              .run(transaction -> PollStatements.keepHouse(transaction, task, listener));
-      if (isMore) {
-        tasks.add(task);
-      }
+      return context
+          .transactions()
+          .run(transaction -> PollStatements.keepHouse(transaction, task, listener));
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       failed(task, e);
+      return false;
     }
-    return Duration.ZERO;
   }
 
   /** Reports that a task has failed, each at most once in ten minutes. */

@@ -47,7 +47,7 @@ public final class Poll {
   private static final Duration BEHIND_A_GATE = Duration.ofSeconds(5);
   private static final long LONGEST_BEHIND_A_GATE_MS = 300;
 
-  private static final Backoff TROUBLE = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
+  private static final Backoff RETRY = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
   private final UUID listener;
@@ -63,11 +63,11 @@ public final class Poll {
   private final AtomicLong begun = new AtomicLong();
   private volatile long begunAt = System.nanoTime() - LEAST_BETWEEN_NANOS;
   // Of the polls, one at a time; times by System.nanoTime().
-  private int troubles;
+  private int failures;
   private long wholeNotBefore = begunAt;
   private long gateUntil = begunAt;
   private long heartbeatAt = begunAt;
-  private @Nullable ListensBy told;
+  private @Nullable ListensBy registeredAs;
 
   /**
    * @param interval between two polls where nothing asks for one
@@ -147,12 +147,12 @@ public final class Poll {
         // By itself: the poll must see what was committed before the gates were set.
         context.transactions().make(this::register);
       }
-      var delay = tell(context.transactions().run(this::poll));
-      beat();
-      troubles = 0;
+      var delay = distribute(context.transactions().run(this::poll));
+      sendHeartbeat();
+      failures = 0;
       return delay;
     } catch (SQLException e) {
-      return trouble(e);
+      return failed(e);
     }
   }
 
@@ -161,7 +161,7 @@ public final class Poll {
     var subscriptions = targets.stream().map(PollTarget::subscription).toList();
     var silence = heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE);
     PollStatements.register(connection, listener, context.instance(), silence, subscriptions, by);
-    told = by;
+    registeredAs = by;
     registered = true; // or not, if the commit fails: then the poll says so
   }
 
@@ -189,18 +189,18 @@ public final class Poll {
         status.source(), session == null ? null : String.valueOf(session.backendPid()));
   }
 
-  /** Behind the answer, and apart from it: a lock on the registry keeps no notification waiting. */
-  private void beat() {
+  /** In a transaction of its own: a lock on the registry keeps no notification waiting. */
+  private void sendHeartbeat() {
     var by = listensBy();
     var now = System.nanoTime();
-    if (now - heartbeatAt < 0 && by.equals(told)) {
+    if (now - heartbeatAt < 0 && by.equals(registeredAs)) {
       return;
     }
     // Not later than the tenth poll, whose time has a jitter.
     heartbeatAt = now + heartbeatInterval(interval()).toNanos() - interval().toNanos() / 2;
     try {
       context.transactions().make(connection -> PollStatements.seen(connection, listener, by));
-      told = by;
+      registeredAs = by;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);
     }
@@ -220,14 +220,14 @@ public final class Poll {
   }
 
   /** Hands each target its answer; returns the time until the next poll. */
-  private Duration tell(List<PollAnswer> answers) {
+  private Duration distribute(List<PollAnswer> answers) {
     // Jitter, so that processes started together do not poll together.
     var longest = interval().toMillis();
     var delay = ThreadLocalRandom.current().nextLong(longest * 7 / 8, longest * 9 / 8 + 1);
     for (var answer : answers) {
       queue.found(answer.queueUsage());
       if (answer.gateUnfit()) {
-        housekeeping.mendGates();
+        housekeeping.runSoon();
       }
       for (var target : targets) {
         if (target.subscription() == answer.subscription()) {
@@ -248,12 +248,12 @@ public final class Poll {
     return Duration.ofMillis(isBehindGate ? Math.min(delay, LONGEST_BEHIND_A_GATE_MS) : delay);
   }
 
-  private Duration trouble(SQLException e) {
+  private Duration failed(SQLException e) {
     var reason = Failures.inWords(e);
     LOG.warn("pgonce: the poll failed: {}; it is tried again within a second", reason);
-    LOG.debug("pgonce: the trouble in full", e);
+    LOG.debug("pgonce: the failure in full", e);
     context.observer().databaseTrouble("", reason);
-    troubles++;
-    return TROUBLE.after(troubles);
+    failures++;
+    return RETRY.after(failures);
   }
 }

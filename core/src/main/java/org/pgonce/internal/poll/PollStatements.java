@@ -1,18 +1,17 @@
 package org.pgonce.internal.poll;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Installed;
 
 /** The statements of the poll, of the listener's entry in the registry, and of housekeeping. */
@@ -64,7 +63,7 @@ final class PollStatements {
       List<Integer> subscriptions,
       ListensBy by)
       throws SQLException {
-    execute(
+    Statements.execute(
         connection,
         REGISTER,
         listener.toString(),
@@ -76,12 +75,12 @@ final class PollStatements {
   }
 
   static void unregister(Connection connection, UUID listener) throws SQLException {
-    execute(connection, UNREGISTER, listener.toString());
+    Statements.execute(connection, UNREGISTER, listener.toString());
   }
 
   /** The heartbeat. */
   static void seen(Connection connection, UUID listener, ListensBy by) throws SQLException {
-    execute(connection, SEEN, listener.toString(), by.source(), by.backend());
+    Statements.execute(connection, SEEN, listener.toString(), by.source(), by.backend());
   }
 
   /**
@@ -90,11 +89,9 @@ final class PollStatements {
    * @return whether there may be more of it to do at once
    */
   static boolean keepHouse(Connection connection, String task, UUID listener) throws SQLException {
-    execute(connection, BOUND_THE_TASK);
-    try (var statement = bound(connection, KEEP_HOUSE, task, listener.toString());
-        var row = statement.executeQuery()) {
-      return row.next() && row.getBoolean(1);
-    }
+    Statements.execute(connection, BOUND_THE_TASK);
+    return Statements.row(
+        connection, KEEP_HOUSE, row -> row.getBoolean(1), task, listener.toString());
   }
 
   /**
@@ -105,14 +102,8 @@ final class PollStatements {
    */
   static List<PollAnswer> poll(Connection connection, UUID listener, List<Long> after)
       throws SQLException {
-    var answers = new ArrayList<PollAnswer>();
-    try (var statement = bound(connection, POLL, listener.toString(), SqlArray.of("id", after));
-        var row = statement.executeQuery()) {
-      while (row.next()) {
-        answers.add(answer(row));
-      }
-    }
-    return answers;
+    return Statements.rows(
+        connection, POLL, PollStatements::answer, listener.toString(), SqlArray.of("id", after));
   }
 
   private static PollAnswer answer(ResultSet row) throws SQLException {
@@ -140,21 +131,5 @@ final class PollStatements {
             Instant.EPOCH.plus(since, ChronoUnit.MICROS),
             row.getString("paused_by"),
             row.getString("pause_reason"));
-  }
-
-  private static void execute(Connection connection, String sql, @Nullable String... parameters)
-      throws SQLException {
-    try (var statement = bound(connection, sql, parameters)) {
-      statement.execute();
-    }
-  }
-
-  private static PreparedStatement bound(
-      Connection connection, String sql, @Nullable String... parameters) throws SQLException {
-    var statement = connection.prepareStatement(sql);
-    for (var i = 0; i < parameters.length; i++) {
-      statement.setString(i + 1, parameters[i]);
-    }
-    return statement;
   }
 }

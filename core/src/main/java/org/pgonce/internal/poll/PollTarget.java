@@ -5,7 +5,7 @@ public interface PollTarget {
 
   int subscription();
 
-  /** The id behind which the poll looks for new rows where a look at the whole takes long. */
+  /** Where it takes long to look at all rows, the poll looks only at those with higher ids. */
   default long cursor() {
     return 0;
   }

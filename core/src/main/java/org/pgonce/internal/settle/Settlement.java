@@ -30,7 +30,7 @@ public sealed class Settlement permits TransactionalSettlement {
   // How long a late record of a failure waits for the row, which its own session holds until that
   // is ended, or the next attempt; and how long it may hold the row itself if its process freezes.
   // A shorter bound of the session's own stays.
-  private static final String BOUND_THE_WAIT =
+  static final String BOUND_THE_WAIT =
       """
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
              pg_catalog.set_config('idle_in_transaction_session_timeout',
@@ -69,7 +69,7 @@ public sealed class Settlement permits TransactionalSettlement {
   public final RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
     var deletion = deletion(List.of(claim));
     var message = new Pipeline(transaction);
-    message.add(Pipeline.command(boundOfTheWait()));
+    message.add(Pipeline.command(BOUND_THE_WAIT));
     var left = message.add(deletion);
     if (deletion.isKeyless() && Pipeline.isPossible(transaction)) {
       message.add(Pipeline.COMMIT); // the caller's commit sends nothing then
@@ -316,11 +316,7 @@ public sealed class Settlement permits TransactionalSettlement {
 
   final void boundTheWait(Connection transaction) throws SQLException {
     try (var statement = transaction.createStatement()) {
-      statement.execute(boundOfTheWait());
+      statement.execute(BOUND_THE_WAIT);
     }
-  }
-
-  final String boundOfTheWait() {
-    return transactions.text(BOUND_THE_WAIT);
   }
 }

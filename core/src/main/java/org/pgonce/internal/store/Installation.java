@@ -9,6 +9,7 @@ import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,12 +75,8 @@ public final class Installation {
     if (Schema.bring(transaction)) {
       return false;
     }
-    PinnedPath.change(
-        transaction,
-        () -> {
-          define(transaction, channel);
-          channel.feed().install(transaction, channel);
-        });
+    define(transaction, channel);
+    channel.feed().install(transaction, channel);
     return true;
   }
 
@@ -88,7 +85,8 @@ public final class Installation {
       return transactions.run(
           transaction -> {
             OperatorName.set(transaction, instance);
-            PinnedPath.change(transaction, () -> bound(transaction));
+            PinnedPath.pin(transaction);
+            bound(transaction);
             return work.on(transaction);
           });
     } catch (SQLException e) {
@@ -116,9 +114,7 @@ public final class Installation {
 
   /** For a transaction of pgonce's own that installs or drops. */
   public static void bound(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(BOUND_THE_WAIT);
-    }
+    Statements.execute(transaction, BOUND_THE_WAIT);
   }
 
   /** Makes one channel as defined, without what feeds it; the schema must be there. */

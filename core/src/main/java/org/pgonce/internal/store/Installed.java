@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.internal.jdbc.Statements;
 import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -63,13 +64,10 @@ public record Installed(
     if (!Schema.exists(connection)) {
       return NOWHERE;
     }
-    try (var statement = connection.prepareStatement(INSTALLED)) {
-      statement.setString(1, channel.name());
-      statement.setString(2, subscription);
-      try (var row = statement.executeQuery()) {
-        return row.next() ? read(row, 1) : NOT_THERE;
-      }
-    }
+    return Statements.rows(connection, INSTALLED, row -> read(row, 1), channel.name(), subscription)
+        .stream()
+        .findFirst()
+        .orElse(NOT_THERE);
   }
 
   /**

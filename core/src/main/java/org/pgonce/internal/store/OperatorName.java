@@ -2,6 +2,7 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.pgonce.internal.jdbc.Statements;
 
 /** The name under which {@code pgonce.operation_log} keeps what a transaction changes. */
 public final class OperatorName {
@@ -12,9 +13,6 @@ public final class OperatorName {
 
   /** Sets the name until the end of the transaction. */
   public static void set(Connection transaction, String name) throws SQLException {
-    try (var statement = transaction.prepareStatement(SET)) {
-      statement.setString(1, name);
-      statement.execute();
-    }
+    Statements.execute(transaction, SET, name);
   }
 }

@@ -1,7 +1,6 @@
 package org.pgonce.internal.store;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -12,6 +11,7 @@ import java.util.Map;
 import org.pgonce.Channel;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
+import org.pgonce.internal.jdbc.Statements;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The statements that store notifications from Java. */
@@ -43,50 +43,32 @@ public final class PublishStatements {
               .formatted(call.formatted("CASE WHEN d.depth IS NOT NULL THEN ?::integer END")));
     }
 
-    /** With the channel, texts, and the version of the channel's payload as its parameters. */
-    PreparedStatement prepare(Connection transaction, Channel<?> channel, String... texts)
+    /** The texts follow the channel, and the version of its payload follows them. */
+    <R> List<R> rows(
+        Connection transaction, Channel<?> channel, Statements.Reader<R> reader, String... texts)
         throws SQLException {
       var depth = HandlerDepth.ofThisThread();
-      var statement = transaction.prepareStatement(depth == 0 ? plain : inHandler);
-      try {
-        var parameter = 1;
-        if (depth > 0) {
-          statement.setString(parameter++, String.valueOf(depth));
-        }
-        statement.setString(parameter++, channel.name());
-        for (var text : texts) {
-          statement.setString(parameter++, text);
-        }
-        // The publisher's own version, since it wrote the payload.
-        statement.setInt(parameter, channel.options().payload().version());
-        return statement;
-      } catch (SQLException | RuntimeException e) {
-        statement.close();
-        throw e;
+      var parameters = new ArrayList<Object>();
+      if (depth > 0) {
+        parameters.add(String.valueOf(depth));
       }
+      parameters.add(channel.name());
+      parameters.addAll(List.of(texts));
+      // The publisher's own version, since it wrote the payload.
+      parameters.add(channel.options().payload().version());
+      return Statements.rows(
+          transaction, depth == 0 ? plain : inHandler, reader, parameters.toArray());
     }
   }
 
   public static long publish(Connection transaction, Channel<?> channel, String payload)
       throws SQLException {
-    return publish(transaction, PUBLISH, channel, payload).get(0);
+    return PUBLISH.rows(transaction, channel, row -> row.getLong(1), payload).get(0);
   }
 
   public static List<Long> publishAll(
       Connection transaction, Channel<?> channel, List<String> payloads) throws SQLException {
-    return publish(transaction, PUBLISH_ALL, channel, array(payloads));
-  }
-
-  private static List<Long> publish(
-      Connection transaction, Sql sql, Channel<?> channel, String json) throws SQLException {
-    try (var statement = sql.prepare(transaction, channel, json);
-        var row = statement.executeQuery()) {
-      var ids = new ArrayList<Long>();
-      while (row.next()) {
-        ids.add(row.getLong(1));
-      }
-      return ids;
-    }
+    return PUBLISH_ALL.rows(transaction, channel, row -> row.getLong(1), array(payloads));
   }
 
   /** Payloads with the options of each, in one order. */
@@ -98,14 +80,12 @@ public final class PublishStatements {
       throws SQLException {
     var entries =
         MAPPER.writeValueAsString(options.stream().map(PublishStatements::entries).toList());
-    try (var statement = PUBLISH_EACH.prepare(transaction, channel, array(payloads), entries);
-        var row = statement.executeQuery()) {
-      var published = new ArrayList<Published>();
-      while (row.next()) {
-        published.add(new Published(row.getLong(1), row.getBoolean(2)));
-      }
-      return published;
-    }
+    return PUBLISH_EACH.rows(
+        transaction,
+        channel,
+        row -> new Published(row.getLong(1), row.getBoolean(2)),
+        array(payloads),
+        entries);
   }
 
   private static String array(List<String> payloads) {

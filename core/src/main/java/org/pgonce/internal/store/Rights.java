@@ -2,9 +2,10 @@ package org.pgonce.internal.store;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * Whether the connection's role may do what a listener does, and whether schema pgonce has the
@@ -86,7 +87,7 @@ public final class Rights {
 
   /** Why nothing may be delivered in this database if it is a copy: one line, or none. */
   public static List<String> copyProblems(Connection connection) throws SQLException {
-    return texts(connection, COPY);
+    return texts(connection, COPY).stream().filter(Objects::nonNull).toList();
   }
 
   /** What a restore has lost, and what to do; null if nothing is, or there is no schema. */
@@ -100,18 +101,7 @@ public final class Rights {
     return texts(connection, MAY_MEND).contains("true");
   }
 
-  /** Those that are not null. */
   private static List<String> texts(Connection connection, String sql) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(sql)) {
-      var texts = new ArrayList<String>();
-      while (row.next()) {
-        var text = row.getString(1);
-        if (text != null) {
-          texts.add(text);
-        }
-      }
-      return texts;
-    }
+    return Statements.rows(connection, sql, row -> row.getString(1));
   }
 }

@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Statements;
 
 /** The schema {@code pgonce}, as the files of the folder {@code sql} make it. */
 public final class Schema {
@@ -48,16 +49,16 @@ public final class Schema {
   }
 
   /**
-   * Brings the schema to {@link #latest()} within the caller's transaction, and gives it back the
-   * owners and rights that it has lost. Does nothing if it is there already; a newer one is left
-   * alone. Others that install at the same time wait at the lock, and find it done.
+   * Brings the schema to {@link #latest()} within the caller's pinned transaction, and gives it
+   * back the owners and rights that it has lost. Does nothing if it is there already; a newer one
+   * is left alone. Others that install at the same time wait at the lock, and find it done.
    *
    * @return whether it has changed a schema that was there
    * @throws PgOnceException if owners or rights are lost, and the role may not give them back
    */
   static boolean bring(Connection transaction) throws SQLException {
-    var before = PinnedPath.during(transaction, () -> exists(transaction));
-    if (!PinnedPath.during(transaction, () -> mustRun(transaction))) {
+    var before = exists(transaction);
+    if (!mustRun(transaction)) {
       return false;
     }
     run(transaction);
@@ -76,49 +77,34 @@ public final class Schema {
   }
 
   private static int lockedVersion(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(LOCK);
-    }
+    Statements.execute(transaction, LOCK);
     return version(transaction);
   }
 
   /**
-   * Each file pins the path by itself: for the session, which a pin of this transaction would
-   * outlive. The last one ends with RESET ROLE, which is not the role that a pool may have set.
+   * Each file pins the path for the session, and then gives it back the one that it has found. The
+   * last one ends with RESET ROLE, which is not the role that a pool may have set.
    */
   private static void run(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement();
-        var setRole = transaction.prepareStatement(SET_ROLE)) {
-      try (var row = statement.executeQuery(ROLE)) {
-        row.next();
-        setRole.setString(1, row.getString(1));
-      }
+    PinnedPath.unpin(transaction);
+    var role = Statements.row(transaction, ROLE, row -> row.getString(1));
+    try (var statement = transaction.createStatement()) {
       for (var file : FILES) {
         statement.execute(text(file));
       }
-      setRole.execute();
     }
+    Statements.execute(transaction, SET_ROLE, role);
+    PinnedPath.pin(transaction);
   }
 
   /** The installed version; 0 if there is none. */
   private static int version(Connection connection) throws SQLException {
-    if (!exists(connection)) {
-      return 0;
-    }
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(INSTALLED)) {
-      row.next();
-      return row.getInt(1);
-    }
+    return exists(connection) ? Statements.row(connection, INSTALLED, row -> row.getInt(1)) : 0;
   }
 
   /** Whether the schema is installed, whatever its version; asks the catalogs only. */
   public static boolean exists(Connection connection) throws SQLException {
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(EXISTS)) {
-      row.next();
-      return row.getBoolean(1);
-    }
+    return Statements.row(connection, EXISTS, row -> row.getBoolean(1));
   }
 
   /** All files as one script. */

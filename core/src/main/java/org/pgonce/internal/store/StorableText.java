@@ -1,5 +1,9 @@
 package org.pgonce.internal.store;
 
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /**
  * Refuses text that PostgreSQL cannot store, before any SQL: a lone surrogate is no character in
  * UTF-8, and text cannot hold NUL. The messages tell the place, never the text.
@@ -8,8 +12,9 @@ public final class StorableText {
 
   private static final int LONGEST_KEY = 500;
 
-  // Of a Unicode escape, in characters.
-  private static final int ESCAPE = 6;
+  // Of JSON: a Unicode escape with its code unit, or another one.
+  private static final Pattern ESCAPE =
+      Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|.)", Pattern.DOTALL);
 
   private StorableText() {}
 
@@ -25,9 +30,7 @@ public final class StorableText {
       throw new IllegalArgumentException(
           what + " has " + length + " characters, not between 1 and " + LONGEST_KEY);
     }
-    for (var i = 0; i < key.length(); i += Character.charCount(key.codePointAt(i))) {
-      requireStorable(what, key.codePointAt(i), i);
-    }
+    requireStorable(what, key);
     return key;
   }
 
@@ -39,39 +42,28 @@ public final class StorableText {
    */
   public static String requireJson(String json) {
     var what = "the JSON of the payload";
-    for (var i = 0; i < json.length(); ) {
-      var unit = escapedUnit(json, i);
-      if (unit < 0) {
-        requireStorable(what, json.codePointAt(i), i);
-        // What stands behind a backslash begins no escape of its own.
-        i += json.charAt(i) == '\\' ? 2 : Character.charCount(json.codePointAt(i));
-      } else if (Character.isSurrogatePair((char) unit, (char) escapedUnit(json, i + ESCAPE))) {
-        i += 2 * ESCAPE;
-      } else {
-        requireStorable(what, unit, i);
-        i += ESCAPE;
-      }
+    requireStorable(what, json);
+    if (json.contains("\\u")) {
+      requireStorable(what, ESCAPE.matcher(json).replaceAll(StorableText::unescaped));
     }
     return json;
   }
 
-  /** The code unit that the escape at the index stands for; -1 if there is none. */
-  private static int escapedUnit(String json, int index) {
-    if (!json.startsWith("\\u", index) || index + ESCAPE > json.length()) {
-      return -1;
-    }
-    try {
-      return Integer.parseInt(json, index + 2, index + ESCAPE, 16);
-    } catch (NumberFormatException e) {
-      return -1; // Not JSON; PostgreSQL says so.
-    }
+  private static String unescaped(MatchResult escape) {
+    var unit = escape.group(1);
+    return unit == null
+        ? "-"
+        : Matcher.quoteReplacement(Character.toString(Integer.parseInt(unit, 16)));
   }
 
-  private static void requireStorable(String what, int codePoint, int index) {
-    if (codePoint == 0 || Character.getType(codePoint) == Character.SURROGATE) {
-      throw new IllegalArgumentException(
-          "%s holds %s at character %d, which PostgreSQL cannot store as text; remove or replace it"
-              .formatted(what, codePoint == 0 ? "a NUL" : "a lone surrogate", index));
+  private static void requireStorable(String what, String text) {
+    for (var i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
+      var codePoint = text.codePointAt(i);
+      if (codePoint == 0 || Character.getType(codePoint) == Character.SURROGATE) {
+        throw new IllegalArgumentException(
+            "%s holds %s at character %d, which PostgreSQL cannot store as text; remove or replace it"
+                .formatted(what, codePoint == 0 ? "a NUL" : "a lone surrogate", i));
+      }
     }
   }
 }

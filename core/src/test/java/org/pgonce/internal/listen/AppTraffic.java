@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import org.pgonce.internal.concurrent.Threads;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,7 +18,9 @@ final class AppTraffic implements AutoCloseable {
 
   AppTraffic(HikariDataSource pool) {
     for (var i = 0; i < pool.getMaximumPoolSize(); i++) {
-      threads.add(DaemonThread.start("app-traffic-" + i, () -> run(pool)));
+      var thread = Threads.daemon("app-traffic-" + i, () -> run(pool));
+      threads.add(thread);
+      thread.start();
     }
   }
 

@@ -35,7 +35,7 @@ class ListenFailureTest {
     return firstFailure(() -> List.of(address), ALL);
   }
 
-  private ListenFailure firstFailure(AddressLookup lookup, List<WakeUpSource> sources)
+  private ListenFailure firstFailure(ListenAddresses.Lookup lookup, List<WakeUpSource> sources)
       throws InterruptedException {
     try (var listener = Listeners.started(sources, lookup, witness, "orders")) {
       var status = listener.awaitFirstAttempt(Received.BOUND);
@@ -245,7 +245,7 @@ class ListenFailureTest {
     }
   }
 
-  private static AddressLookup found(Login login) {
+  private static ListenAddresses.Lookup found(Login login) {
     return () -> List.of(Addresses.of(login));
   }
 }

@@ -34,7 +34,7 @@ final class Listeners {
 
   static NotificationListener started(
       List<WakeUpSource> sources,
-      AddressLookup lookup,
+      ListenAddresses.Lookup lookup,
       NotificationListener.Callback callback,
       String... channels) {
     return started(sources, lookup, QUICK, callback, channels);
@@ -51,7 +51,7 @@ final class Listeners {
 
   private static NotificationListener started(
       List<WakeUpSource> sources,
-      AddressLookup lookup,
+      ListenAddresses.Lookup lookup,
       ListenConfig config,
       NotificationListener.Callback callback,
       String... channels) {

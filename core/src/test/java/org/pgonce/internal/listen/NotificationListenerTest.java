@@ -1,7 +1,6 @@
 package org.pgonce.internal.listen;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
@@ -351,19 +350,6 @@ class NotificationListenerTest {
     assertThatIllegalStateException().isThrownBy(listener::start);
     assertThat(listener.status().source()).isEqualTo("polling");
     assertThat(witness.failures()).isEmpty();
-  }
-
-  @Test
-  void h30_aNameThatPostgresWouldCutIsRefusedBeforeAnySql() {
-    assertThatIllegalArgumentException()
-        .isThrownBy(
-            () ->
-                new NotificationListener(
-                    List.of(source()),
-                    () -> List.of(Addresses.of(database)),
-                    Listeners.QUICK,
-                    Set.of("x".repeat(64)),
-                    witness));
   }
 
   @Test

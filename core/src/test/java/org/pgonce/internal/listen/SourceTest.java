@@ -2,7 +2,6 @@ package org.pgonce.internal.listen;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -149,18 +148,6 @@ class SourceTest {
 
       received.awaitMessage(name, "this");
       assertThat(received.messages()).containsExactly(new Message(name, "this"));
-    }
-  }
-
-  @Test
-  void h30_aNameThatPostgresWouldCutIsRefused() throws SQLException {
-    try (var connection = open()) {
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> connection.listen(List.of("x".repeat(64)), DEADLINE))
-          .withMessageContaining("63 bytes");
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> connection.listen(List.of("ž".repeat(32)), DEADLINE));
-      assertThatIllegalArgumentException().isThrownBy(() -> connection.notify("", "x", DEADLINE));
     }
   }
 

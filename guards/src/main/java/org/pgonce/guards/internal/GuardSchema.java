@@ -38,12 +38,13 @@ public final class GuardSchema {
 
   /** Within a transaction of its own, which the caller commits. */
   static boolean install(Connection transaction) throws SQLException {
-    PinnedPath.change(transaction, () -> Installation.bound(transaction));
-    if (PinnedPath.during(transaction, () -> isCurrent(transaction))
-        || PinnedPath.during(transaction, () -> isCurrentOnceLocked(transaction))) {
+    PinnedPath.pin(transaction);
+    Installation.bound(transaction);
+    if (isCurrent(transaction) || isCurrentOnceLocked(transaction)) {
       return false;
     }
-    // It pins the path by itself: for the session, which a pin of this transaction would outlive.
+    // It pins the path for the session, and then gives it back the one that it has found.
+    PinnedPath.unpin(transaction);
     try (var statement = transaction.createStatement()) {
       statement.execute(script());
     }

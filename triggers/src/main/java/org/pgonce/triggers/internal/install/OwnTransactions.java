@@ -28,12 +28,10 @@ public final class OwnTransactions {
   /** Runs the work and commits it; rolled back if it throws. Each lock is waited for 10 s. */
   public void run(Work work) throws SQLException {
     transactions.make(
-        transaction ->
-            PinnedPath.change(
-                transaction,
-                () -> {
-                  Installation.bound(transaction);
-                  work.on(transaction);
-                }));
+        transaction -> {
+          PinnedPath.pin(transaction);
+          Installation.bound(transaction);
+          work.on(transaction);
+        });
   }
 }

@@ -1,0 +1,64 @@
+package org.pgonce.internal.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Runs statements whose parameters are texts, numbers, or null, which is bound as a text. */
+public final class Statements {
+
+  private Statements() {}
+
+  /** Reads one row. */
+  @FunctionalInterface
+  public interface Reader<R extends @Nullable Object> {
+    R read(ResultSet row) throws SQLException;
+  }
+
+  /** Its result is passed over. */
+  public static void execute(Connection connection, String sql, @Nullable Object... parameters)
+      throws SQLException {
+    try (var statement = connection.prepareStatement(sql)) {
+      bind(statement, parameters);
+      statement.execute();
+    }
+  }
+
+  /** Returns the only row. */
+  public static <R extends @Nullable Object> R row(
+      Connection connection, String sql, Reader<R> reader, @Nullable Object... parameters)
+      throws SQLException {
+    return rows(connection, sql, reader, parameters).get(0);
+  }
+
+  public static <R extends @Nullable Object> List<R> rows(
+      Connection connection, String sql, Reader<R> reader, @Nullable Object... parameters)
+      throws SQLException {
+    try (var statement = connection.prepareStatement(sql)) {
+      bind(statement, parameters);
+      try (var row = statement.executeQuery()) {
+        var rows = new ArrayList<R>();
+        while (row.next()) {
+          rows.add(reader.read(row));
+        }
+        return rows;
+      }
+    }
+  }
+
+  private static void bind(PreparedStatement statement, @Nullable Object... parameters)
+      throws SQLException {
+    for (var i = 0; i < parameters.length; i++) {
+      var parameter = parameters[i];
+      if (parameter == null) {
+        statement.setString(i + 1, null);
+      } else {
+        statement.setObject(i + 1, parameter);
+      }
+    }
+  }
+}
