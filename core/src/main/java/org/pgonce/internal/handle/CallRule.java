@@ -12,8 +12,6 @@ import java.sql.Statement;
 import java.sql.Wrapper;
 import java.util.HashMap;
 import java.util.Map;
-import org.pgonce.internal.jdbc.PgjdbcNg;
-import org.postgresql.PGConnection;
 
 /**
  * What becomes of a handler's call on its connection, and on all objects of the driver that can
@@ -29,8 +27,6 @@ enum CallRule {
   SEND,
   /** As SEND; the first argument, if a String, is SQL that is read before. */
   SQL,
-  /** As SQL; the SQL is a COPY. */
-  COPY,
   /** As SEND; the savepoint must not be pgonce's own, and rollback() needs one. */
   SAVEPOINT,
   /** Does nothing. */
@@ -41,7 +37,6 @@ enum CallRule {
   CONNECTION,
   /** Gives the statement that a result set came from. */
   STATEMENT,
-  COPY_API,
   UNWRAP,
   IS_WRAPPER,
   /** Refused, and the handler has failed. */
@@ -83,17 +78,6 @@ enum CallRule {
           .with(KNOWN, "setAutoCommit", "setReadOnly", "setTransactionIsolation")
           .with(ENDS_TRANSACTION, "commit", "abort");
 
-  /** What the drivers offer beyond JDBC. */
-  private static final Table VENDOR_TABLE =
-      new Table(OUTLIVES_TRANSACTION)
-          .with(PASS, "escapeIdentifier", "escapeLiteral", "getBackendPID", "getPreferQueryMode")
-          .with(PASS, "getAutosave", "getAdaptiveFetch", "getDefaultFetchSize", "getQueryTimeout")
-          .with(PASS, "getPrepareThreshold", "getParameterStatus", "getParameterStatuses")
-          .with(PASS, "isStrictMode", "isServerMinimumVersion")
-          .with(SEND, "createArrayOf", "resolveType")
-          .with(COPY, "copyFrom", "copyTo")
-          .with(COPY_API, "getCopyAPI");
-
   private static final Table STATEMENT_TABLE =
       new Table(PASS)
           .with(SQL, "execute", "executeQuery", "executeUpdate", "executeLargeUpdate", "addBatch")
@@ -118,8 +102,6 @@ enum CallRule {
   private static final Map<Class<?>, Table> TABLES =
       Map.ofEntries(
           Map.entry(Connection.class, CONNECTION_TABLE),
-          Map.entry(PGConnection.class, VENDOR_TABLE),
-          Map.entry(PgjdbcNg.CONNECTION, VENDOR_TABLE),
           Map.entry(Statement.class, STATEMENT_TABLE),
           Map.entry(PreparedStatement.class, STATEMENT_TABLE),
           Map.entry(CallableStatement.class, STATEMENT_TABLE),

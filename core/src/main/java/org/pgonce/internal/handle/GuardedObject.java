@@ -34,10 +34,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
-import org.pgonce.internal.jdbc.PgjdbcNg;
-import org.postgresql.PGConnection;
 import org.postgresql.PGStatement;
-import org.postgresql.core.BaseConnection;
 
 /**
  * A driver's object as a handler sees it. {@link CallRule} says what becomes of a call. Each call
@@ -66,8 +63,7 @@ final class GuardedObject implements InvocationHandler {
           Struct.class);
 
   /** What a driver offers beyond JDBC, and a handler may have. */
-  private static final Set<Class<?>> OFFERED =
-      Set.of(PGConnection.class, PgjdbcNg.CONNECTION, PGStatement.class);
+  private static final Set<Class<?>> OFFERED = Set.of(PGStatement.class);
 
   /** What the claim has made sure of. */
   private static final Map<String, Object> KNOWN =
@@ -136,9 +132,9 @@ final class GuardedObject implements InvocationHandler {
         scope.arm();
         yield passed(proxy, method, args);
       }
-      case SQL, COPY -> {
+      case SQL -> {
         var sql = args.length > 0 && args[0] instanceof String text ? text : "";
-        scope.arm(HandlerSql.read(sql), rule == CallRule.COPY);
+        scope.arm(HandlerSql.read(sql));
         yield passed(proxy, method, args);
       }
       case SAVEPOINT -> {
@@ -161,8 +157,6 @@ final class GuardedObject implements InvocationHandler {
       }
       case CONNECTION -> scope.guarded;
       case STATEMENT -> source instanceof Statement ? source : passed(proxy, method, args);
-      case COPY_API ->
-          new GuardedCopyManager(scope, ((Connection) real).unwrap(BaseConnection.class));
       case UNWRAP -> unwrap(proxy, (Class<?>) args[0]);
       case IS_WRAPPER -> ((Class<?>) args[0]).isInstance(proxy) || isOffered((Class<?>) args[0]);
       case ENDS_TRANSACTION -> throw scope.refused(Refusal.ofTransactionEnd(name + "()"));
@@ -241,7 +235,7 @@ final class GuardedObject implements InvocationHandler {
         new Refusal(
             "unwrap(" + type.getName() + ")",
             "it would hand out the connection without its guard",
-            "use the JDBC interfaces, or on the connection org.postgresql.PGConnection for COPY",
+            "use the JDBC interfaces; " + Refusal.IN_PLACE_OF_COPY,
             false));
   }
 

@@ -72,8 +72,8 @@ final class HandlerScope {
     }
     if (lock.isHeldByCurrentThread()) {
       throw new SQLException(
-          "the connection is in the middle of another call of this thread, such as a COPY that reads"
-              + " from the handler. Instead: query before it",
+          "the connection is in the middle of another call of this thread, which reads a stream of"
+              + " the handler. Instead: query before it",
           Refusal.SQL_STATE);
     }
     lock.lock();
@@ -107,7 +107,7 @@ final class HandlerScope {
   void end() throws SQLException {
     ended = true;
     if (!awaitCall()) {
-      abort();
+      real.abort(Runnable::run);
       throw new SQLException(
           "a call of the handler of "
               + notification
@@ -158,17 +158,10 @@ final class HandlerScope {
     used = true;
   }
 
-  /**
-   * Checks the text of a statement, and arms.
-   *
-   * @param mayCopy whether it is sent by a method for COPY
-   */
-  void arm(HandlerSql read, boolean mayCopy) throws SQLException {
+  /** Checks the text of a statement, and arms. */
+  void arm(HandlerSql read) throws SQLException {
     if (read.refusal() != null) {
       throw refused(read.refusal());
-    }
-    if (read.copies() && !mayCopy) {
-      throw refused(Refusal.OF_COPY);
     }
     if (sharesTransaction && read.changesSettings()) {
       throw refusedSetting("SET LOCAL, SET CONSTRAINTS or set_config()");
@@ -196,11 +189,6 @@ final class HandlerScope {
       lastError = error;
     }
     return error;
-  }
-
-  /** Closes the socket: what a driver has left on the connection is not to be read by others. */
-  void abort() throws SQLException {
-    real.abort(Runnable::run);
   }
 
   SQLException usedAfterEnd() {

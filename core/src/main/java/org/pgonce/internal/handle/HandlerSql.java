@@ -24,10 +24,8 @@ import org.pgonce.internal.text.SqlToken;
  *     setting that {@link SessionState} does not set back
  * @param changesSettings whether it changes something that other handlers of a batch would meet: by
  *     SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
- * @param copies whether it is a COPY from STDIN or to STDOUT
  */
-record HandlerSql(
-    @Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings, boolean copies) {
+record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
 
   // Handlers run the same texts again and again. About 2 MB at most.
   private static final Map<String, HandlerSql> KNOWN = new ConcurrentHashMap<>();
@@ -52,6 +50,15 @@ record HandlerSql(
                       "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
                       "leave it out; for a part that can be undone use SAVEPOINT",
                       false)),
+          new Rule(
+              "(copy) .*\\b(stdin|stdout)\\b",
+              what ->
+                  new Refusal(
+                      what + " FROM STDIN or TO STDOUT",
+                      "the drivers cannot run it as a statement, and while it is open every other call"
+                          + " on the connection waits for its end",
+                      Refusal.IN_PLACE_OF_COPY,
+                      true)),
           changesSession("(prepare)\\b", "use a java.sql.PreparedStatement"),
           changesSession("(reset)\\b", "use SET LOCAL … TO DEFAULT"),
           changesSession(
@@ -75,7 +82,6 @@ record HandlerSql(
                       "leave it out",
                       false)));
 
-  private static final Pattern COPIES = Pattern.compile("^copy .*\\b(stdin|stdout)\\b");
   private static final Pattern SETS_WITHIN = Pattern.compile("\\bset (local|constraints)\\b");
   private static final Pattern SET_CONFIG = Pattern.compile("set_config", Pattern.CASE_INSENSITIVE);
   private static final Set<String> TRUE = Set.of("true", "is_local=>true", "is_local:=true");
@@ -101,7 +107,7 @@ record HandlerSql(
     var words = statements.stream().map(HandlerSql::words).toList();
     var refusal = words.stream().flatMap(HandlerSql::refusals).findFirst();
     if (refusal.isPresent()) {
-      return new HandlerSql(refusal.get(), false, false, false);
+      return new HandlerSql(refusal.get(), false, false);
     }
     var calls = new ArrayList<List<String>>();
     statements.forEach(statement -> addCalls(statement, calls));
@@ -109,8 +115,7 @@ record HandlerSql(
         null,
         calls.stream().anyMatch(HandlerSql::isKept),
         !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
-            || statements.stream().anyMatch(HandlerSql::isSet),
-        words.stream().anyMatch(COPIES.asPredicate()));
+            || statements.stream().anyMatch(HandlerSql::isSet));
   }
 
   /** The words of a statement, with a space between them. */

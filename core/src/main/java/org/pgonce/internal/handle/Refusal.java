@@ -17,13 +17,9 @@ record Refusal(String what, String why, String instead, boolean endsTransaction)
   /** invalid_transaction_state. */
   static final String SQL_STATE = "25000";
 
-  static final Refusal OF_COPY =
-      new Refusal(
-          "COPY from STDIN or to STDOUT as a plain statement",
-          "pgjdbc cannot run it, and with pgjdbc-ng it never returns",
-          "use getCopyAPI() of org.postgresql.PGConnection, or copyFrom() and copyTo() of"
-              + " pgjdbc-ng's",
-          true);
+  static final String IN_PLACE_OF_COPY =
+      "in place of COPY use a batch, an INSERT of many rows or INSERT … SELECT FROM unnest(?), or a"
+          + " connection of your own, outside of the handler's transaction";
 
   static Refusal ofTransactionEnd(String what) {
     return new Refusal(

@@ -23,6 +23,8 @@ class HandlerSqlTest {
         "ROLLBACK TRANSACTION AND CHAIN",
         "ROLLBACK PREPARED 'x'",
         "PREPARE TRANSACTION 'x'",
+        "COPY t FROM STDIN",
+        "copy (select 1) to stdout csv",
         "/* a */ Commit -- b",
         "{commit}",
         "select 1; commit",
@@ -105,7 +107,7 @@ class HandlerSqlTest {
         "DECLARE c CURSOR FOR WITH hold AS (SELECT 1) SELECT * FROM hold",
         "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1; SELECT 2'",
         "CREATE TEMP TABLE t (a int) ON COMMIT DROP",
-        "COPY t FROM STDIN",
+        "COPY t FROM '/tmp/t'",
         "LOCK TABLE t",
       })
   void ordinarySqlIsLetThrough(String sql) {

@@ -3,7 +3,6 @@ package org.pgonce.internal.handle;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -11,12 +10,10 @@ import java.sql.SQLException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
-import org.postgresql.PGConnection;
 
 /**
  * Large objects and XML of a handler end with it, and reach the connection no more. Its streams are
@@ -136,22 +133,6 @@ class RevokedStreamTest {
         rows.next();
         assertThat(rows.getString(1)).isEqualTo("<a/>");
       }
-    }
-  }
-
-  @Test
-  void h44_whatTheDriverOffersBesideEndsToo(TestDatabase database) throws Exception {
-    try (var row = ClaimedRow.in(database, Source.PGJDBC)) {
-      var vendor = row.handlers().unwrap(PGConnection.class);
-      assertThatThrownBy(vendor::getLargeObjectAPI)
-          .isInstanceOf(SQLException.class)
-          .hasMessageContaining("lo_get");
-      var copies = vendor.getCopyAPI();
-      row.guard().seal();
-
-      assertEnded(() -> copies.copyOut("COPY item TO STDOUT"));
-      assertEnded(() -> copies.copyIn("COPY item FROM STDIN", InputStream.nullInputStream()));
-      row.deleteAndCommit();
     }
   }
 }
