@@ -27,11 +27,12 @@ import org.pgonce.internal.jdbc.SessionState;
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
  * end in a small cache that all sessions share.
  *
- * <p>What the handler may not do is refused with SQLState 25000, by method ({@link CallRule}) and
- * by SQL text ({@link HandlerSql}). A handler that tried to end the transaction has failed, even if
- * it swallows the exception. What functions do to the session is found when settling: see {@link
- * SessionState}. All this guards against mistakes, not against an attacker in the same JVM.
- * Temporary tables and session-level advisory locks stay with the session.
+ * <p>What the handler may not do is refused with SQLState 25000, by method ({@link GuardedObject})
+ * and by SQL text ({@link HandlerSql}). A handler that tried to end the transaction has failed,
+ * even if it swallows the exception. What functions do to the session is found when settling: see
+ * {@link SessionState}. All this guards against mistakes, not against an attacker in the same JVM:
+ * the statement of a result set is the driver's. Temporary tables and session-level advisory locks
+ * stay with the session.
  *
  * <p>Not thread-safe for its owner. Threads of the handler may share what it hands out.
  */
@@ -114,7 +115,7 @@ public final class GuardedConnection {
 
   /** Whether the last error that the handler saw says that its connection has ended. */
   boolean isLost() {
-    return LostConnection.isToldBy(scope.lastError);
+    return scope.isLost();
   }
 
   /**
