@@ -1,6 +1,6 @@
 package org.pgonce.internal.handle;
 
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -12,7 +12,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SessionState;
-import org.pgonce.internal.text.SqlStatements;
 import org.pgonce.internal.text.SqlToken;
 
 /**
@@ -20,8 +19,8 @@ import org.pgonce.internal.text.SqlToken;
  * the session for longer than that. What a function does inside is found by {@link SessionState}.
  *
  * @param refusal the first thing that is refused; null if there is none
- * @param keepsSetting whether it calls set_config for longer than the transaction, or may, on a
- *     setting that {@link SessionState} does not set back
+ * @param keepsSetting whether it calls set_config without the constant true as the last argument,
+ *     other than for what {@link SessionState} sets back
  * @param changesSettings whether it changes something that other handlers of a batch would meet: by
  *     SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
  */
@@ -83,10 +82,10 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
                       false)));
 
   private static final Pattern SETS_WITHIN = Pattern.compile("\\bset (local|constraints)\\b");
-  private static final Pattern SET_CONFIG = Pattern.compile("set_config", Pattern.CASE_INSENSITIVE);
-  private static final Set<String> TRUE = Set.of("true", "is_local=>true", "is_local:=true");
   // Set anew for each notification.
   private static final Set<String> OWN = Set.of("'pgonce.context'", "'pgonce.depth'");
+  private static final List<String> SET_BACK =
+      SessionState.NAMES.stream().map(name -> "'" + name + "'").toList();
 
   static HandlerSql read(String sql) {
     var known = KNOWN.get(sql);
@@ -103,82 +102,51 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
   }
 
   private static HandlerSql scan(String sql) {
-    var statements = SqlStatements.of(sql);
-    var words = statements.stream().map(HandlerSql::words).toList();
-    var refusal = words.stream().flatMap(HandlerSql::refusals).findFirst();
-    if (refusal.isPresent()) {
-      return new HandlerSql(refusal.get(), false, false);
-    }
-    var calls = new ArrayList<List<String>>();
-    statements.forEach(statement -> addCalls(statement, calls));
-    return new HandlerSql(
-        null,
-        calls.stream().anyMatch(HandlerSql::isKept),
-        !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
-            || statements.stream().anyMatch(HandlerSql::isSet));
-  }
-
-  /** The words of a statement, with a space between them. */
-  private static String words(List<SqlToken> statement) {
-    return String.join(" ", SqlStatements.words(statement));
-  }
-
-  /** Adds the arguments of each call of set_config, within texts such as that of DO as well. */
-  private static void addCalls(List<SqlToken> tokens, List<List<String>> calls) {
-    for (var i = 0; i < tokens.size(); i++) {
-      var token = tokens.get(i);
-      if (token.is("set_config") || token.is("\"set_config\"")) {
-        calls.add(arguments(tokens.subList(i + 1, tokens.size())));
-      } else if (token.isText() && SET_CONFIG.matcher(token.text()).find()) {
-        SqlStatements.of(token.content()).forEach(inner -> addCalls(inner, calls));
+    var statements = SqlToken.statements(sql);
+    var refusal =
+        statements.stream().map(SqlToken::words).flatMap(HandlerSql::refusals).findFirst();
+    var keepsSetting = false;
+    var changesSettings = false;
+    for (var statement : statements) {
+      var isDo = statement.get(0).is("do");
+      var tokens = isDo ? SqlToken.withTexts(statement) : statement;
+      changesSettings |=
+          statement.get(0).is("set")
+              || (isDo && SETS_WITHIN.matcher(SqlToken.words(tokens)).find());
+      for (var i = 0; i < tokens.size(); i++) {
+        if (tokens.get(i).is("set_config") || tokens.get(i).is("\"set_config\"")) {
+          var arguments = arguments(tokens.subList(i + 1, tokens.size()));
+          keepsSetting |= !isLocal(arguments) && !isFirstOf(arguments, SET_BACK);
+          changesSettings |= !isFirstOf(arguments, OWN);
+        }
       }
     }
+    return new HandlerSql(refusal.orElse(null), keepsSetting, changesSettings);
   }
 
-  /** Without white space; empty if they cannot be read. */
-  private static List<String> arguments(List<SqlToken> behindName) {
-    var arguments = new ArrayList<String>();
-    var argument = new StringBuilder();
+  /** What is between the parentheses; empty if they do not follow or do not close. */
+  private static List<SqlToken> arguments(List<SqlToken> behindName) {
     var depth = 0;
-    for (var token : behindName) {
-      var isEnd = token.is(")") && --depth == 0;
-      if (isEnd || (token.is(",") && depth == 1)) {
-        arguments.add(argument.toString());
-        argument.setLength(0);
-      } else if (depth > 0) {
-        argument.append(token.text());
-      }
-      if (isEnd) {
-        return arguments;
-      } else if (token.is("(")) {
-        depth++;
-      } else if (depth <= 0) {
-        break;
+    for (var i = 0; i < behindName.size(); i++) {
+      depth += behindName.get(i).is("(") ? 1 : behindName.get(i).is(")") ? -1 : 0;
+      if (depth == 0) {
+        return behindName.subList(Math.min(1, i), i);
       }
     }
     return List.of();
   }
 
-  /** What cannot be read, such as a parameter, counts as kept. */
-  private static boolean isKept(List<String> arguments) {
-    if (arguments.isEmpty()) {
-      return true;
-    }
-    var name = arguments.get(0);
-    var isLocal = arguments.get(arguments.size() - 1).toLowerCase(Locale.ROOT);
-    return !TRUE.contains(isLocal)
-        && !(name.startsWith("'") && SessionState.isSetBack(name.substring(1, name.length() - 1)));
+  private static boolean isFirstOf(List<SqlToken> arguments, Collection<String> names) {
+    return !arguments.isEmpty() && names.stream().anyMatch(arguments.get(0)::is);
   }
 
-  private static boolean isSet(List<SqlToken> statement) {
-    var first = statement.get(0);
-    return first.is("set")
-        || (first.is("do")
-            && statement.stream()
-                .filter(SqlToken::isText)
-                .flatMap(body -> SqlStatements.of(body.content()).stream())
-                .map(HandlerSql::words)
-                .anyMatch(SETS_WITHIN.asPredicate()));
+  /** Whether the last argument is {@code true} or {@code is_local => true}. */
+  private static boolean isLocal(List<SqlToken> arguments) {
+    var last = arguments.size() - 1;
+    return last > 1
+        && arguments.get(last).is("true")
+        && (arguments.get(last - 1).is(",")
+            || (arguments.get(last - 1).is(">") && arguments.get(last - 2).is("=")));
   }
 
   private static Stream<Refusal> refusals(String words) {

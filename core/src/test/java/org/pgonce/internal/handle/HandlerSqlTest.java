@@ -126,6 +126,9 @@ class HandlerSqlTest {
         "select set_config('app.tenant', 'x, true)', false)",
         "select set_config(is_local => false, setting_name => 'app.b', new_value => 'true')",
         "select set_config('it''s, true', 'x'",
+        "select set_config('app.tenant', 'x', ? = true)",
+        "select set_config('app.tenant', 'x', ? >= true)",
+        "do $$ begin perform set_config('app.tenant', 'x', false); end $$",
       })
   void h58_aSettingThatIsKeptIsNoticed(String sql) {
     assertThat(HandlerSql.read(sql).refusal()).isNull();
@@ -138,6 +141,8 @@ class HandlerSqlTest {
         "select set_config('app.tenant', ?, true)",
         "select pg_catalog.set_config( 'app.tenant' , lower(concat(?, '(')) , TRUE )",
         "select set_config('app.tenant', 'x', is_local => true), 1",
+        "do $$ begin perform set_config('app.tenant', 'x', true); end $$",
+        "select 'set_config(''app.tenant'', ''x'', false)'",
         // Those are read and set back.
         "select set_config('search_path', 'x', false)",
         "select set_config( 'timezone', ?, ?)",
