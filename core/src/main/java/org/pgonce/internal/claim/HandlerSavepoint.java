@@ -13,8 +13,10 @@ public final class HandlerSavepoint {
 
   public static final String NAME = "pgonce_handler";
   public static final String SET = "SAVEPOINT pgonce_handler";
-  public static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
-  public static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_handler; " + RELEASE;
+  public static final Pipeline.Part<Boolean> RELEASED =
+      Pipeline.command("RELEASE SAVEPOINT pgonce_handler");
+  public static final Pipeline.Part<Boolean> UNDONE =
+      Pipeline.command("ROLLBACK TO SAVEPOINT pgonce_handler");
 
   private static final String READ =
       "SELECT " + SessionState.COLUMN + ", " + NotificationHeaders.COLUMNS;
@@ -95,7 +97,7 @@ public final class HandlerSavepoint {
 
   /** Adds its release, and a statement that sets the role back and reads the settings after it. */
   public static Pipeline.Sent<SessionState> release(SessionState before, Pipeline message) {
-    message.add(Pipeline.command(RELEASE));
+    message.add(RELEASED);
     return message.add(
         new Read(
             READ_AFTER,

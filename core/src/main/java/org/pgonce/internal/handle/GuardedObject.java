@@ -120,20 +120,20 @@ final class GuardedObject implements InvocationHandler {
         requireUnchanged(name, args[0]);
         yield null;
       }
-      case "commit", "abort" -> throw scope.refused(Refusal.ofTransactionEnd(name + "()"));
+      case "commit", "abort" -> throw scope.refused(name + "()", Refusal.TRANSACTION_END);
       default ->
           throw scope.refused(
-              Refusal.ofSessionChange(
-                  name + "()", "use SET LOCAL, or set it on the statement or the data source"));
+              name + "()",
+              Refusal.outlives("use SET LOCAL, or set it on the statement or the data source"));
     };
   }
 
   private void requireOwnSavepoint(String name, Object[] args) throws SQLException {
     if (args.length == 0 && name.equals("rollback")) {
-      throw scope.refused(Refusal.ofTransactionEnd("rollback()"));
+      throw scope.refused("rollback()", Refusal.TRANSACTION_END);
     }
     if (args.length > 0 && args[0] instanceof String own && HandlerSavepoint.isName(own)) {
-      throw scope.refused(Refusal.ofOwnSavepoint(name + "()"));
+      throw scope.refused(name + "()", Refusal.OWN_SAVEPOINT);
     }
   }
 
@@ -141,11 +141,11 @@ final class GuardedObject implements InvocationHandler {
     if (value.equals(false) || value.equals(Connection.TRANSACTION_READ_COMMITTED)) {
       return;
     }
-    var call = setter + "(" + value + ")";
     throw scope.refused(
+        setter + "(" + value + ")",
         setter.equals("setAutoCommit")
-            ? Refusal.ofTransactionEnd(call)
-            : Refusal.ofSessionChange(call, "leave it out; the transaction has begun already"));
+            ? Refusal.TRANSACTION_END
+            : Refusal.outlives("leave it out; the transaction has begun already"));
   }
 
   private @Nullable Object ofStatement(Method method, Object[] args) throws Throwable {
@@ -219,12 +219,7 @@ final class GuardedObject implements InvocationHandler {
     if (type.isInstance(proxy)) {
       return proxy;
     }
-    throw scope.refused(
-        new Refusal(
-            "unwrap(" + type.getName() + ")",
-            "it would hand out the connection without its guard",
-            "use the JDBC interfaces; " + Refusal.IN_PLACE_OF_COPY,
-            false));
+    throw scope.refused("unwrap(" + type.getName() + ")", Refusal.UNWRAP);
   }
 
   private @Nullable Object afterEnd(Method method) throws SQLException {

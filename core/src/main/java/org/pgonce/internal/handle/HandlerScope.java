@@ -17,9 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of a handler on its connection: which call has the turn, and what the handler did. Each
- * guarded call holds the turn from its check to its return, so none runs or begins after {@link
- * #end}.
+ * One run of a handler on its connection. Each guarded call holds the turn from its check to its
+ * return, so none runs or begins after {@link #end}.
  */
 final class HandlerScope {
 
@@ -42,7 +41,7 @@ final class HandlerScope {
   boolean keepsSetting;
   boolean settingRefused;
   @Nullable SQLException lastError;
-  @Nullable Refusal endRefused;
+  @Nullable SQLException endRefused;
   // The headers of what is published, until the transaction has them.
   private @Nullable NotificationHeaders origin;
   private boolean sharesTransaction;
@@ -172,7 +171,7 @@ final class HandlerScope {
   /** Checks the text of a statement. */
   void check(HandlerSql read) throws SQLException {
     if (read.refusal() != null) {
-      throw refused(read.refusal());
+      throw refused(read.what(), read.refusal());
     }
     if (sharesTransaction && read.changesSettings()) {
       throw refusedSetting("SET LOCAL, SET CONSTRAINTS or set_config()");
@@ -191,14 +190,15 @@ final class HandlerScope {
 
   private SQLException refusedSetting(String what) {
     settingRefused = true;
-    return refused(Refusal.ofSharedSetting(what));
+    return refused(what, Refusal.SHARED_SETTING);
   }
 
-  SQLException refused(Refusal refusal) {
+  SQLException refused(String what, Refusal refusal) {
+    var refused = refusal.exception(what, notification);
     if (refusal.endsTransaction()) {
-      endRefused = refusal;
+      endRefused = refused;
     }
-    return refusal.exception(notification);
+    return refused;
   }
 
   /** Remembers an error, to report it if the handler swallows it. */

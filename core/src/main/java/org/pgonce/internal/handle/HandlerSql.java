@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,13 +17,15 @@ import org.pgonce.internal.text.SqlToken;
  * What the text of a handler's SQL shows. It may run all but what ends its transaction or changes
  * the session for longer than that. What a function does inside is found by {@link SessionState}.
  *
- * @param refusal the first thing that is refused; null if there is none
+ * @param what the first statement that is refused, in messages
+ * @param refusal why it is refused; null if none is
  * @param keepsSetting whether it calls set_config without the constant true as the last argument,
  *     other than for what {@link SessionState} sets back
  * @param changesSettings whether it changes something that other handlers of a batch would meet: by
  *     SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
  */
-record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
+record HandlerSql(
+    String what, @Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
 
   // Handlers run the same texts again and again. About 2 MB at most.
   private static final Map<String, HandlerSql> KNOWN = new ConcurrentHashMap<>();
@@ -35,51 +36,24 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
       List.of(
           new Rule(
               "(commit|end|abort|prepare transaction|rollback(?!( work| transaction)? to\\b))\\b",
-              Refusal::ofTransactionEnd),
+              Refusal.TRANSACTION_END),
           // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
           new Rule(
               "(savepoint|release( savepoint)?|rollback( work| transaction)? to( savepoint)?)"
                   + " (\"?pgonce_handler\"?( |$)|u&)",
-              Refusal::ofOwnSavepoint),
-          new Rule(
-              "(begin|start)\\b",
-              what ->
-                  new Refusal(
-                      what,
-                      "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
-                      "leave it out; for a part that can be undone use SAVEPOINT",
-                      false)),
-          new Rule(
-              "(copy) .*\\b(stdin|stdout)\\b",
-              what ->
-                  new Refusal(
-                      what + " FROM STDIN or TO STDOUT",
-                      "the drivers cannot run it as a statement, and while it is open every other call"
-                          + " on the connection waits for its end",
-                      Refusal.IN_PLACE_OF_COPY,
-                      true)),
-          changesSession("(prepare)\\b", "use a java.sql.PreparedStatement"),
-          changesSession("(reset)\\b", "use SET LOCAL … TO DEFAULT"),
-          changesSession(
-              "(discard|deallocate)\\b", "leave it out; pgonce cleans up after the handler"),
-          changesSession(
-              "(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
-          changesSession("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"),
-          new Rule(
-              "set\\b(?! local (?!\\.)| constraints\\b)()",
-              what ->
-                  Refusal.ofSessionChange(
-                      "SET without LOCAL", "use SET LOCAL, which ends with the transaction")),
-          changesSession("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
-          new Rule(
-              "(set local \"?transaction)(?!_timeout)",
-              what ->
-                  new Refusal(
-                      what,
-                      "pgonce needs its transaction READ WRITE at READ COMMITTED to settle the"
-                          + " notification",
-                      "leave it out",
-                      false)));
+              Refusal.OWN_SAVEPOINT),
+          new Rule("(copy) .*\\b(stdin|stdout)\\b", Refusal.COPY),
+          new Rule("(begin|start)\\b", Refusal.NESTED_TRANSACTION),
+          new Rule("(set local \"?transaction)(?!_timeout)", Refusal.TRANSACTION_MODE),
+          outlives("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
+          outlives(
+              "(set)\\b(?! local (?!\\.)| constraints\\b)",
+              "use SET LOCAL, which ends with the transaction"),
+          outlives("(reset)\\b", "use SET LOCAL … TO DEFAULT"),
+          outlives("(prepare)\\b", "use a java.sql.PreparedStatement"),
+          outlives("(discard|deallocate)\\b", "leave it out; pgonce cleans up after the handler"),
+          outlives("(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
+          outlives("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"));
 
   private static final Pattern SETS_WITHIN = Pattern.compile("\\bset (local|constraints)\\b");
   // Set anew for each notification.
@@ -103,8 +77,10 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
 
   private static HandlerSql scan(String sql) {
     var statements = SqlToken.statements(sql);
-    var refusal =
-        statements.stream().map(SqlToken::words).flatMap(HandlerSql::refusals).findFirst();
+    var refused = statements.stream().map(SqlToken::words).flatMap(HandlerSql::refused).findFirst();
+    if (refused.isPresent()) {
+      return refused.get();
+    }
     var keepsSetting = false;
     var changesSettings = false;
     for (var statement : statements) {
@@ -121,7 +97,7 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
         }
       }
     }
-    return new HandlerSql(refusal.orElse(null), keepsSetting, changesSettings);
+    return new HandlerSql("", null, keepsSetting, changesSettings);
   }
 
   /** What is between the parentheses; empty if they do not follow or do not close. */
@@ -149,30 +125,29 @@ record HandlerSql(@Nullable Refusal refusal, boolean keepsSetting, boolean chang
             || (arguments.get(last - 1).is(">") && arguments.get(last - 2).is("=")));
   }
 
-  private static Stream<Refusal> refusals(String words) {
+  private static Stream<HandlerSql> refused(String words) {
     return RULES.stream().map(rule -> rule.on(words)).flatMap(Optional::stream);
   }
 
   /**
-   * What is refused.
-   *
    * @param start how the words of the statement begin; its first group names it in messages
    */
-  private record Rule(Pattern start, Function<String, Refusal> refusal) {
+  private record Rule(Pattern start, Refusal refusal) {
 
-    Rule(String start, Function<String, Refusal> refusal) {
+    Rule(String start, Refusal refusal) {
       this(Pattern.compile(start), refusal);
     }
 
-    Optional<Refusal> on(String words) {
+    Optional<HandlerSql> on(String words) {
       var matcher = start.matcher(words);
       return matcher.lookingAt()
-          ? Optional.of(refusal.apply(matcher.group(1).toUpperCase(Locale.ROOT)))
+          ? Optional.of(
+              new HandlerSql(matcher.group(1).toUpperCase(Locale.ROOT), refusal, false, false))
           : Optional.empty();
     }
   }
 
-  private static Rule changesSession(String start, String instead) {
-    return new Rule(start, what -> Refusal.ofSessionChange(what, instead));
+  private static Rule outlives(String start, String instead) {
+    return new Rule(start, Refusal.outlives(instead));
   }
 }

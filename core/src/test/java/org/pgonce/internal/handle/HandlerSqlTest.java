@@ -156,9 +156,9 @@ class HandlerSqlTest {
 
   @Test
   void aRefusalSaysWhatWhereWhyAndWhatToDo() {
-    var refusal = HandlerSql.read("COMMIT").refusal();
-    assertThat(refusal).isNotNull();
-    var exception = refusal.exception("channel \"author\", id 17");
+    var read = HandlerSql.read("commit");
+    assertThat(read.refusal()).isNotNull();
+    var exception = read.refusal().exception(read.what(), "channel \"author\", id 17");
     assertThat(exception.getSQLState()).isEqualTo("25000");
     assertThat(exception.getMessage())
         .startsWith("COMMIT is refused in the handler of channel \"author\", id 17: ")
