@@ -2,7 +2,6 @@ package org.pgonce.handler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
@@ -172,8 +171,6 @@ class DriverContractTest {
 
   @Test
   void h43_aCopyByTextIsAFailure() throws Exception {
-    // pgjdbc-ng 0.8.9 would copy what the JVM's System.in has, on its I/O thread.
-    assumeTrue(scheme.equals("jdbc:postgresql:"), "skipped: by pgjdbc alone");
     listening(ONE_ATTEMPT, (order, tx) -> executed(tx, order, "copy effect from stdin"));
     publish(ORDERS, PublishOptions.DEFAULT, 1, 2);
     stage.awaitSoon(() -> stage.deadLetters() == 2);

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
 
@@ -12,31 +13,29 @@ public final class HandlerSavepoint {
 
   public static final String NAME = "pgonce_handler";
   public static final String SET = "SAVEPOINT pgonce_handler";
-  public static final String RELEASE = "RELEASE SAVEPOINT pgonce_handler";
-  public static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_handler; " + RELEASE;
+  public static final Pipeline.Part<Boolean> RELEASED =
+      Pipeline.command("RELEASE SAVEPOINT pgonce_handler");
+  public static final Pipeline.Part<Boolean> UNDONE =
+      Pipeline.command("ROLLBACK TO SAVEPOINT pgonce_handler");
 
-  private static final String READ_BEFORE =
+  private static final String READ =
       "SELECT " + SessionState.COLUMN + ", " + NotificationHeaders.COLUMNS;
 
-  // The settings that the claim has made for its transaction are set back before the state is read,
-  // so that they never count as the handler's. The role is set back behind it, for the rest of the
-  // transaction: the deletion must not run with a role of the handler. Columns are computed in
+  // Context and depth were set by the claim, or for the handler before, and must not count as this
+  // handler's changes: so they are set back before the settings are read. Columns are computed in
   // their order.
-  private static final String READ_AFTER =
+  private static final String SET_BACK_AND_READ =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, false), pg_catalog.set_config('pgonce.depth', ?, false),
-      %s, pg_catalog.set_config('role', ?, true)
-      """
-          .formatted(SessionState.COLUMN);
-
-  // Context and depth are those of the notification before: they are set back before the state is
-  // read.
-  private static final String BETWEEN_HANDLERS =
-      """
-      SELECT pg_catalog.set_config('pgonce.context', ?, true), pg_catalog.set_config('pgonce.depth', ?, true),
       %s, %s
-      """
-          .formatted(SessionState.COLUMN, NotificationHeaders.COLUMNS);
+      """;
+
+  private static final String BETWEEN_HANDLERS =
+      SET_BACK_AND_READ.formatted(SessionState.COLUMN, NotificationHeaders.COLUMNS);
+
+  // The deletion must not run with a role of the handler.
+  private static final String READ_AFTER =
+      SET_BACK_AND_READ.formatted(SessionState.COLUMN, "pg_catalog.set_config('role', ?, true)");
 
   private HandlerSavepoint() {}
 
@@ -44,24 +43,33 @@ public final class HandlerSavepoint {
     return name.equals(NAME) || name.equals('"' + NAME + '"');
   }
 
+  /** Sets the parameters behind those of the settings. */
   private interface Binding {
     void bind(PreparedStatement statement, int first) throws SQLException;
   }
 
-  /** A statement with the session's settings in one of its columns. */
-  private record Read(String sql, int parameters, Binding binding, int column)
+  /**
+   * A statement that reads the session's settings.
+   *
+   * @param before whose context and depth are set back before; null if none are
+   */
+  private record Read(String sql, int parameters, @Nullable SessionState before, Binding rest)
       implements Pipeline.Part<SessionState> {
 
     @Override
     public void bind(PreparedStatement statement, int first) throws SQLException {
-      binding.bind(statement, first);
+      if (before != null) {
+        statement.setString(first, before.value("pgonce.context"));
+        statement.setString(first + 1, before.value("pgonce.depth"));
+      }
+      rest.bind(statement, before == null ? first : first + 2);
     }
 
     @Override
     public SessionState read(Statement executed) throws SQLException {
       try (var row = executed.getResultSet()) {
         row.next();
-        return new SessionState(row.getString(column));
+        return new SessionState(row.getString(before == null ? 1 : 3));
       }
     }
   }
@@ -70,7 +78,7 @@ public final class HandlerSavepoint {
   public static SessionState set(NotificationHeaders origin, Connection transaction)
       throws SQLException {
     var message = new Pipeline(transaction);
-    var before = message.add(new Read(READ_BEFORE, 2, origin::bind, 1));
+    var before = message.add(new Read(READ, 2, null, origin::bind));
     message.add(Pipeline.command(SET));
     message.send();
     return before.result();
@@ -83,32 +91,19 @@ public final class HandlerSavepoint {
    */
   public static boolean setOrigin(
       NotificationHeaders origin, SessionState before, Connection transaction) throws SQLException {
-    var between =
-        new Read(
-            BETWEEN_HANDLERS,
-            4,
-            (statement, first) -> {
-              statement.setString(first, before.value("pgonce.context"));
-              statement.setString(first + 1, before.value("pgonce.depth"));
-              origin.bind(statement, first + 2);
-            },
-            3);
+    var between = new Read(BETWEEN_HANDLERS, 4, before, origin::bind);
     return Pipeline.send(between, transaction).equals(before);
   }
 
   /** Adds its release, and a statement that sets the role back and reads the settings after it. */
   public static Pipeline.Sent<SessionState> release(SessionState before, Pipeline message) {
-    message.add(Pipeline.command(RELEASE));
+    message.add(RELEASED);
     return message.add(
         new Read(
             READ_AFTER,
             3,
-            (statement, first) -> {
-              statement.setString(first, before.value("pgonce.context"));
-              statement.setString(first + 1, before.value("pgonce.depth"));
-              statement.setString(first + 2, before.value("role"));
-            },
-            3));
+            before,
+            (statement, first) -> statement.setString(first, before.value("role"))));
   }
 
   public static boolean execute(String sql, Connection transaction) throws SQLException {

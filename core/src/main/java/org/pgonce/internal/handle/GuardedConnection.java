@@ -17,27 +17,27 @@ import org.pgonce.internal.jdbc.SessionState;
 /**
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
- * <p>The handler uses {@link #connection()}. Before its first statement the savepoint {@code
- * pgonce_handler} is set, by the claim's message or by one of its own. Then the owner calls {@link
- * #commitWith}, {@link #sealWith} or {@link #seal} to settle, or {@link #undo} to record a failure.
- * Each ends the handler first: whatever it still holds throws from then on, {@code close()}
- * excepted.
+ * <p>Before the handler's first statement the savepoint {@code pgonce_handler} is set, by the claim
+ * or by a message of its own. Then the owner settles by {@link #commitWith}, {@link #sealWith} or
+ * {@link #seal}, or calls {@link #undo}. Each ends the handler first: what it still holds throws
+ * from then on, {@code close()} excepted.
  *
  * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
  * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
  * end in a small cache that all sessions share.
  *
- * <p>What the handler may not do is refused with SQLState 25000, by method ({@link CallRule}) and
- * by SQL text ({@link HandlerSql}). A handler that tried to end the transaction has failed, even if
- * it swallows the exception. What functions do to the session is found when settling: see {@link
- * SessionState}. All this guards against mistakes, not against an attacker in the same JVM.
- * Temporary tables and session-level advisory locks stay with the session.
+ * <p>What the handler may not do is refused with SQLState 25000, by method ({@link GuardedObject})
+ * and by SQL text ({@link HandlerSql}). A handler that tried to end the transaction has failed,
+ * even if it swallows the exception. What functions do to the session is found when settling
+ * ({@link SessionState}). This guards against mistakes, not against an attacker in the same JVM:
+ * the statement of a result set is the driver's. Temporary tables and session-level advisory locks
+ * stay with the session.
  *
  * <p>Not thread-safe for its owner. Threads of the handler may share what it hands out.
  */
 public final class GuardedConnection {
 
-  /** How long to wait, when the handler ends, for a call that another thread of it is making. */
+  /** How long the end of a handler waits for a call of another thread of it. */
   public static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
 
   private static final Duration PATIENCE_IF_LOST = Duration.ofSeconds(2);
@@ -72,8 +72,8 @@ public final class GuardedConnection {
    *     the origin; null if no savepoint is set
    * @param notification its toString() says in messages which notification is handled, without the
    *     payload
-   * @param patience how long to wait, when the handler ends, for a call that another thread of it
-   *     is making; after that the connection is aborted
+   * @param patience how long its end waits for a call of another thread before the connection is
+   *     aborted
    */
   public static GuardedConnection over(
       Connection real,
@@ -93,7 +93,7 @@ public final class GuardedConnection {
    */
   public static void unready(Connection real, @Nullable String session) throws SQLException {
     if (session != null) {
-      HandlerSavepoint.execute(HandlerSavepoint.RELEASE, real);
+      Pipeline.send(HandlerSavepoint.RELEASED, real);
     }
   }
 
@@ -105,8 +105,8 @@ public final class GuardedConnection {
   /**
    * Ends the handler and leaves the transaction as it is. Idempotent.
    *
-   * @throws SQLException if a thread of the handler did not let go of the connection within the
-   *     patience (08003); the connection is aborted then
+   * @throws SQLException if a call did not return within the patience (08003); the connection is
+   *     aborted then
    */
   public void revoke() throws SQLException {
     scope.end();
@@ -114,7 +114,7 @@ public final class GuardedConnection {
 
   /** Whether the last error that the handler saw says that its connection has ended. */
   boolean isLost() {
-    return LostConnection.isToldBy(scope.lastError);
+    return scope.isLost();
   }
 
   /**
@@ -156,9 +156,8 @@ public final class GuardedConnection {
   }
 
   /**
-   * The same, and the commit, and what begins the next transaction. The latter is sent only where
-   * the driver can send all in one message, and undone if {@link #restoreSession} has something to
-   * do.
+   * The same, then the commit, then what begins the next transaction. The latter is sent only where
+   * one message takes all, and rolled back if {@link #restoreSession} has something to do.
    *
    * @param next null if nothing is to follow the commit
    * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; or what
@@ -185,13 +184,13 @@ public final class GuardedConnection {
   private Pipeline release() throws SQLException {
     scope.end();
     if (scope.endRefused != null) {
-      throw scope.endRefused.exception(scope.notification);
+      throw scope.endRefused;
     }
     var message = new Pipeline(real);
     if (scope.before != null && scope.used) {
       after = HandlerSavepoint.release(scope.before, message);
     } else if (scope.before != null) {
-      message.add(Pipeline.command(HandlerSavepoint.RELEASE));
+      message.add(HandlerSavepoint.RELEASED);
     }
     return message;
   }
@@ -199,7 +198,7 @@ public final class GuardedConnection {
   private void send(Pipeline message) throws SQLException {
     var releases = scope.before != null;
     try {
-      shortlyIfLost(message::send);
+      shortlyIfLost(message);
     } catch (SQLException e) {
       var state = String.valueOf(e.getSQLState());
       if (releases && (ENDED.contains(state) || LostConnection.isToldBy(e))) {
@@ -231,27 +230,26 @@ public final class GuardedConnection {
           Refusal.SQL_STATE);
     }
     if (scope.before != null) {
-      shortlyIfLost(() -> HandlerSavepoint.execute(HandlerSavepoint.UNDO, real));
+      var message = new Pipeline(real);
+      message.add(HandlerSavepoint.UNDONE);
+      message.add(HandlerSavepoint.RELEASED);
+      shortlyIfLost(message);
       scope.before = null;
     }
-  }
-
-  private interface Sending {
-    void send() throws SQLException;
   }
 
   /**
    * An error that a foreign table brings in may only sound like the end of the connection: so it is
    * used, but not waited for.
    */
-  private void shortlyIfLost(Sending sending) throws SQLException {
+  private void shortlyIfLost(Pipeline message) throws SQLException {
     if (!isLost()) {
-      sending.send();
+      message.send();
       return;
     }
     var bound = NetworkTimeout.set(real, PATIENCE_IF_LOST);
     try {
-      sending.send();
+      message.send();
     } finally {
       bound.restore(real);
     }
@@ -281,9 +279,8 @@ public final class GuardedConnection {
   }
 
   /**
-   * Sets back, for good, what the handler changed of the session in a way that its SQL did not
-   * show. To be called after the commit. Commits if it had anything to do, and sends nothing
-   * otherwise.
+   * Sets the session's settings back if the handler changed them for good, and commits that. To be
+   * called after the commit.
    *
    * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
    *     claim has set another one in it; else null

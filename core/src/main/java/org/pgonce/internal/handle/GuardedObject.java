@@ -1,48 +1,27 @@
 package org.pgonce.internal.handle;
 
-import static java.sql.Connection.TRANSACTION_READ_COMMITTED;
-
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.Reader;
-import java.io.StringReader;
-import java.io.StringWriter;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
-import java.sql.Array;
-import java.sql.Blob;
 import java.sql.CallableStatement;
-import java.sql.Clob;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.NClob;
-import java.sql.ParameterMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
-import java.sql.ResultSetMetaData;
 import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
-import java.sql.SQLXML;
 import java.sql.Statement;
-import java.sql.Struct;
 import java.sql.Wrapper;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
-import org.pgonce.internal.jdbc.PgjdbcNg;
-import org.postgresql.PGConnection;
-import org.postgresql.PGStatement;
-import org.postgresql.core.BaseConnection;
 
 /**
- * A driver's object as a handler sees it. {@link CallRule} says what becomes of a call. Each call
- * takes the turn on the connection, none gets through after the handler has ended, and a result
- * that can still reach the connection is guarded in its turn. A stream is read whole.
+ * The connection of a handler, and its statements and database metadata, which lead back to the
+ * connection. Each call holds the turn on the connection, and none gets through after the handler
+ * has ended. What else a driver hands out, such as result sets, is the driver's own.
  */
 final class GuardedObject implements InvocationHandler {
 
@@ -54,49 +33,25 @@ final class GuardedObject implements InvocationHandler {
           CallableStatement.class,
           PreparedStatement.class,
           Statement.class,
-          ResultSet.class,
-          DatabaseMetaData.class,
-          ResultSetMetaData.class,
-          ParameterMetaData.class,
-          Array.class,
-          NClob.class,
-          Clob.class,
-          Blob.class,
-          SQLXML.class,
-          Struct.class);
-
-  /** What a driver offers beyond JDBC, and a handler may have. */
-  private static final Set<Class<?>> OFFERED =
-      Set.of(PGConnection.class, PgjdbcNg.CONNECTION, PGStatement.class);
-
-  /** What the claim has made sure of. */
-  private static final Map<String, Object> KNOWN =
-      Map.of(
-          "getAutoCommit", false,
-          "setAutoCommit", false,
-          "isReadOnly", false,
-          "setReadOnly", false,
-          "getTransactionIsolation", TRANSACTION_READ_COMMITTED,
-          "setTransactionIsolation", TRANSACTION_READ_COMMITTED);
+          DatabaseMetaData.class);
 
   private final HandlerScope scope;
-  private final Object real;
-  // The proxy whose call has returned it; null for the connection itself.
-  private final @Nullable Object source;
+  private final Wrapper real;
 
-  private GuardedObject(HandlerScope scope, Object real, @Nullable Object source) {
+  private GuardedObject(HandlerScope scope, Wrapper real) {
     this.scope = scope;
     this.real = real;
-    this.source = source;
   }
 
   static Connection connection(HandlerScope scope, Connection real) {
-    return proxy(Connection.class, new GuardedObject(scope, real, null));
+    return (Connection) proxy(Connection.class, scope, real);
   }
 
-  private static <T> T proxy(Class<T> type, InvocationHandler guard) {
-    return type.cast(
-        Proxy.newProxyInstance(GuardedObject.class.getClassLoader(), new Class<?>[] {type}, guard));
+  private static Object proxy(Class<?> type, HandlerScope scope, Wrapper real) {
+    return Proxy.newProxyInstance(
+        GuardedObject.class.getClassLoader(),
+        new Class<?>[] {type},
+        new GuardedObject(scope, real));
   }
 
   @Override
@@ -106,16 +61,16 @@ final class GuardedObject implements InvocationHandler {
     if (method.getDeclaringClass() == Object.class) {
       return ofObject(proxy, method, args);
     }
-    var rule = CallRule.of(method);
     try {
-      if (rule == CallRule.OUT_OF_TURN && !scope.hasEnded()) {
+      // It is meant for the call that holds the turn.
+      if (method.getName().equals("cancel") && !scope.hasEnded()) {
         return forward(method, args);
       }
       if (!scope.enter()) {
         return afterEnd(method);
       }
       try {
-        return call(rule, proxy, method, args);
+        return call(proxy, method, args);
       } catch (SQLException e) {
         throw scope.noted(e);
       } finally {
@@ -127,131 +82,149 @@ final class GuardedObject implements InvocationHandler {
   }
 
   /** Runs one call, with the turn held. */
-  private @Nullable Object call(CallRule rule, Object proxy, Method method, Object[] args)
-      throws Throwable {
-    var name = method.getName();
-    return switch (rule) {
-      case PASS, OUT_OF_TURN -> passed(proxy, method, args);
-      case SEND -> {
-        scope.arm();
-        yield passed(proxy, method, args);
-      }
-      case SQL, COPY -> {
-        var sql = args.length > 0 && args[0] instanceof String text ? text : "";
-        scope.arm(HandlerSql.read(sql), rule == CallRule.COPY);
-        yield passed(proxy, method, args);
-      }
-      case SAVEPOINT -> {
-        if (args.length == 0 && name.equals("rollback")) {
-          throw scope.refused(Refusal.ofTransactionEnd("rollback()"));
-        }
-        if (args.length > 0 && args[0] instanceof String own && HandlerSavepoint.isName(own)) {
-          throw scope.refused(Refusal.ofOwnSavepoint(name + "()"));
-        }
-        scope.arm();
-        yield forward(method, args);
-      }
-      case NOTHING -> null;
-      case KNOWN -> {
-        var now = KNOWN.get(name);
-        if (args.length > 0 && !args[0].equals(now)) {
-          throw scope.refused(refusedSetting(name, name + "(" + args[0] + ")"));
-        }
-        yield args.length > 0 ? null : now;
-      }
-      case CONNECTION -> scope.guarded;
-      case STATEMENT -> source instanceof Statement ? source : passed(proxy, method, args);
-      case COPY_API ->
-          new GuardedCopyManager(scope, ((Connection) real).unwrap(BaseConnection.class));
-      case UNWRAP -> unwrap(proxy, (Class<?>) args[0]);
-      case IS_WRAPPER -> ((Class<?>) args[0]).isInstance(proxy) || isOffered((Class<?>) args[0]);
-      case ENDS_TRANSACTION -> throw scope.refused(Refusal.ofTransactionEnd(name + "()"));
-      case OUTLIVES_TRANSACTION ->
-          throw scope.refused(
-              Refusal.ofSessionChange(
-                  name + "()",
-                  "use SET LOCAL, or set it on the statement or the data source; large objects by"
-                      + " lo_get and lo_put"));
+  private @Nullable Object call(Object proxy, Method method, Object[] args) throws Throwable {
+    return switch (method.getName()) {
+      case "unwrap" -> unwrap(proxy, (Class<?>) args[0]);
+      case "isWrapperFor" -> ((Class<?>) args[0]).isInstance(proxy);
+      case "getConnection" -> scope.guarded;
+      default ->
+          real instanceof Connection
+              ? ofConnection(method, args)
+              : real instanceof Statement ? ofStatement(method, args) : ofMetaData(method, args);
     };
   }
 
-  private static Refusal refusedSetting(String name, String call) {
-    return name.equals("setAutoCommit")
-        ? Refusal.ofTransactionEnd(call)
-        : Refusal.ofSessionChange(call, "leave it out; the transaction has begun already");
+  /** What is not named here outlives the transaction. */
+  private @Nullable Object ofConnection(Method method, Object[] args) throws Throwable {
+    var name = method.getName();
+    return switch (name) {
+      case "createStatement", "getMetaData", "isClosed", "nativeSQL", "getTypeMap" ->
+          forward(method, args);
+      case "getWarnings", "clearWarnings", "getClientInfo", "getHoldability", "getNetworkTimeout" ->
+          forward(method, args);
+      case "isValid", "getCatalog", "getSchema", "createArrayOf", "createStruct" ->
+          send(method, args);
+      case "createBlob", "createClob", "createNClob", "createSQLXML" -> send(method, args);
+      // pgjdbc-ng parses here, on the server.
+      case "prepareStatement", "prepareCall" -> sendSql(method, args);
+      case "setSavepoint", "releaseSavepoint", "rollback" -> {
+        requireOwnSavepoint(name, args);
+        yield send(method, args);
+      }
+      // Handlers close it by habit, in a try-with-resources.
+      case "close", "beginRequest", "endRequest" -> null;
+      // As the claim has set them. pgjdbc-ng would ask the server.
+      case "getAutoCommit", "isReadOnly" -> false;
+      case "getTransactionIsolation" -> Connection.TRANSACTION_READ_COMMITTED;
+      case "setAutoCommit", "setReadOnly", "setTransactionIsolation" -> {
+        requireUnchanged(name, args[0]);
+        yield null;
+      }
+      case "commit", "abort" -> throw scope.refused(name + "()", Refusal.TRANSACTION_END);
+      default ->
+          throw scope.refused(
+              name + "()",
+              Refusal.outlives("use SET LOCAL, or set it on the statement or the data source"));
+    };
   }
 
-  private @Nullable Object passed(Object proxy, Method method, Object[] args) throws Throwable {
-    return guarded(forward(method, args), proxy);
+  private void requireOwnSavepoint(String name, Object[] args) throws SQLException {
+    if (args.length == 0 && name.equals("rollback")) {
+      throw scope.refused("rollback()", Refusal.TRANSACTION_END);
+    }
+    if (args.length > 0 && args[0] instanceof String own && HandlerSavepoint.isName(own)) {
+      throw scope.refused(name + "()", Refusal.OWN_SAVEPOINT);
+    }
+  }
+
+  private void requireUnchanged(String setter, Object value) throws SQLException {
+    if (value.equals(false) || value.equals(Connection.TRANSACTION_READ_COMMITTED)) {
+      return;
+    }
+    throw scope.refused(
+        setter + "(" + value + ")",
+        setter.equals("setAutoCommit")
+            ? Refusal.TRANSACTION_END
+            : Refusal.outlives("leave it out; the transaction has begun already"));
+  }
+
+  private @Nullable Object ofStatement(Method method, Object[] args) throws Throwable {
+    return switch (method.getName()) {
+      case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate", "addBatch" ->
+          sendSql(method, args);
+      case "executeBatch", "executeLargeBatch", "getMetaData", "getParameterMetaData" ->
+          send(method, args);
+      case "close" -> {
+        scope.closed(real);
+        yield forward(method, args);
+      }
+      default -> forward(method, args);
+    };
+  }
+
+  private @Nullable Object ofMetaData(Method method, Object[] args) throws Throwable {
+    return switch (method.getName()) {
+      // Frameworks ask for these each time, and the drivers know them.
+      case "getDatabaseProductName", "getDatabaseProductVersion", "getDriverName" ->
+          forward(method, args);
+      case "getDatabaseMajorVersion", "getDatabaseMinorVersion", "getDriverVersion" ->
+          forward(method, args);
+      case "getURL", "supportsSavepoints", "supportsBatchUpdates", "supportsGetGeneratedKeys" ->
+          forward(method, args);
+      default -> {
+        var result = send(method, args);
+        if (result instanceof ResultSet rows) {
+          scope.opened(rows);
+        }
+        yield result;
+      }
+    };
+  }
+
+  /** The SQL is the first argument, if there is one. */
+  private @Nullable Object sendSql(Method method, Object[] args) throws Throwable {
+    if (args.length > 0) {
+      scope.check(HandlerSql.read((String) args[0]));
+    }
+    return send(method, args);
+  }
+
+  /** For what may talk to the server. */
+  private @Nullable Object send(Method method, Object[] args) throws Throwable {
+    scope.arm();
+    return forward(method, args);
   }
 
   private @Nullable Object forward(Method method, Object[] args) throws Throwable {
-    for (var i = 0; i < args.length; i++) {
-      // setArray, updateBlob …: a driver may not know the proxy of its own class.
-      if (args[i] instanceof Proxy
-          && Proxy.getInvocationHandler(args[i]) instanceof GuardedObject guarded) {
-        args[i] = guarded.real;
-      }
-    }
     try {
-      return method.invoke(real, args);
+      return guarded(method.invoke(real, args));
     } catch (InvocationTargetException e) {
       throw e.getCause() == null ? e : e.getCause();
     }
   }
 
-  private @Nullable Object guarded(@Nullable Object result, Object proxy) throws SQLException {
-    if (result == null || result instanceof String || result instanceof Number) {
-      return result;
-    }
-    if (result instanceof InputStream || result instanceof Reader) {
-      return whole(result);
+  private @Nullable Object guarded(@Nullable Object result) {
+    if (result instanceof Statement statement) {
+      scope.opened(statement);
     }
     for (var type : GUARDED) {
       if (type.isInstance(result)) {
-        return proxy(type, new GuardedObject(scope, result, proxy));
+        return proxy(type, scope, (Wrapper) result);
       }
     }
     return result;
   }
 
-  /** Reads a stream to its end: that of a large object talks to the server. */
-  private static Object whole(Object stream) throws SQLException {
-    try {
-      if (stream instanceof InputStream bytes) {
-        return new ByteArrayInputStream(bytes.readAllBytes());
-      }
-      var text = new StringWriter();
-      ((Reader) stream).transferTo(text);
-      return new StringReader(text.toString());
-    } catch (IOException e) {
-      throw e.getCause() instanceof SQLException cause ? cause : new SQLException(e);
-    }
-  }
-
-  /** What the proxy itself is, it unwraps to; what gives the raw connection away, it refuses. */
   private Object unwrap(Object proxy, Class<?> type) throws SQLException {
     if (type.isInstance(proxy)) {
       return proxy;
     }
-    if (isOffered(type)) {
-      return proxy(type, new GuardedObject(scope, ((Wrapper) real).unwrap(type), source));
-    }
-    throw scope.refused(
-        new Refusal(
-            "unwrap(" + type.getName() + ")",
-            "it would hand out the connection without its guard",
-            "use the JDBC interfaces, or on the connection org.postgresql.PGConnection for COPY",
-            false));
-  }
-
-  private boolean isOffered(Class<?> type) throws SQLException {
-    return OFFERED.contains(type) && ((Wrapper) real).isWrapperFor(type);
+    throw scope.refused("unwrap(" + type.getName() + ")", Refusal.UNWRAP);
   }
 
   private @Nullable Object afterEnd(Method method) throws SQLException {
     return switch (method.getName()) {
-      case "close", "free" -> null;
+      case "close" -> null;
       case "isClosed" -> true;
       default -> throw scope.usedAfterEnd();
     };

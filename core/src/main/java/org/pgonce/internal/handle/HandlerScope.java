@@ -3,21 +3,26 @@ package org.pgonce.internal.handle;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
-import org.pgonce.internal.concurrent.Deadline;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.SessionState;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * One run of a handler on its connection: which call has the turn, and what the handler did. Each
- * guarded call holds the turn from its check to its return, so none runs or begins after {@link
- * #end}.
+ * One run of a handler on its connection. Each guarded call holds the turn from its check to its
+ * return, so none runs or begins after {@link #end}.
  */
 final class HandlerScope {
 
+  private static final Logger LOG = LoggerFactory.getLogger(HandlerScope.class);
   private static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
 
@@ -36,10 +41,11 @@ final class HandlerScope {
   boolean keepsSetting;
   boolean settingRefused;
   @Nullable SQLException lastError;
-  @Nullable Refusal endRefused;
-  private NotificationHeaders origin;
-  private boolean originSet;
+  @Nullable SQLException endRefused;
+  // The headers of what is published, until the transaction has them.
+  private @Nullable NotificationHeaders origin;
   private boolean sharesTransaction;
+  private final Set<AutoCloseable> open = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /**
    * @param before null if the savepoint is not set yet
@@ -51,9 +57,8 @@ final class HandlerScope {
       Object notification,
       Duration patience) {
     this.real = real;
-    this.origin = origin;
+    this.origin = before == null ? origin : null;
     this.before = before;
-    this.originSet = before != null;
     this.notification = notification;
     this.patience = patience;
     this.guarded = GuardedObject.connection(this, real);
@@ -72,8 +77,8 @@ final class HandlerScope {
     }
     if (lock.isHeldByCurrentThread()) {
       throw new SQLException(
-          "the connection is in the middle of another call of this thread, such as a COPY that reads"
-              + " from the handler. Instead: query before it",
+          "the connection is in the middle of another call of this thread, which reads a stream of"
+              + " the handler. Instead: query before it",
           Refusal.SQL_STATE);
     }
     lock.lock();
@@ -82,13 +87,6 @@ final class HandlerScope {
       return false;
     }
     return true;
-  }
-
-  /** Takes the turn. */
-  void requireTurn() throws SQLException {
-    if (!enter()) {
-      throw usedAfterEnd();
-    }
   }
 
   void leave() {
@@ -100,14 +98,15 @@ final class HandlerScope {
   }
 
   /**
-   * Ends the handler: no call begins from here on, and one that runs is waited for. Idempotent.
+   * Ends the handler: no call begins from here on, one that runs is waited for, and what was left
+   * open is closed. Idempotent.
    *
    * @throws SQLException if that call did not return within the patience; the connection is aborted
    */
   void end() throws SQLException {
     ended = true;
-    if (!awaitCall()) {
-      abort();
+    if (!awaitTurn()) {
+      real.abort(Runnable::run);
       throw new SQLException(
           "a call of the handler of "
               + notification
@@ -117,28 +116,36 @@ final class HandlerScope {
               + " back. Instead: wait in the handler for threads that use its connection.",
           CONNECTION_DOES_NOT_EXIST);
     }
+    try {
+      if (!isLost()) {
+        open.forEach(this::close);
+      }
+      open.clear();
+    } finally {
+      lock.unlock();
+    }
   }
 
-  private boolean awaitCall() {
+  private boolean awaitTurn() {
     // A handler may leave its thread interrupted: that must not cost the connection.
-    var deadline = Deadline.in(patience);
-    var interrupted = false;
+    var interrupted = Thread.interrupted();
     try {
-      while (true) {
-        try {
-          var returned = lock.tryLock(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
-          if (returned) {
-            lock.unlock();
-          }
-          return returned;
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
+      return lock.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      interrupted = true;
+      return false;
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  private void close(AutoCloseable leftOpen) {
+    try {
+      leftOpen.close();
+    } catch (Exception e) {
+      LOG.debug("pgonce: what the handler of {} left open could not be closed", notification, e);
     }
   }
 
@@ -149,44 +156,49 @@ final class HandlerScope {
    * context and depth of this notification.
    */
   void arm() throws SQLException {
+    used = true;
+    if (origin == null) {
+      return;
+    }
     if (before == null) {
       before = HandlerSavepoint.set(origin, real);
-    } else if (!originSet && !HandlerSavepoint.setOrigin(origin, before, real)) {
+    } else if (!HandlerSavepoint.setOrigin(origin, before, real)) {
       throw refusedSetting("a function or trigger that changes a setting");
     }
-    originSet = true;
-    used = true;
+    origin = null;
   }
 
-  /**
-   * Checks the text of a statement, and arms.
-   *
-   * @param mayCopy whether it is sent by a method for COPY
-   */
-  void arm(HandlerSql read, boolean mayCopy) throws SQLException {
+  /** Checks the text of a statement. */
+  void check(HandlerSql read) throws SQLException {
     if (read.refusal() != null) {
-      throw refused(read.refusal());
-    }
-    if (read.copies() && !mayCopy) {
-      throw refused(Refusal.OF_COPY);
+      throw refused(read.what(), read.refusal());
     }
     if (sharesTransaction && read.changesSettings()) {
       throw refusedSetting("SET LOCAL, SET CONSTRAINTS or set_config()");
     }
-    arm();
     keepsSetting |= read.keepsSetting();
+  }
+
+  /** Remembers what is to be closed at the end. */
+  void opened(AutoCloseable statement) {
+    open.add(statement);
+  }
+
+  void closed(Object statement) {
+    open.remove(statement);
   }
 
   private SQLException refusedSetting(String what) {
     settingRefused = true;
-    return refused(Refusal.ofSharedSetting(what));
+    return refused(what, Refusal.SHARED_SETTING);
   }
 
-  SQLException refused(Refusal refusal) {
+  SQLException refused(String what, Refusal refusal) {
+    var refused = refusal.exception(what, notification);
     if (refusal.endsTransaction()) {
-      endRefused = refusal;
+      endRefused = refused;
     }
-    return refusal.exception(notification);
+    return refused;
   }
 
   /** Remembers an error, to report it if the handler swallows it. */
@@ -198,9 +210,9 @@ final class HandlerScope {
     return error;
   }
 
-  /** Closes the socket: what a driver has left on the connection is not to be read by others. */
-  void abort() throws SQLException {
-    real.abort(Runnable::run);
+  /** Whether the last error says that the connection has ended. */
+  boolean isLost() {
+    return LostConnection.isToldBy(lastError);
   }
 
   SQLException usedAfterEnd() {
@@ -217,12 +229,14 @@ final class HandlerScope {
    * From here on the connection serves the handler of another notification of a batch. Costs a
    * round trip before that handler's first statement.
    */
-  void turnTo(NotificationHeaders next) throws SQLException {
-    requireTurn();
-    origin = next;
-    originSet = false;
-    sharesTransaction = true;
-    leave();
+  void turnTo(NotificationHeaders next) {
+    lock.lock();
+    try {
+      origin = next;
+      sharesTransaction = true;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -232,14 +246,14 @@ final class HandlerScope {
    * @throws SQLException if that cannot be set, or the last of them has changed the session
    */
   void turnToAll(NotificationHeaders common) throws SQLException {
-    turnTo(common);
-    if (used) {
-      requireTurn();
-      try {
+    lock.lock();
+    try {
+      turnTo(common);
+      if (used) {
         arm();
-      } finally {
-        leave();
       }
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -1,33 +1,31 @@
 package org.pgonce.internal.handle;
 
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SessionState;
-import org.pgonce.internal.text.SqlStatements;
 import org.pgonce.internal.text.SqlToken;
 
 /**
  * What the text of a handler's SQL shows. It may run all but what ends its transaction or changes
  * the session for longer than that. What a function does inside is found by {@link SessionState}.
  *
- * @param refusal the first thing that is refused; null if there is none
- * @param keepsSetting whether it calls set_config for longer than the transaction, or may, on a
- *     setting that {@link SessionState} does not set back
+ * @param what the first statement that is refused, in messages
+ * @param refusal why it is refused; null if none is
+ * @param keepsSetting whether it calls set_config without the constant true as the last argument,
+ *     other than for what {@link SessionState} sets back
  * @param changesSettings whether it changes something that other handlers of a batch would meet: by
  *     SET LOCAL, SET CONSTRAINTS or set_config(), also in a DO block
- * @param copies whether it is a COPY from STDIN or to STDOUT
  */
 record HandlerSql(
-    @Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings, boolean copies) {
+    String what, @Nullable Refusal refusal, boolean keepsSetting, boolean changesSettings) {
 
   // Handlers run the same texts again and again. About 2 MB at most.
   private static final Map<String, HandlerSql> KNOWN = new ConcurrentHashMap<>();
@@ -38,49 +36,30 @@ record HandlerSql(
       List.of(
           new Rule(
               "(commit|end|abort|prepare transaction|rollback(?!( work| transaction)? to\\b))\\b",
-              Refusal::ofTransactionEnd),
+              Refusal.TRANSACTION_END),
           // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
           new Rule(
               "(savepoint|release( savepoint)?|rollback( work| transaction)? to( savepoint)?)"
                   + " (\"?pgonce_handler\"?( |$)|u&)",
-              Refusal::ofOwnSavepoint),
-          new Rule(
-              "(begin|start)\\b",
-              what ->
-                  new Refusal(
-                      what,
-                      "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
-                      "leave it out; for a part that can be undone use SAVEPOINT",
-                      false)),
-          changesSession("(prepare)\\b", "use a java.sql.PreparedStatement"),
-          changesSession("(reset)\\b", "use SET LOCAL … TO DEFAULT"),
-          changesSession(
-              "(discard|deallocate)\\b", "leave it out; pgonce cleans up after the handler"),
-          changesSession(
-              "(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
-          changesSession("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"),
-          new Rule(
-              "set\\b(?! local (?!\\.)| constraints\\b)()",
-              what ->
-                  Refusal.ofSessionChange(
-                      "SET without LOCAL", "use SET LOCAL, which ends with the transaction")),
-          changesSession("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
-          new Rule(
-              "(set local \"?transaction)(?!_timeout)",
-              what ->
-                  new Refusal(
-                      what,
-                      "pgonce needs its transaction READ WRITE at READ COMMITTED to settle the"
-                          + " notification",
-                      "leave it out",
-                      false)));
+              Refusal.OWN_SAVEPOINT),
+          new Rule("(copy) .*\\b(stdin|stdout)\\b", Refusal.COPY),
+          new Rule("(begin|start)\\b", Refusal.NESTED_TRANSACTION),
+          new Rule("(set local \"?transaction)(?!_timeout)", Refusal.TRANSACTION_MODE),
+          outlives("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
+          outlives(
+              "(set)\\b(?! local (?!\\.)| constraints\\b)",
+              "use SET LOCAL, which ends with the transaction"),
+          outlives("(reset)\\b", "use SET LOCAL … TO DEFAULT"),
+          outlives("(prepare)\\b", "use a java.sql.PreparedStatement"),
+          outlives("(discard|deallocate)\\b", "leave it out; pgonce cleans up after the handler"),
+          outlives("(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
+          outlives("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"));
 
-  private static final Pattern COPIES = Pattern.compile("^copy .*\\b(stdin|stdout)\\b");
   private static final Pattern SETS_WITHIN = Pattern.compile("\\bset (local|constraints)\\b");
-  private static final Pattern SET_CONFIG = Pattern.compile("set_config", Pattern.CASE_INSENSITIVE);
-  private static final Set<String> TRUE = Set.of("true", "is_local=>true", "is_local:=true");
   // Set anew for each notification.
   private static final Set<String> OWN = Set.of("'pgonce.context'", "'pgonce.depth'");
+  private static final List<String> SET_BACK =
+      SessionState.NAMES.stream().map(name -> "'" + name + "'").toList();
 
   static HandlerSql read(String sql) {
     var known = KNOWN.get(sql);
@@ -97,109 +76,78 @@ record HandlerSql(
   }
 
   private static HandlerSql scan(String sql) {
-    var statements = SqlStatements.of(sql);
-    var words = statements.stream().map(HandlerSql::words).toList();
-    var refusal = words.stream().flatMap(HandlerSql::refusals).findFirst();
-    if (refusal.isPresent()) {
-      return new HandlerSql(refusal.get(), false, false, false);
+    var statements = SqlToken.statements(sql);
+    var refused = statements.stream().map(SqlToken::words).flatMap(HandlerSql::refused).findFirst();
+    if (refused.isPresent()) {
+      return refused.get();
     }
-    var calls = new ArrayList<List<String>>();
-    statements.forEach(statement -> addCalls(statement, calls));
-    return new HandlerSql(
-        null,
-        calls.stream().anyMatch(HandlerSql::isKept),
-        !calls.stream().allMatch(call -> !call.isEmpty() && OWN.contains(call.get(0)))
-            || statements.stream().anyMatch(HandlerSql::isSet),
-        words.stream().anyMatch(COPIES.asPredicate()));
-  }
-
-  /** The words of a statement, with a space between them. */
-  private static String words(List<SqlToken> statement) {
-    return String.join(" ", SqlStatements.words(statement));
-  }
-
-  /** Adds the arguments of each call of set_config, within texts such as that of DO as well. */
-  private static void addCalls(List<SqlToken> tokens, List<List<String>> calls) {
-    for (var i = 0; i < tokens.size(); i++) {
-      var token = tokens.get(i);
-      if (token.is("set_config") || token.is("\"set_config\"")) {
-        calls.add(arguments(tokens.subList(i + 1, tokens.size())));
-      } else if (token.isText() && SET_CONFIG.matcher(token.text()).find()) {
-        SqlStatements.of(token.content()).forEach(inner -> addCalls(inner, calls));
+    var keepsSetting = false;
+    var changesSettings = false;
+    for (var statement : statements) {
+      var isDo = statement.get(0).is("do");
+      var tokens = isDo ? SqlToken.withTexts(statement) : statement;
+      changesSettings |=
+          statement.get(0).is("set")
+              || (isDo && SETS_WITHIN.matcher(SqlToken.words(tokens)).find());
+      for (var i = 0; i < tokens.size(); i++) {
+        if (tokens.get(i).is("set_config") || tokens.get(i).is("\"set_config\"")) {
+          var arguments = arguments(tokens.subList(i + 1, tokens.size()));
+          keepsSetting |= !isLocal(arguments) && !isFirstOf(arguments, SET_BACK);
+          changesSettings |= !isFirstOf(arguments, OWN);
+        }
       }
     }
+    return new HandlerSql("", null, keepsSetting, changesSettings);
   }
 
-  /** Without white space; empty if they cannot be read. */
-  private static List<String> arguments(List<SqlToken> behindName) {
-    var arguments = new ArrayList<String>();
-    var argument = new StringBuilder();
+  /** What is between the parentheses; empty if they do not follow or do not close. */
+  private static List<SqlToken> arguments(List<SqlToken> behindName) {
     var depth = 0;
-    for (var token : behindName) {
-      var isEnd = token.is(")") && --depth == 0;
-      if (isEnd || (token.is(",") && depth == 1)) {
-        arguments.add(argument.toString());
-        argument.setLength(0);
-      } else if (depth > 0) {
-        argument.append(token.text());
-      }
-      if (isEnd) {
-        return arguments;
-      } else if (token.is("(")) {
-        depth++;
-      } else if (depth <= 0) {
-        break;
+    for (var i = 0; i < behindName.size(); i++) {
+      depth += behindName.get(i).is("(") ? 1 : behindName.get(i).is(")") ? -1 : 0;
+      if (depth == 0) {
+        return behindName.subList(Math.min(1, i), i);
       }
     }
     return List.of();
   }
 
-  /** What cannot be read, such as a parameter, counts as kept. */
-  private static boolean isKept(List<String> arguments) {
-    if (arguments.isEmpty()) {
-      return true;
-    }
-    var name = arguments.get(0);
-    var isLocal = arguments.get(arguments.size() - 1).toLowerCase(Locale.ROOT);
-    return !TRUE.contains(isLocal)
-        && !(name.startsWith("'") && SessionState.isSetBack(name.substring(1, name.length() - 1)));
+  private static boolean isFirstOf(List<SqlToken> arguments, Collection<String> names) {
+    return !arguments.isEmpty() && names.stream().anyMatch(arguments.get(0)::is);
   }
 
-  private static boolean isSet(List<SqlToken> statement) {
-    var first = statement.get(0);
-    return first.is("set")
-        || (first.is("do")
-            && statement.stream()
-                .filter(SqlToken::isText)
-                .flatMap(body -> SqlStatements.of(body.content()).stream())
-                .map(HandlerSql::words)
-                .anyMatch(SETS_WITHIN.asPredicate()));
+  /** Whether the last argument is {@code true} or {@code is_local => true}. */
+  private static boolean isLocal(List<SqlToken> arguments) {
+    var last = arguments.size() - 1;
+    return last > 1
+        && arguments.get(last).is("true")
+        && (arguments.get(last - 1).is(",")
+            || (arguments.get(last - 1).is(">") && arguments.get(last - 2).is("=")));
   }
 
-  private static Stream<Refusal> refusals(String words) {
+  private static Stream<HandlerSql> refused(String words) {
     return RULES.stream().map(rule -> rule.on(words)).flatMap(Optional::stream);
   }
 
   /**
-   * What is refused.
-   *
    * @param start how the words of the statement begin; its first group names it in messages
    */
-  private record Rule(Pattern start, Function<String, Refusal> refusal) {
+  private record Rule(Pattern start, Refusal refusal) {
 
-    Rule(String start, Function<String, Refusal> refusal) {
+    Rule(String start, Refusal refusal) {
       this(Pattern.compile(start), refusal);
     }
 
-    Optional<Refusal> on(String words) {
+    Optional<HandlerSql> on(String words) {
       var matcher = start.matcher(words);
       return matcher.lookingAt()
-          ? Optional.of(refusal.apply(matcher.group(1).toUpperCase(Locale.ROOT)))
+          ? Optional.of(
+              new HandlerSql(matcher.group(1).toUpperCase(Locale.ROOT), refusal, false, false))
           : Optional.empty();
     }
   }
 
-  private static Rule changesSession(String start, String instead) {
-    return new Rule(start, what -> Refusal.ofSessionChange(what, instead));
+  private static Rule outlives(String start, String instead) {
+    return new Rule(start, Refusal.outlives(instead));
   }
 }

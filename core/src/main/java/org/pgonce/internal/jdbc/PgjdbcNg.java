@@ -7,7 +7,7 @@ import java.sql.SQLException;
 public final class PgjdbcNg {
 
   /** The driver's interface of a connection; where it is absent, a type that no connection has. */
-  public static final Class<?> CONNECTION = type("com.impossibl.postgres.api.jdbc.PGConnection");
+  private static final Class<?> CONNECTION = type("com.impossibl.postgres.api.jdbc.PGConnection");
 
   private PgjdbcNg() {}
 

@@ -7,15 +7,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of a session that would change what the next handler on a pooled connection does, as
- * they were at one moment: who one is and what a name means, what a transaction is, whether
- * triggers fire, how values read as text, what pgonce's functions go by, and the timeouts.
+ * The settings of a session that would change what the next handler on a pooled connection does:
+ * who one is and what a name means, what a transaction is, whether triggers fire, how values read
+ * as text, what pgonce's functions go by, and the timeouts.
  *
- * <p>They are read with the savepoint of a handler and again with its release; if they differ, they
- * are set back. So what {@code set_config(…, false)} and functions that SET have done is undone.
- * Settings that only make a query slower or faster are left out. So are settings of an
- * application's own, which the server lists nowhere: {@code HandlerSql} finds those that a
- * handler's SQL sets for good; those that a function sets for good stay.
+ * <p>They are read with the savepoint of a handler and again with its release. If they differ, they
+ * are set back: so what functions set for good is undone. Settings that only make a query slower or
+ * faster are left out. So are an application's own, which the server lists nowhere: {@code
+ * HandlerSql} finds those that a handler's SQL sets for good; those that a function sets for good
+ * stay.
  */
 public record SessionState(String settings) {
 
@@ -80,11 +80,6 @@ public record SessionState(String settings) {
     return name.startsWith("pgonce.") || name.equals("transaction_timeout")
         ? "COALESCE(pg_catalog.current_setting('" + name + "', true), '')"
         : "pg_catalog.current_setting('" + name + "')";
-  }
-
-  /** Whether a setting is among those. */
-  public static boolean isSetBack(String name) {
-    return NAMES.stream().anyMatch(name::equalsIgnoreCase);
   }
 
   /** Null, which is the session's default, if the values cannot be told apart. */

@@ -2,7 +2,9 @@ package org.pgonce.internal.text;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
 
 /**
  * A part of an SQL string, as PostgreSQL's own scanner reads it with standard_conforming_strings =
@@ -40,17 +42,60 @@ public record SqlToken(Kind kind, String text) {
     return tokens;
   }
 
+  /**
+   * The tokens of each statement but comments and white space; empty ones are left out. They end at
+   * each semicolon, also in the body of a routine: {@code BEGIN ATOMIC …; END}.
+   */
+  public static List<List<SqlToken>> statements(String sql) {
+    var statements = new ArrayList<List<SqlToken>>();
+    var statement = new ArrayList<SqlToken>();
+    for (var token : meaningful(sql)) {
+      if (token.is(";")) {
+        statements.add(statement);
+        statement = new ArrayList<>();
+      } else {
+        statement.add(token);
+      }
+    }
+    statements.add(statement);
+    statements.removeIf(List::isEmpty);
+    return statements;
+  }
+
+  /** The same statement, where the tokens of each text stand in its place. */
+  public static List<SqlToken> withTexts(List<SqlToken> statement) {
+    return statement.stream()
+        .flatMap(token -> (token.isText() ? meaningful(token.content()) : List.of(token)).stream())
+        .toList();
+  }
+
+  private static List<SqlToken> meaningful(String sql) {
+    return of(sql).stream()
+        .filter(token -> token.kind() != Kind.COMMENT && token.kind() != Kind.SPACE)
+        .toList();
+  }
+
+  /**
+   * The words of a statement in lower case, its quoted identifiers with their quotes, and its dots,
+   * by which {@code SET LOCAL x} and {@code SET local.x} differ; with a space between them.
+   */
+  public static String words(List<SqlToken> statement) {
+    return statement.stream()
+        .filter(
+            token -> token.kind() == Kind.WORD || token.kind() == Kind.IDENTIFIER || token.is("."))
+        .map(
+            token ->
+                token.kind() == Kind.WORD ? token.text().toLowerCase(Locale.ROOT) : token.text())
+        .collect(Collectors.joining(" "));
+  }
+
   /** Whether it is this word or character, without quotes; words in any case. */
   public boolean is(String word) {
     return text.equalsIgnoreCase(word);
   }
 
-  public boolean isWord() {
-    return kind == Kind.WORD;
-  }
-
   /** Whether it is a text, of whichever form. */
-  public boolean isText() {
+  private boolean isText() {
     return kind == Kind.TEXT || kind == Kind.ESCAPED || kind == Kind.DOLLAR_QUOTED;
   }
 

@@ -112,7 +112,10 @@ class GuardedConnectionTest {
       assertTimeoutPreemptively(
           Duration.ofSeconds(10),
           () -> {
-            try (var row = ClaimedRow.in(database, source)) {
+            try (var row = ClaimedRow.in(database, source);
+                var leftOpen = row.handlers().createStatement()) {
+              leftOpen.setFetchSize(1);
+              leftOpen.executeQuery("SELECT generate_series(1, 3)").next();
               swallow(() -> row.handle(END_OF_ANOTHER_SERVER));
               proxy.silence();
               assertThatThrownBy(() -> row.guard().undo()).isInstanceOf(SQLException.class);

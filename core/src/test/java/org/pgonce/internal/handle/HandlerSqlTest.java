@@ -23,6 +23,8 @@ class HandlerSqlTest {
         "ROLLBACK TRANSACTION AND CHAIN",
         "ROLLBACK PREPARED 'x'",
         "PREPARE TRANSACTION 'x'",
+        "COPY t FROM STDIN",
+        "copy (select 1) to stdout csv",
         "/* a */ Commit -- b",
         "{commit}",
         "select 1; commit",
@@ -105,7 +107,7 @@ class HandlerSqlTest {
         "DECLARE c CURSOR FOR WITH hold AS (SELECT 1) SELECT * FROM hold",
         "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1; SELECT 2'",
         "CREATE TEMP TABLE t (a int) ON COMMIT DROP",
-        "COPY t FROM STDIN",
+        "COPY t FROM '/tmp/t'",
         "LOCK TABLE t",
       })
   void ordinarySqlIsLetThrough(String sql) {
@@ -124,6 +126,9 @@ class HandlerSqlTest {
         "select set_config('app.tenant', 'x, true)', false)",
         "select set_config(is_local => false, setting_name => 'app.b', new_value => 'true')",
         "select set_config('it''s, true', 'x'",
+        "select set_config('app.tenant', 'x', ? = true)",
+        "select set_config('app.tenant', 'x', ? >= true)",
+        "do $$ begin perform set_config('app.tenant', 'x', false); end $$",
       })
   void h58_aSettingThatIsKeptIsNoticed(String sql) {
     assertThat(HandlerSql.read(sql).refusal()).isNull();
@@ -136,6 +141,8 @@ class HandlerSqlTest {
         "select set_config('app.tenant', ?, true)",
         "select pg_catalog.set_config( 'app.tenant' , lower(concat(?, '(')) , TRUE )",
         "select set_config('app.tenant', 'x', is_local => true), 1",
+        "do $$ begin perform set_config('app.tenant', 'x', true); end $$",
+        "select 'set_config(''app.tenant'', ''x'', false)'",
         // Those are read and set back.
         "select set_config('search_path', 'x', false)",
         "select set_config( 'timezone', ?, ?)",
@@ -149,9 +156,9 @@ class HandlerSqlTest {
 
   @Test
   void aRefusalSaysWhatWhereWhyAndWhatToDo() {
-    var refusal = HandlerSql.read("COMMIT").refusal();
-    assertThat(refusal).isNotNull();
-    var exception = refusal.exception("channel \"author\", id 17");
+    var read = HandlerSql.read("commit");
+    assertThat(read.refusal()).isNotNull();
+    var exception = read.refusal().exception(read.what(), "channel \"author\", id 17");
     assertThat(exception.getSQLState()).isEqualTo("25000");
     assertThat(exception.getMessage())
         .startsWith("COMMIT is refused in the handler of channel \"author\", id 17: ")

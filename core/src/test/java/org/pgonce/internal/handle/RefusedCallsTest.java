@@ -61,7 +61,7 @@ class RefusedCallsTest {
     LASTING.put("setClientInfo()", c -> c.setClientInfo("ApplicationName", "x"));
     LASTING.put("setClientInfo() ", c -> c.setClientInfo(new Properties()));
     LASTING.put("BEGIN", c -> statement(c).execute("BEGIN"));
-    LASTING.put("SET without LOCAL", c -> statement(c).execute("set role postgres"));
+    LASTING.put("SET", c -> statement(c).execute("set role postgres"));
     LASTING.put("RESET", c -> statement(c).execute("RESET ALL"));
     LASTING.put("DISCARD", c -> statement(c).execute("DISCARD ALL"));
     LASTING.put("LISTEN", c -> statement(c).execute("LISTEN x"));
