@@ -177,7 +177,10 @@ final class ClaimWorker implements Runnable {
           endIfLetGo();
           keepPermits(0);
           return mayBegin()
-              && (trigger.isWanted() || consumer.awaitCall(this, WITH_CONNECTION))
+              // Once more at the end: a look that had to rest may be due by now.
+              && (trigger.isWanted()
+                  || consumer.awaitCall(this, WITH_CONNECTION)
+                  || trigger.isWanted())
               && permits(1) == 1;
         });
   }
