@@ -3,7 +3,9 @@ package org.pgonce.lease;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.stage.Stage.QUICK;
 
+import java.lang.reflect.Proxy;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -11,6 +13,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -361,5 +364,47 @@ class AtLeastOnceTest {
     }
     stage.awaitNothingWaits();
     assertThat(length).hasValue(6_000_000);
+  }
+
+  /** The pool has none to give, and the handler, or a wrapper around it, passes over that. */
+  @Test
+  void h43_aHandlerThatGoesOnWithoutItsTransactionHasFailed() throws Exception {
+    var isUsedUp = new ThreadLocal<Boolean>();
+    var pool =
+        (DataSource)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {DataSource.class},
+                (proxy, method, args) -> {
+                  if (isUsedUp.get() != null) {
+                    throw new SQLTransientConnectionException("none is left");
+                  }
+                  return method.invoke(stage.dataSource, args);
+                });
+    var attempts = new AtomicInteger();
+    stage
+        .pgonce(PgOnce.builder(pool))
+        .listen(
+            CALLS,
+            QUICK,
+            (order, tx) -> {
+              attempts.incrementAndGet();
+              if (order.attempt() == 1) {
+                isUsedUp.set(true);
+                try {
+                  tx.connection();
+                } catch (SQLException e) {
+                  return;
+                } finally {
+                  isUsedUp.remove();
+                }
+              }
+              Stage.effect(order, tx);
+            })
+        .start();
+    publish(1);
+    stage.awaitNothingWaits();
+    assertThat(attempts).hasValue(2);
+    assertThat(stage.effects()).isEqualTo(1);
   }
 }

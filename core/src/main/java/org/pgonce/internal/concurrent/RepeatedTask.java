@@ -2,7 +2,8 @@ package org.pgonce.internal.concurrent;
 
 import java.time.Duration;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,8 @@ public final class RepeatedTask {
 
   private final Threads threads;
   private final Supplier<@Nullable Duration> step;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition ended = lock.newCondition();
   private boolean underWay;
   private boolean again;
   private boolean stopped;
@@ -34,23 +37,33 @@ public final class RepeatedTask {
   }
 
   /** Sees to it that a step begins within that time. Returns at once. */
-  public synchronized void within(Duration delay) {
-    var at = System.nanoTime() + delay.toNanos();
-    if (stopped || (planned != null && plannedAt - at <= 0)) {
-      return;
+  public void within(Duration delay) {
+    lock.lock();
+    try {
+      var at = System.nanoTime() + delay.toNanos();
+      if (stopped || (planned != null && plannedAt - at <= 0)) {
+        return;
+      }
+      if (planned != null) {
+        planned.cancel(false);
+      }
+      plannedAt = at;
+      planned = threads.runLater(delay, this::begin);
+    } finally {
+      lock.unlock();
     }
-    if (planned != null) {
-      planned.cancel(false);
-    }
-    plannedAt = at;
-    planned = threads.runLater(delay, this::begin);
   }
 
   /** No step begins from now on. Returns at once. */
-  public synchronized void stop() {
-    stopped = true;
-    if (planned != null) {
-      planned.cancel(false);
+  public void stop() {
+    lock.lock();
+    try {
+      stopped = true;
+      if (planned != null) {
+        planned.cancel(false);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -59,20 +72,28 @@ public final class RepeatedTask {
    *
    * @param end by System.nanoTime()
    */
-  public synchronized void awaitEnd(long end) throws InterruptedException {
-    for (var left = end - System.nanoTime(); underWay && left > 0; left = end - System.nanoTime()) {
-      TimeUnit.NANOSECONDS.timedWait(this, left);
+  public void awaitEnd(long end) throws InterruptedException {
+    lock.lock();
+    try {
+      for (var left = end - System.nanoTime(); underWay && left > 0; ) {
+        left = ended.awaitNanos(left);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   private void begin() {
-    synchronized (this) {
+    lock.lock();
+    try {
       planned = null;
       again = underWay;
       if (underWay || stopped) {
         return;
       }
       underWay = true;
+    } finally {
+      lock.unlock();
     }
     @Nullable Duration next = AFTER_ERROR;
     try {
@@ -82,13 +103,18 @@ public final class RepeatedTask {
     }
   }
 
-  private synchronized void end(@Nullable Duration next) {
-    underWay = false;
-    notifyAll();
-    if (again) {
-      within(Duration.ZERO);
-    } else if (next != null) {
-      within(next);
+  private void end(@Nullable Duration next) {
+    lock.lock();
+    try {
+      underWay = false;
+      ended.signalAll();
+      if (again) {
+        within(Duration.ZERO);
+      } else if (next != null) {
+        within(next);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 }

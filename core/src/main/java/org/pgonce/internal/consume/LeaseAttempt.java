@@ -79,11 +79,12 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
   }
 
   private RowsBehind acknowledge(WorkerSlots.Slot slot) throws Exception {
+    transaction.requireUsable();
     try {
       return transaction.commitWith(own -> settlement.acknowledge(own, claim));
     } catch (SQLException e) {
       try {
-        if (!transaction.isUsed() && LostConnection.isLikely(e)) {
+        if (!transaction.isUsed() && !slot.isCutOff() && LostConnection.isLikely(e)) {
           return acknowledgeAgain(slot);
         }
         throw e;

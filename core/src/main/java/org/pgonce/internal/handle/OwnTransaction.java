@@ -110,7 +110,12 @@ public final class OwnTransaction implements AutoCloseable {
     }
   }
 
-  private void requireUsable() throws SQLException {
+  /**
+   * That the handler has not gone on without it.
+   *
+   * @throws SQLException if it could not begin although the handler asked for it, or has ended
+   */
+  public void requireUsable() throws SQLException {
     var reason = unusable;
     if (reason != null) {
       throw new SQLException(reason, CONNECTION_DOES_NOT_EXIST);
@@ -183,7 +188,12 @@ public final class OwnTransaction implements AutoCloseable {
     end();
     var used = begun;
     if (used != null) {
-      used.guarded().revoke();
+      try {
+        used.guarded().revoke();
+      } catch (SQLException | RuntimeException e) {
+        giveBackClosed();
+        throw e;
+      }
     }
     if (used == null || used.guarded().isLost()) {
       giveBackClosed();

@@ -2,11 +2,13 @@ package org.pgonce.internal.handle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -132,6 +134,32 @@ class OwnTransactionTest {
         assertThatThrownBy(used::commit).hasMessageContaining("cut off");
       }
       assertThat(database.queryLong("select count(*) from effect")).isZero();
+    }
+  }
+
+  @Test
+  void h45_aCallThatAnotherThreadLeavesBehindKeepsNoConnection(TestDatabase database)
+      throws Exception {
+    try (var pool = database.pooled(1);
+        var threads = new Threads()) {
+      var used =
+          new OwnTransaction(
+              context(pool, threads), "a test", NotificationHeaders.PLAIN, LONGEST, null);
+      var connection = used.connection();
+      var calling =
+          CompletableFuture.runAsync(
+              () -> {
+                try (var statement = connection.createStatement()) {
+                  statement.execute("select pg_sleep(30)");
+                } catch (SQLException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      var sleeping = "select count(*) from pg_stat_activity where query = 'select pg_sleep(30)'";
+      await().until(() -> database.queryLong(sleeping) == 1);
+      assertThatThrownBy(used::close).hasMessageContaining("was still using the connection");
+      assertThatThrownBy(calling::join).isNotNull();
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
     }
   }
 }
