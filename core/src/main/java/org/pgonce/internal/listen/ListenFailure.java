@@ -2,6 +2,7 @@ package org.pgonce.internal.listen;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -145,12 +146,18 @@ public final class ListenFailure extends Exception {
     return new ListenFailure(Kind.FAILED, "listening failed unexpectedly: " + failure, failure);
   }
 
-  /** Of several addresses: all reasons together; transient if one of them is. */
+  /** Of several attempts: all reasons together, and the kind that is tried again the soonest. */
   static ListenFailure together(List<ListenFailure> each) {
-    var first = each.stream().filter(one -> !one.permanent()).findFirst().orElse(each.get(0));
+    var soonest =
+        each.stream()
+            .min(
+                Comparator.<ListenFailure, Boolean>comparing(ListenFailure::permanent)
+                    .thenComparing(one -> one.kind.backoff().longest()))
+            .orElseThrow();
     return new ListenFailure(
-        first.kind,
-        each.stream().map(ListenFailure::reason).distinct().collect(Collectors.joining("; ")));
+        soonest.kind,
+        each.stream().map(ListenFailure::reason).distinct().collect(Collectors.joining("; ")),
+        soonest);
   }
 
   /** What a driver or server said while connecting. */

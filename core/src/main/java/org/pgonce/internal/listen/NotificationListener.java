@@ -1,16 +1,15 @@
 package org.pgonce.internal.listen;
 
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
@@ -64,6 +63,7 @@ public final class NotificationListener implements AutoCloseable {
   private volatile boolean open = true;
   // Of the thread.
   private int failures;
+  private int poolers;
   private long sessions;
   private final Map<String, String> failedSources = new HashMap<>();
   // By System.nanoTime(): until then a source that failed where another connected is left out.
@@ -138,7 +138,7 @@ public final class NotificationListener implements AutoCloseable {
           if (failure.kind() == Kind.POLLING) {
             return;
           }
-          Thread.sleep(failure.kind().backoff().after(++failures).toMillis());
+          Thread.sleep(waitAfter(failure.kind()).toMillis());
         }
       }
     } catch (InterruptedException e) {
@@ -151,13 +151,20 @@ public final class NotificationListener implements AutoCloseable {
     }
   }
 
+  /** A single NOTIFY that was late after an outage must not be taken for a pooler that stays. */
+  private Duration waitAfter(Kind kind) {
+    return kind.backoff().after(kind == Kind.POOLER ? ++poolers : ++failures);
+  }
+
   /** Returns why listening ended, or did not begin. */
   private ListenFailure listen() throws InterruptedException {
     try (var session = connect()) {
       listening(session);
       while (open) {
         session.heartbeat();
-        failures = 0; // not before: one that dies right after LISTEN must not be a hot loop
+        // Not before: one that dies right after LISTEN must not be a hot loop.
+        failures = 0;
+        poolers = 0;
       }
       return ListenFailure.closed();
     } catch (ListenFailure e) {
@@ -195,10 +202,10 @@ public final class NotificationListener implements AutoCloseable {
     throw ListenFailure.together(reasons);
   }
 
-  /** Tries each source until one connects. */
+  /** Tries each source until one connects, or the host is found to be silent. */
   private ListenSession connect(ListenAddress address, List<WakeUpSource> usable)
       throws ListenFailure {
-    @Nullable ListenFailure last = null;
+    List<ListenFailure> reasons = new ArrayList<>();
     for (var source : usable) {
       try {
         var session = new ListenSession(source, address, config, this::notified);
@@ -211,14 +218,17 @@ public final class NotificationListener implements AutoCloseable {
         }
         return session;
       } catch (ListenFailure e) {
-        last = e;
+        reasons.add(e);
+        if (e.getCause() instanceof SQLTransientConnectionException) {
+          break; // nothing answers there, whoever asks
+        }
         if (e.kind() != Kind.UNREACHABLE) {
           failedSources.put(source.name(), e.reason());
         }
       }
     }
     retryAt = System.nanoTime();
-    throw Objects.requireNonNull(last);
+    throw ListenFailure.together(reasons);
   }
 
   private void listening(ListenSession session) {
