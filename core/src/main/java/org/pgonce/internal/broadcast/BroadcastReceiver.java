@@ -132,7 +132,12 @@ public final class BroadcastReceiver<T> {
   private Runnable deliver(
       Message message, NotificationHeaders origin, OwnTransaction transaction, long begun) {
     try {
-      var handled = delivery.run(message.id(), origin, message.payload(), transaction::connection);
+      boolean handled;
+      try {
+        handled = delivery.run(message.id(), origin, message.payload(), transaction::connection);
+      } finally {
+        Thread.interrupted(); // what the handler left: the commit must not meet it
+      }
       transaction.commit();
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       return handled

@@ -181,6 +181,7 @@ final class ClaimWorker implements Runnable {
               && (trigger.isWanted()
                   || consumer.awaitCall(this, WITH_CONNECTION)
                   || trigger.isWanted())
+              && mayBegin()
               && permits(1) == 1;
         });
   }

@@ -246,13 +246,17 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
     /** Claims each again, which was let go, and handles it. */
     private void handleAlone(List<Claim> claims) throws SQLException {
-      for (var claim : claims) {
-        if (!session.isFit() || !worker.mayBegin() || worker.permits(1) < 1) {
-          break;
-        }
-        handle(ClaimStatement.claimAgain(session, claim, rules), 1);
+      if (claims.isEmpty()) {
+        return;
       }
-      if (!claims.isEmpty()) {
+      try {
+        for (var claim : claims) {
+          if (!session.isFit() || !worker.mayBegin() || worker.permits(1) < 1) {
+            break;
+          }
+          handle(ClaimStatement.claimAgain(session, claim, rules), 1);
+        }
+      } finally {
         cursor.wentBack(); // what was not claimed again
         worker.ended(new RowsBehind(true, claims.get(0).scheduled()));
       }

@@ -11,6 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.SessionState;
 import org.slf4j.Logger;
@@ -127,13 +128,17 @@ final class HandlerScope {
   }
 
   private boolean awaitTurn() {
-    // A handler may leave its thread interrupted: that must not cost the connection.
-    var interrupted = Thread.interrupted();
+    // An interrupt of its thread, by the handler or by a cut-off, must not cost the connection.
+    var deadline = Deadline.in(patience);
+    var interrupted = false;
     try {
-      return lock.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS);
-    } catch (InterruptedException e) {
-      interrupted = true;
-      return false;
+      while (true) {
+        try {
+          return lock.tryLock(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();

@@ -140,9 +140,10 @@ public final class WorkerSlots {
     // Of the handler that runs here, or ran last. Guarded by the monitor of the slots.
     private @Nullable Attempt attempt;
     private @Nullable Thread thread;
-    private @Nullable Future<?> timer;
     private @Nullable Cause cutOffFor;
     private boolean isStuck;
+    // Of the worker's thread.
+    private @Nullable Future<?> timer;
 
     private Slot() {}
 
@@ -158,9 +159,10 @@ public final class WorkerSlots {
         attempt = begun;
         thread = Thread.currentThread();
         handling.add(this);
-        timer = threads.runLater(handlerTimeout(), () -> cutOff(begun, Cause.OVERRUN));
-        return true;
       }
+      // The timer's lock is not taken within the monitor, which pins a virtual thread up to JDK 23.
+      timer = threads.runLater(handlerTimeout(), () -> cutOff(begun, Cause.OVERRUN));
+      return true;
     }
 
     public boolean isCutOff() {
@@ -178,11 +180,11 @@ public final class WorkerSlots {
      *     left
      */
     public boolean end() {
+      if (timer != null) {
+        timer.cancel(false);
+      }
       synchronized (WorkerSlots.this) {
         thread = null;
-        if (timer != null) {
-          timer.cancel(false);
-        }
         Thread.interrupted();
         if (cutOffFor == null) {
           handling.remove(this);

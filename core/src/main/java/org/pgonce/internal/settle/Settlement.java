@@ -15,6 +15,7 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
@@ -172,14 +173,24 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
-    return transactions.run(
+    Transactions.Work<Runnable> work =
         transaction -> {
           boundTheWait(transaction);
           if (claim.holder() != null) {
             HandlerSession.end(transaction, claim);
           }
           return record(transaction, claim, failure);
-        });
+        };
+    try {
+      return transactions.run(work);
+    } catch (SQLException e) {
+      // The pool may have given another connection that was cut. A failure is counted later all the
+      // same, but nothing would say that the handler asked for a pause.
+      if (!(failure instanceof PauseException) || !LostConnection.isLikely(e)) {
+        throw e;
+      }
+      return transactions.run(work);
+    }
   }
 
   // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.
