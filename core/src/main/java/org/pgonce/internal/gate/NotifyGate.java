@@ -86,13 +86,17 @@ public final class NotifyGate {
   public void heard() {
     // Before the lock: a subscription has one of its own.
     var answers = subscriptions.stream().anyMatch(GatedSubscription::answersAtOnce);
+    boolean opens;
+    boolean polls;
     synchronized (rate) {
       rate.heard(System.nanoTime());
-      if (answers && !open && isWanted()) {
-        steps.within(Duration.ZERO);
-      } else if (!answers && rate.isMany()) {
-        pollsSoon.run();
-      }
+      opens = answers && !open && isWanted();
+      polls = !answers && rate.isMany();
+    }
+    if (opens) {
+      steps.within(Duration.ZERO);
+    } else if (polls) {
+      pollsSoon.run();
     }
   }
 

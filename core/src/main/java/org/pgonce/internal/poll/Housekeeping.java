@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
@@ -36,6 +37,7 @@ final class Housekeeping {
   private final ListenerContext context;
   private final UUID listener;
   private final RepeatedTask work;
+  private final AtomicReference<List<String>> due = new AtomicReference<>(List.of());
   private int heartbeats;
   // By task, when its failure was reported last, by System.nanoTime().
   private final Map<String, Long> reported = new ConcurrentHashMap<>();
@@ -57,6 +59,7 @@ final class Housekeeping {
 
   /** Returns at once. */
   void runSoon() {
+    due.set(TASKS);
     work.within(Duration.ZERO);
   }
 
@@ -66,12 +69,12 @@ final class Housekeeping {
     work.stop();
   }
 
+  /** Runs what is due; then again, at once, what has more to do. */
   private @Nullable Duration runAll() {
-    var isMore = false;
-    for (var task : TASKS) {
-      isMore |= !stopped && run(task);
-    }
-    return isMore ? Duration.ZERO : null;
+    var tasks = due.getAndSet(List.of());
+    var more = tasks.stream().filter(task -> !stopped && run(task)).toList();
+    due.compareAndSet(List.of(), more);
+    return more.isEmpty() ? null : Duration.ZERO;
   }
 
   /** Returns whether there may be more to do. */
