@@ -2,13 +2,14 @@ package org.pgonce.internal.handle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import java.io.InputStream;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -146,20 +147,42 @@ class OwnTransactionTest {
           new OwnTransaction(
               context(pool, threads), "a test", NotificationHeaders.PLAIN, LONGEST, null);
       var connection = used.connection();
+      var reading = new CountDownLatch(1);
+      var goesOn = new CountDownLatch(1);
+      // What no end of the connection ends.
+      var stream =
+          new InputStream() {
+            @Override
+            public int read() {
+              reading.countDown();
+              try {
+                goesOn.await();
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+              return -1;
+            }
+
+            @Override
+            public int read(byte[] into, int from, int length) {
+              return read();
+            }
+          };
       var calling =
           CompletableFuture.runAsync(
               () -> {
-                try (var statement = connection.createStatement()) {
-                  statement.execute("select pg_sleep(30)");
+                try (var statement = connection.prepareStatement("select ?::bytea")) {
+                  statement.setBinaryStream(1, stream, 8);
+                  statement.execute();
                 } catch (SQLException e) {
                   throw new IllegalStateException(e);
                 }
               });
-      var sleeping = "select count(*) from pg_stat_activity where query = 'select pg_sleep(30)'";
-      await().until(() -> database.queryLong(sleeping) == 1);
+      reading.await();
       assertThatThrownBy(used::close).hasMessageContaining("was still using the connection");
-      assertThatThrownBy(calling::join).isNotNull();
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+      goesOn.countDown();
+      assertThatThrownBy(calling::join).isNotNull();
     }
   }
 }
