@@ -3,6 +3,7 @@ package org.pgonce.internal.listen;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -28,26 +29,39 @@ class SourceOrderTest {
     Leaks.awaitNone(database);
   }
 
-  private NotificationListener listener(TestDatabase database, SQLException failure) {
-    var first =
-        new WakeUpSource() {
-          @Override
-          public String name() {
-            return "first";
-          }
+  /** How a source connects, or fails. */
+  private interface Opening {
+    WakeUpConnection open(ListenAddress address, WakeUpSource.Callback callback, Duration timeout)
+        throws SQLException;
+  }
 
-          @Override
-          public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
-              throws SQLException {
-            tries.incrementAndGet();
-            throw failure;
-          }
-        };
+  private WakeUpSource first(Opening opening) {
+    return new WakeUpSource() {
+      @Override
+      public String name() {
+        return "first";
+      }
+
+      @Override
+      public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
+          throws SQLException {
+        tries.incrementAndGet();
+        return opening.open(address, callback, timeout);
+      }
+    };
+  }
+
+  private NotificationListener listener(TestDatabase database, SQLException failure) {
+    return listener(
+        Addresses.of(database),
+        (address, callback, timeout) -> {
+          throw failure;
+        });
+  }
+
+  private NotificationListener listener(ListenAddress address, Opening opening) {
     return Listeners.started(
-        List.of(first, new PgjdbcSource()),
-        () -> List.of(Addresses.of(database)),
-        witness,
-        "orders");
+        List.of(first(opening), new PgjdbcSource()), () -> List.of(address), witness, "orders");
   }
 
   private void reconnects(NotificationListener listener, TestDatabase database) throws Exception {
@@ -89,36 +103,51 @@ class SourceOrderTest {
     }
   }
 
+  /** As the probe of pgjdbc-ng says it. Each further source would wait for as long again. */
+  @Test
+  void h60_aHostThatDoesNotAnswerIsAskedByOneSourceOnly(TestDatabase database) throws Exception {
+    var silence = new SQLTransientConnectionException("no answer", "08001");
+    try (var listener = listener(database, silence)) {
+      var status = listener.awaitFirstAttempt(Received.BOUND);
+      assertThat(status.failure().kind()).isEqualTo(Kind.UNREACHABLE);
+      assertThat(status.failure().reason()).contains("no answer");
+      assertThat(tries).hasPositiveValue();
+    }
+  }
+
+  /** It looks like a transaction-mode pooler, for which one waits up to an hour. */
+  @Test
+  void h60_oneLateAnswerBehindAnOutageIsNoReasonToWait(TestDatabase database) throws Exception {
+    var outage = 12;
+    Opening opening =
+        (address, callback, timeout) -> {
+          if (tries.get() <= outage) {
+            throw new SQLTransientConnectionException("no answer", "08001");
+          } else if (tries.get() == outage + 1) {
+            throw new SQLException("prepared statement \"TB\" already exists", "42P05");
+          }
+          return new PgjdbcSource().open(address, callback, timeout);
+        };
+    try (var listener =
+        Listeners.started(
+            List.of(first(opening)), () -> List.of(Addresses.of(database)), witness, "orders")) {
+      assertThat(listener.awaitFirstAttempt(Received.BOUND).failure()).isNotNull();
+      witness.awaitListening(1);
+    }
+  }
+
   @Test
   void whereNoSourceConnectsAllAreTriedAgain(TestDatabase database) throws Exception {
     var login = database.loginRole("listener");
     database.execute("ALTER ROLE \"" + login.user() + "\" CONNECTION LIMIT 0");
-    var counted = new AtomicInteger();
-    WakeUpSource last = new PgjdbcSource();
-    var first =
-        new WakeUpSource() {
-          @Override
-          public String name() {
-            return "first";
-          }
-
-          @Override
-          public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
-              throws SQLException {
-            counted.incrementAndGet();
-            return last.open(address, callback, timeout);
-          }
-        };
-    try (var listener =
-        Listeners.started(
-            List.of(first, last), () -> List.of(Addresses.of(login)), witness, "orders")) {
+    try (var listener = listener(Addresses.of(login), new PgjdbcSource()::open)) {
       assertThat(listener.awaitFirstAttempt(Received.BOUND).failure().kind())
           .isEqualTo(Kind.FAILED);
       database.execute("ALTER ROLE \"" + login.user() + "\" CONNECTION LIMIT 5");
       witness.awaitListening(1);
       assertThat(listener.status().source()).isEqualTo("first");
       assertThat(listener.status().failedSources()).isEmpty();
-      assertThat(counted).hasValueGreaterThanOrEqualTo(2);
+      assertThat(tries).hasValueGreaterThanOrEqualTo(2);
     }
   }
 
