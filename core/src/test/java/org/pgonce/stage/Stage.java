@@ -121,7 +121,7 @@ public final class Stage implements AutoCloseable {
             .formatted(channel.name(), firstOf(channel)));
   }
 
-  /** For tests that read how much was read. PostgreSQL 14 sends that by UDP, and may lose it. */
+  /** For tests that count by the server's statistics: before 15 these come by UDP, if at all. */
   public void assumeExactStatistics() throws SQLException {
     assumeTrue(
         database.queryLong("select current_setting('server_version_num')::bigint") >= 150000,
