@@ -229,7 +229,7 @@ class OrderTest {
   }
 
   @Test
-  void h53_aHeadThatIsCancelledSetsItsKeyFreeWithoutAScan() throws Exception {
+  void h53_aHeadThatIsCancelledSetsItsKeyFreeThoughPollsAreRare() throws Exception {
     var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
     try (var pgonce =
         PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {

@@ -27,11 +27,16 @@ import org.pgonce.internal.settle.TransactionalSettlement;
  */
 public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
 
+  // Claims may pass over a key that was set free: a walk over all keys rests, or two claims meet at
+  // the key. The poll finds its rows, and its own time may be minutes away.
+  private static final Duration POLL_BEHIND_FREED = Duration.ofSeconds(1);
+
   final FetchTrigger trigger;
   final ClaimCursors cursors;
   final RateLimiter rate;
   private final int subscription;
   private final ListenerContext context;
+  private final Poll poll;
   private final Pausing pausing;
   private final DefinitionWatch definition;
   private final WorkerSlots slots;
@@ -45,6 +50,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   public SubscriptionConsumer(Registration<T> subscribed, ListenerContext context, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
+    this.poll = poll;
     this.cursors = ClaimCursors.create(subscribed.goesByKey());
     this.pausing = new Pausing(subscribed, context.instance(), context.observer(), poll::begun);
     this.definition = new DefinitionWatch(subscribed, context.observer());
@@ -167,6 +173,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   public void freed(boolean isDue) {
     hasMissed();
     withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
+    poll.within(POLL_BEHIND_FREED);
   }
 
   /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */
