@@ -194,7 +194,12 @@ final class FetchTrigger {
   }
 
   private boolean isNobodyClaiming(long now) {
-    return claiming.stream().allMatch(one -> now - one.since >= LOST_NANOS);
+    for (var one : claiming) {
+      if (now - one.since < LOST_NANOS) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Lets a worker begin if one is wanted and none is claiming; else plans the timer. */
@@ -215,11 +220,20 @@ final class FetchTrigger {
     if (at == NEVER) {
       return;
     }
-    at = Math.max(at, restUntil);
+    plan(Math.max(at, restUntil));
+  }
+
+  private void plan(long at) {
     if (at < timerAt) {
       timerAt = at;
-      var planned = at;
-      timer.accept(Duration.ofNanos(Math.max(0, at - now())), () -> fire(planned));
+      timer.accept(Duration.ofNanos(Math.max(0, at - now())), () -> fire(at));
+    }
+  }
+
+  /** Plans the timer ahead for what a claim that begins may find, which then need not. */
+  void planAhead() {
+    if (!claiming.isEmpty()) {
+      plan(now() + BEHIND.toNanos());
     }
   }
 

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
@@ -36,6 +35,8 @@ public final class WorkerSlots {
 
   // Their handler has begun, and has neither ended in time nor been settled after a cut-off.
   private final Set<Slot> handling = new HashSet<>();
+  // A tick is planned for when the first of the running handlers overruns, or before.
+  private boolean isWatched;
   private int working;
   private int stuck;
   private boolean stopping;
@@ -112,6 +113,25 @@ public final class WorkerSlots {
     return true;
   }
 
+  /** Cuts off the handlers that overrun. One tick for all: most handlers end long before. */
+  private void watch() {
+    var now = System.nanoTime();
+    var next = Long.MAX_VALUE;
+    synchronized (this) {
+      for (var slot : List.copyOf(handling)) {
+        if (slot.overrunAt - now <= 0) {
+          slot.cutOff(slot.attempt, Cause.OVERRUN);
+        } else {
+          next = Math.min(next, slot.overrunAt - now);
+        }
+      }
+      isWatched = next < Long.MAX_VALUE;
+    }
+    if (next < Long.MAX_VALUE) {
+      threads.tickLater(Duration.ofNanos(next), this::watch);
+    }
+  }
+
   /** Cuts off the handlers that run. To be called after {@link #stop}. */
   public synchronized void release() {
     for (var slot : List.copyOf(handling)) {
@@ -141,9 +161,9 @@ public final class WorkerSlots {
     private @Nullable Attempt attempt;
     private @Nullable Thread thread;
     private @Nullable Cause cutOffFor;
+    // By System.nanoTime(): when the handler overruns.
+    private long overrunAt;
     private boolean isStuck;
-    // Of the worker's thread.
-    private @Nullable Future<?> timer;
 
     private Slot() {}
 
@@ -152,16 +172,22 @@ public final class WorkerSlots {
      * to begin any more.
      */
     public boolean begin(Attempt begun) {
+      boolean wasWatched;
       synchronized (WorkerSlots.this) {
         if (stopping) {
           return false;
         }
         attempt = begun;
         thread = Thread.currentThread();
+        overrunAt = System.nanoTime() + handlerTimeout().toNanos();
         handling.add(this);
+        wasWatched = isWatched;
+        isWatched = true;
       }
       // The timer's lock is not taken within the monitor, which pins a virtual thread up to JDK 23.
-      timer = threads.runLater(handlerTimeout(), () -> cutOff(begun, Cause.OVERRUN));
+      if (!wasWatched) {
+        threads.tickLater(handlerTimeout(), WorkerSlots.this::watch);
+      }
       return true;
     }
 
@@ -180,9 +206,6 @@ public final class WorkerSlots {
      *     left
      */
     public boolean end() {
-      if (timer != null) {
-        timer.cancel(false);
-      }
       synchronized (WorkerSlots.this) {
         thread = null;
         Thread.interrupted();

@@ -127,12 +127,13 @@ public final class Listener {
 
   private <T> void addStored(Registration<T> one, List<Registration<?>> all) {
     var consumer = new SubscriptionConsumer<>(one, context, poll);
+    // First of all, before the gate counts the wake-up: a worker waits for it.
+    addCallback(one.name(), payload -> heard(consumer, payload));
     gates.computeIfAbsent(one.name(), name -> gate(name, all)).add(consumer);
     targets.add(consumer);
     consumers.add(consumer);
     slots.add(consumer.slots());
     activities.add(consumer::activity);
-    addCallback(one.name(), payload -> heard(consumer, payload));
   }
 
   private <T> void addBroadcast(Registration<T> one) {
