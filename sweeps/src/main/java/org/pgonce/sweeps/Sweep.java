@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -150,14 +151,19 @@ public final class Sweep<T> implements AutoCloseable {
       throw new IllegalArgumentException(
           "interval " + interval + " is not between 100 ms and 365 days");
     }
-    if (timer.isShutdown() || !isScheduled.compareAndSet(false, true)) {
+    if (!isScheduled.compareAndSet(false, true)) {
       throw new IllegalStateException(
-          "the sweep for channel " + channel.name() + " has an interval already, or is closed");
+          "the sweep for channel " + channel.name() + " has an interval already");
     }
     var millis = interval.toMillis();
     var first = ThreadLocalRandom.current().nextLong(millis / 4 + 1);
-    var unused =
-        timer.scheduleWithFixedDelay(this::runByTimer, first, millis, TimeUnit.MILLISECONDS);
+    try {
+      var unused =
+          timer.scheduleWithFixedDelay(this::runByTimer, first, millis, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      throw new IllegalStateException(
+          "the sweep for channel " + channel.name() + " is closed", closed);
+    }
     return this;
   }
 
