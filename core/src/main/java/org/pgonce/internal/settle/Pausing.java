@@ -8,6 +8,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.OperatorName;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
@@ -91,16 +92,9 @@ public final class Pausing {
 
   /** Records a handler's pause in the transaction; no error if there is one already. */
   void record(Connection transaction, String reason) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(BOUND_THE_WAIT);
-    }
+    Statements.execute(transaction, BOUND_THE_WAIT);
     OperatorName.set(transaction, instance);
-    try (var statement = transaction.prepareStatement(PAUSE)) {
-      statement.setString(1, subscribed.name());
-      statement.setString(2, reason);
-      statement.setString(3, subscribed.subscription());
-      statement.execute();
-    }
+    Statements.execute(transaction, PAUSE, subscribed.name(), reason, subscribed.subscription());
   }
 
   /** The handler's pause is committed, or has failed: a poll that begins from now on says which. */

@@ -1,12 +1,12 @@
 package org.pgonce.internal.settle;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.jdbc.Statements;
 
 /** The statements that send a notification back, or make it a dead letter. */
 final class SettleStatements {
@@ -26,12 +26,7 @@ final class SettleStatements {
     for (var claim : claims) {
       var key = claim.headers().deliveryKey();
       if (key != null) {
-        try (var statement = transaction.prepareStatement(KEY_DONE)) {
-          statement.setInt(1, claim.subscription());
-          statement.setLong(2, claim.id());
-          statement.setString(3, key);
-          statement.execute();
-        }
+        Statements.execute(transaction, KEY_DONE, claim.subscription(), claim.id(), key);
       }
     }
   }
@@ -55,15 +50,19 @@ final class SettleStatements {
       @Nullable String error,
       @Nullable DeadLetterReason begun)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(SCHEDULE)) {
-      setRow(statement, claim);
-      statement.setInt(5, attempts);
-      statement.setString(6, token);
-      statement.setLong(7, delay.toMillis());
-      statement.setString(8, error);
-      statement.setString(9, begun == null ? null : begun.name());
-      return isTrue(statement);
-    }
+    return Statements.row(
+        transaction,
+        SCHEDULE,
+        row -> row.getBoolean(1),
+        claim.subscription(),
+        claim.id(),
+        claim.attempts(),
+        claim.token(),
+        attempts,
+        token,
+        delay.toMillis(),
+        error,
+        begun == null ? null : begun.name());
   }
 
   /** Gives a leased row back, its attempt uncounted; see {@link #schedule}. */
@@ -81,25 +80,16 @@ final class SettleStatements {
   static boolean bury(
       Connection transaction, Claim claim, int attempts, DeadLetterReason reason, String error)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(BURY)) {
-      setRow(statement, claim);
-      statement.setInt(5, attempts);
-      statement.setString(6, reason.name());
-      statement.setString(7, error);
-      return isTrue(statement);
-    }
-  }
-
-  private static void setRow(PreparedStatement statement, Claim claim) throws SQLException {
-    statement.setInt(1, claim.subscription());
-    statement.setLong(2, claim.id());
-    statement.setInt(3, claim.attempts());
-    statement.setString(4, claim.token());
-  }
-
-  private static boolean isTrue(PreparedStatement statement) throws SQLException {
-    try (var row = statement.executeQuery()) {
-      return row.next() && row.getBoolean(1);
-    }
+    return Statements.row(
+        transaction,
+        BURY,
+        row -> row.getBoolean(1),
+        claim.subscription(),
+        claim.id(),
+        claim.attempts(),
+        claim.token(),
+        attempts,
+        reason.name(),
+        error);
   }
 }

@@ -15,8 +15,8 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,9 +28,8 @@ public sealed class Settlement permits TransactionalSettlement {
 
   static final String DIED = "the process that ran it, or its session, ended without a word";
 
-  // How long a late record of a failure waits for the row, which its own session holds until that
-  // is ended, or the next attempt; and how long it may hold the row itself if its process freezes.
-  // A shorter bound of the session's own stays.
+  // How long a late record waits for the row, which the claim's session or the next attempt holds,
+  // and how long it may hold the row if its process freezes. A shorter bound of the session stays.
   static final String BOUND_THE_WAIT =
       """
       SELECT pg_catalog.set_config('lock_timeout', '5s', true),
@@ -61,8 +60,8 @@ public sealed class Settlement permits TransactionalSettlement {
   // Success.
 
   /**
-   * The handler of a leased notification returned: deletes the row, in the handler's transaction,
-   * and may commit it in the same message. {@link #reportSettled} follows the commit.
+   * Deletes a leased row in its handler's transaction, and may commit in the same message. {@link
+   * #reportSettled} follows the commit.
    *
    * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
@@ -99,7 +98,7 @@ public sealed class Settlement permits TransactionalSettlement {
     return isPlain(deletion.claims()) && !deletion.ofMany() ? backlog.seen(left) : left;
   }
 
-  /** Whether the deletion says whether new rows lie behind it, and nothing else. */
+  /** Whether the deletion looks for new rows only. */
   private boolean isPlain(List<Claim> claims) {
     return claims.size() == 1 && !byKey && !claims.get(0).scheduled();
   }
@@ -111,9 +110,7 @@ public sealed class Settlement permits TransactionalSettlement {
     return new RowsBehind(true, byKey);
   }
 
-  /**
-   * Decides what the failure becomes, and records that; returns its report, for after the commit.
-   */
+  /** Decides and records what the failure becomes. Returns its report, for after the commit. */
   final Runnable record(Connection transaction, Claim claim, Throwable failure)
       throws SQLException {
     var verdict = Verdict.on(failure, claim, subscribed);
@@ -121,7 +118,7 @@ public sealed class Settlement permits TransactionalSettlement {
     return () -> reports.failed(there, claim, verdict, failure);
   }
 
-  /** Where a handler asks for a pause, nothing is claimed here until that is recorded. */
+  /** If the handler asks for a pause, nothing is claimed until the work has recorded it. */
   final void heldUp(Throwable failure, Runnable work) {
     if (!(failure instanceof PauseException)) {
       work.run();
@@ -137,10 +134,9 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   /**
-   * Records a failure whose transaction is lost, or whose handler does not come back, in a
-   * transaction of its own. That ends the claim's session first and waits for the row, so that
-   * hardly any other claim can take it in between. If the record fails too, the attempt is not
-   * counted and the row runs again.
+   * Records a failure in a transaction of its own, if the handler's is lost or the handler does not
+   * return. It ends the claim's session first and waits for the row, so that hardly any other claim
+   * takes the row in between. If that fails too, the row runs again uncounted.
    */
   public final void failLate(Claim claim, Throwable failure) {
     heldUp(failure, () -> recordLate(claim, failure));
@@ -173,29 +169,19 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
-    Transactions.Work<Runnable> work =
+    return transactions.run(
         transaction -> {
           boundTheWait(transaction);
           if (claim.holder() != null) {
             HandlerSession.end(transaction, claim);
           }
           return record(transaction, claim, failure);
-        };
-    try {
-      return transactions.run(work);
-    } catch (SQLException e) {
-      // The pool may have given another connection that was cut. A failure is counted later all the
-      // same, but nothing would say that the handler asked for a pause.
-      if (!(failure instanceof PauseException) || !LostConnection.isLikely(e)) {
-        throw e;
-      }
-      return transactions.run(work);
-    }
+        });
   }
 
-  // Suspects: an earlier claim did not settle the row, and its handler may be what ends processes.
+  // Suspects: an earlier claim did not settle the row. Its handler may be what ends processes.
 
-  /** Leases a suspect, as {@link #countAhead}. The caller commits. */
+  /** Leases a suspect and counts its attempt, as {@link #countAhead}. The caller commits. */
   public final @Nullable Claim leaseAgain(Connection transaction, Claim claim) throws SQLException {
     return countAhead(transaction, claim, subscribed.options().lease());
   }
@@ -203,7 +189,7 @@ public sealed class Settlement permits TransactionalSettlement {
   /**
    * Counts the next attempt of a suspect before it begins.
    *
-   * @return what is counted; null if it is not there as the claim has it
+   * @return the counted attempt; null if the row is not as the claim has it
    */
   static @Nullable Claim countAhead(Connection transaction, Claim claim, Duration lease)
       throws SQLException {
@@ -220,7 +206,7 @@ public sealed class Settlement permits TransactionalSettlement {
     return there ? claim.countedAhead(token) : null;
   }
 
-  /** Has a suspect wait for its turn, its next attempt uncounted. Commits. */
+  /** Makes a suspect due again after the delay, uncounted. Commits. */
   public final void postpone(Connection transaction, Claim claim, Duration turn)
       throws SQLException {
     GuardedConnection.unready(transaction, claim.sessionBefore());
@@ -239,17 +225,13 @@ public sealed class Settlement permits TransactionalSettlement {
     }
   }
 
-  /**
-   * The attempts of a suspect are used up: makes it a dead letter. Commits.
-   *
-   * @param transaction without a savepoint for a handler
-   */
+  /** Makes a suspect whose attempts are used up a dead letter. Commits. */
   public final void bury(Connection transaction, Claim claim) throws SQLException {
     var reason =
         subscribed.channel().mode() == Mode.AT_MOST_ONCE
             ? DeadLetterReason.OUTCOME_UNKNOWN
             : DeadLetterReason.ATTEMPTS_USED_UP;
-    // A claim that held it by its lock only was not counted.
+    // Claims without a lease were not counted.
     var attempts = Math.max(1, claim.attempts());
     var there = SettleStatements.bury(transaction, claim, attempts, reason, DIED);
     transaction.commit();
@@ -264,10 +246,7 @@ public sealed class Settlement permits TransactionalSettlement {
 
   // Neither.
 
-  /**
-   * Gives a leased notification back whose handler has not begun, its attempt uncounted, in a
-   * transaction of its own. If that fails, its lease ends by itself.
-   */
+  /** Gives a leased notification back, uncounted: its handler has not begun. */
   public final void giveBack(Claim claim) {
     bestEffort(
         claim,
@@ -279,7 +258,7 @@ public sealed class Settlement permits TransactionalSettlement {
         });
   }
 
-  /** Ends the session of a claim that is given up, so that its locks are released. */
+  /** Ends the session of a claim, so that its locks are released. */
   public final void endSession(Claim claim) {
     bestEffort(
         claim,
@@ -326,8 +305,6 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   final void boundTheWait(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(BOUND_THE_WAIT);
-    }
+    Statements.execute(transaction, BOUND_THE_WAIT);
   }
 }

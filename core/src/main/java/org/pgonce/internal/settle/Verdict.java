@@ -32,9 +32,6 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
     PAUSE
   }
 
-  private static final Duration SHORTEST = Duration.ofSeconds(1);
-  private static final Duration LONGEST = Duration.ofMinutes(1);
-
   /** Decides. Never throws: the attempt would not be counted. */
   static Verdict on(Throwable failure, Claim claim, Registration<?> subscribed) {
     var utf8 = subscribed.installed().isUtf8();
@@ -73,10 +70,8 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
    * which of them claims it, so it gets some tries before the delay grows.
    */
   private static Duration putBackFor(Duration age) {
-    var share = age.dividedBy(4);
-    var whole = share.compareTo(SHORTEST) < 0 ? SHORTEST : share;
-    var bounded = whole.compareTo(LONGEST) > 0 ? LONGEST : whole;
-    return new Backoff(bounded, bounded).after(1);
+    var whole = Duration.ofMillis(Math.max(1_000, Math.min(age.toMillis() / 4, 60_000)));
+    return new Backoff(whole, whole).after(1);
   }
 
   /** Records it in the transaction; false as {@link SettleStatements#schedule}. */
@@ -87,20 +82,18 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
     if (deadLetter != null) {
       return SettleStatements.bury(transaction, claim, claim.attempt(), deadLetter, why);
     }
+    var attempt = claim.attempt();
     var failed = DeadLetterReason.ATTEMPTS_USED_UP;
-    if (kind == Kind.PAUSE) {
+    return switch (kind) {
+      case RETRY ->
+          SettleStatements.schedule(transaction, claim, attempt, null, delay, why, failed);
+      case PUT_BACK -> {
+        var begun = SettleStatements.begunBefore(claim);
+        yield SettleStatements.schedule(transaction, claim, attempt - 1, null, delay, why, begun);
+      }
       // Without a token its transaction holds it, and has changed nothing of it.
-      return claim.token() == null || SettleStatements.giveBack(transaction, claim, failed);
-    }
-    return kind == Kind.RETRY
-        ? SettleStatements.schedule(transaction, claim, claim.attempt(), null, delay, why, failed)
-        : SettleStatements.schedule(
-            transaction,
-            claim,
-            claim.attempt() - 1,
-            null,
-            delay,
-            why,
-            SettleStatements.begunBefore(claim));
+      case PAUSE, DEAD_LETTER ->
+          claim.token() == null || SettleStatements.giveBack(transaction, claim, failed);
+    };
   }
 }
