@@ -13,7 +13,6 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
-import org.pgonce.internal.lifecycle.ShutdownHook;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installation;
@@ -224,11 +223,16 @@ public final class PgOnce implements AutoCloseable {
     if (running == null) {
       throw new IllegalStateException("awaitStopped() before start()");
     }
-    var hook = ShutdownHook.set(this::close);
+    var hook = new Thread(this::close, "pgonce-shutdown");
+    Runtime.getRuntime().addShutdownHook(hook);
     try {
       running.awaitStopped();
     } finally {
-      hook.remove(stopTimeout);
+      try {
+        Runtime.getRuntime().removeShutdownHook(hook);
+      } catch (IllegalStateException shuttingDown) {
+        hook.join(stopTimeout.toMillis()); // so that main does not return before
+      }
     }
   }
 

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.pgonce.Channel;
+import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.store.PinnedPath;
@@ -29,6 +30,7 @@ final class FeedWatch {
   private final ListenerContext context;
   private final List<Channel<?>> channels;
   private final Duration interval;
+  private final RepeatedTask checks;
   private final Map<String, Set<String>> known = new ConcurrentHashMap<>();
 
   FeedWatch(ListenerContext context, List<Registration<?>> registrations, Duration pollInterval) {
@@ -40,6 +42,7 @@ final class FeedWatch {
             .distinct()
             .toList();
     this.interval = pollInterval.multipliedBy(POLLS_BETWEEN_CHECKS);
+    this.checks = new RepeatedTask(context.threads(), this::checkAll);
   }
 
   /** Reports the warnings at the start, which has found no problems. */
@@ -52,16 +55,13 @@ final class FeedWatch {
   /** Checks from now on, until the listener's threads are closed. */
   void start() {
     if (!channels.isEmpty()) {
-      var unused = context.threads().runLater(interval, this::check);
+      checks.within(interval);
     }
   }
 
-  private void check() {
-    try {
-      channels.forEach(this::check);
-    } finally {
-      start();
-    }
+  private Duration checkAll() {
+    channels.forEach(this::check);
+    return interval;
   }
 
   private void check(Channel<?> channel) {

@@ -26,7 +26,6 @@ final class Shutdown {
   // After the deadline, for interrupted handlers to return and for the database to be told. With
   // the 3 s of NotificationListener.close the most that it takes beyond the deadline.
   static final Duration GRACE = Duration.ofSeconds(2);
-  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Runnable stop;
   private final FutureTask<?> unregistering;
@@ -47,8 +46,7 @@ final class Shutdown {
 
   /** Returns whether all handlers ended by themselves. */
   boolean within(Duration deadline) throws InterruptedException {
-    var bounded = deadline.compareTo(LONGEST) > 0 ? LONGEST : deadline;
-    var end = System.nanoTime() + (bounded.isNegative() ? 0 : bounded.toNanos());
+    var end = System.nanoTime() + Math.max(0, TimeUnit.NANOSECONDS.convert(deadline));
     var idle = false;
     try {
       stop.run();

@@ -33,8 +33,6 @@ public final class Installation {
 
   private static final Logger LOG = LoggerFactory.getLogger(Installation.class);
 
-  private static final int FEW = 10;
-
   private final Transactions transactions;
   private final String instance;
   private final List<String> installed = new ArrayList<>();
@@ -106,9 +104,7 @@ public final class Installation {
     return installed.isEmpty()
         ? ""
         : ". Installed before that, each in a transaction of its own: "
-            + (installed.size() <= FEW
-                ? String.join(", ", installed)
-                : installed.size() + " channels, up to " + installed.get(installed.size() - 1))
+            + String.join(", ", installed)
             + ". Install again to go on";
   }
 
@@ -129,6 +125,7 @@ public final class Installation {
       throw new PgOnceException(
           "pgonce cannot install channel %s: %s".formatted(channel.name(), damage));
     }
+    // Not prepared: a definition may hold a question mark.
     try (var statement = transaction.createStatement()) {
       statement.execute(ChannelSql.install(channel));
     }
