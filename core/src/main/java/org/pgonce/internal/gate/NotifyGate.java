@@ -7,6 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,22 +42,31 @@ public final class NotifyGate {
   // After 0, 2, 6, 14 … 510 ms.
   private static final int LAST_CLAIMS = 9;
 
+  // See sql/gate.sql. Each returns a value of the gate, and NULL or 0 for no. Each is a
+  // transaction.
+  private static final String OPEN = "SELECT pgonce.open_gate(?, ?::text::integer[])";
+  private static final String RENEW = "SELECT pgonce.renew_gate(?, ?::text::integer[], ?)";
+  private static final String CLOSE = "SELECT 0 FROM pgonce.close_gate(?, ?)";
+  private static final String DO_WRITERS_WAIT =
+      "SELECT pgonce.do_writers_wait(?, ?::text::integer[])::integer";
+
   private final String channel;
+  private final String listened;
   private final Runnable pollsSoon;
-  private final GateStatements database;
+  private final Transactions transactions;
   private final List<GatedSubscription> subscriptions = new ArrayList<>();
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
   private final WakeUpRate rate = new WakeUpRate(); // guarded by itself
 
-  private volatile boolean open;
+  // The gate's value while this process has it open, and 0 otherwise. Written by the steps.
+  private volatile long mine;
   // By System.nanoTime(): before that it does not open, or ask whether writers wait.
   private volatile long notBefore = System.nanoTime();
   private volatile long askNotBefore = notBefore;
 
   // Of the steps, one at a time.
-  private long mine;
   private int fewInARow;
   // Of the claims, one at a time.
   private int claimsSinceClosed;
@@ -72,7 +83,8 @@ public final class NotifyGate {
       Runnable pollsSoon) {
     this.channel = channel;
     this.pollsSoon = pollsSoon;
-    this.database = new GateStatements(transactions, channel, listened);
+    this.transactions = transactions;
+    this.listened = SqlArray.of("subscription", listened.stream().sorted().toList());
     this.steps = new RepeatedTask(threads, this::step);
     this.claims = new RepeatedTask(threads, this::claim);
   }
@@ -90,7 +102,7 @@ public final class NotifyGate {
     boolean polls;
     synchronized (rate) {
       rate.heard(System.nanoTime());
-      opens = answers && !open && isWanted();
+      opens = answers && mine == 0 && isWanted();
       polls = !answers && rate.isMany();
     }
     if (opens) {
@@ -120,9 +132,9 @@ public final class NotifyGate {
    */
   public void close(long end) throws InterruptedException {
     steps.awaitEnd(end);
-    if (open) {
+    if (mine != 0) {
       try {
-        database.close(mine);
+        closeMine();
       } catch (SQLException | RuntimeException e) {
         LOG.debug("pgonce: the gate of channel {} could not be closed", channel, e);
       }
@@ -132,13 +144,13 @@ public final class NotifyGate {
   /** Returns when the next step is due; null: when many wake-ups come. */
   private @Nullable Duration step() {
     try {
-      return open ? stayOpen() : openIfWanted();
+      return mine == 0 ? openIfWanted() : stayOpen();
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked. An open gate closes by
       // itself within half a second.
       LOG.debug("pgonce: the gate of channel {} could not be changed", channel, e);
       rest();
-      return open ? closed() : null;
+      return mine == 0 ? null : closed();
     }
   }
 
@@ -150,8 +162,8 @@ public final class NotifyGate {
       many = rate.isMany();
     }
     if (wanted && !isHeldUp() && (many || doWritersWait())) {
-      var value = database.open();
-      if (value != null) {
+      var value = ask(OPEN, channel, listened);
+      if (value != 0) {
         return opened(value);
       }
       rest();
@@ -161,15 +173,14 @@ public final class NotifyGate {
 
   private boolean doWritersWait() throws SQLException {
     askNotBefore = System.nanoTime() + BETWEEN_QUESTIONS.toNanos();
-    return database.doWritersWait();
+    return ask(DO_WRITERS_WAIT, channel, listened) == 1;
   }
 
   private Duration opened(long value) {
     LOG.debug("pgonce: the gate of channel {} is open", channel);
-    mine = value;
     fewInARow = 0;
     synchronized (rate) {
-      open = true;
+      mine = value;
       rate.reset();
     }
     pollsSoon.run();
@@ -179,7 +190,7 @@ public final class NotifyGate {
 
   private @Nullable Duration claim() {
     subscriptions.forEach(GatedSubscription::fetch);
-    if (open) {
+    if (mine != 0) {
       claimsSinceClosed = 0;
       return BETWEEN_CLAIMS;
     }
@@ -196,22 +207,31 @@ public final class NotifyGate {
     }
     fewInARow = busy ? 0 : fewInARow + 1;
     if (fewInARow < FEW_IN_A_ROW && !isHeldUp()) {
-      var renewed = database.renew(mine);
-      if (renewed != null) {
+      var renewed = ask(RENEW, channel, listened, mine);
+      if (renewed != 0) {
         mine = renewed;
         return RENEWAL;
       }
     } else {
-      database.close(mine);
+      closeMine();
     }
     return closed();
   }
 
   private @Nullable Duration closed() {
     LOG.debug("pgonce: the gate of channel {} is closed", channel);
-    open = false;
+    mine = 0;
     claims.within(Duration.ZERO);
     return null;
+  }
+
+  private void closeMine() throws SQLException {
+    var unused = ask(CLOSE, channel, mine);
+  }
+
+  private long ask(String sql, Object... parameters) throws SQLException {
+    return transactions.run(
+        transaction -> Statements.row(transaction, sql, row -> row.getLong(1), parameters));
   }
 
   private boolean isHeldUp() {

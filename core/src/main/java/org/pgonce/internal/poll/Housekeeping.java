@@ -1,16 +1,17 @@
 package org.pgonce.internal.poll;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.Statements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,11 +32,16 @@ final class Housekeeping {
           "leftovers of drops",
           "delivery keys");
 
+  // The server gives a task up after 10 s.
+  private static final String BOUND_THE_TASK =
+      "SELECT pg_catalog.set_config('statement_timeout', '10s', true)";
+  private static final String KEEP_HOUSE = "SELECT pgonce.keep_house(?, ?::text::uuid)";
+
   private static final int HEARTBEATS_BETWEEN = 15;
   private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(10);
 
   private final ListenerContext context;
-  private final UUID listener;
+  private final String listener;
   private final RepeatedTask work;
   private final AtomicReference<List<String>> due = new AtomicReference<>(List.of());
   private int heartbeats;
@@ -43,7 +49,7 @@ final class Housekeeping {
   private final Map<String, Long> reported = new ConcurrentHashMap<>();
   private volatile boolean stopped;
 
-  Housekeeping(ListenerContext context, UUID listener) {
+  Housekeeping(ListenerContext context, String listener) {
     this.context = context;
     this.listener = listener;
     this.work = new RepeatedTask(context.threads(), this::runAll);
@@ -80,14 +86,17 @@ final class Housekeeping {
   /** Returns whether there may be more to do. */
   private boolean run(String task) {
     try {
-      return context
-          .transactions()
-          .run(transaction -> PollStatements.keepHouse(transaction, task, listener));
+      return context.transactions().run(transaction -> keepHouse(transaction, task));
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
       failed(task, e);
       return false;
     }
+  }
+
+  private boolean keepHouse(Connection transaction, String task) throws SQLException {
+    Statements.execute(transaction, BOUND_THE_TASK);
+    return Statements.row(transaction, KEEP_HOUSE, row -> row.getBoolean(1), task, listener);
   }
 
   /** Reports that a task has failed, each at most once in ten minutes. */

@@ -14,8 +14,10 @@ import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.listen.ListenStatus;
-import org.pgonce.internal.poll.PollStatements.ListensBy;
+import org.pgonce.internal.store.Installed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,6 +45,21 @@ public final class Poll {
   // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time.
   private static final int SHARE_OF_WHOLE = 20;
 
+  // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. The rest does so
+  // as well, to be bound in one way.
+  private static final String REGISTER =
+      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?::text::bigint, ?::text::integer)";
+  private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
+  private static final String HEARTBEAT =
+      "SELECT pgonce.listener_seen(?::text::uuid, ?, ?::text::integer)";
+  private static final String POLL =
+      """
+      SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
+        FROM pgonce.poll(?::text::uuid, ?::text::bigint[]) AS i
+      """
+          .formatted(Installed.COLUMNS);
+  private static final String NOT_REGISTERED = "PO002";
+
   // A writer that read an open gate may commit when it is closed, or its process dead.
   private static final Duration BEHIND_A_GATE = Duration.ofSeconds(5);
   private static final long LONGEST_BEHIND_A_GATE_MS = 300;
@@ -50,7 +67,7 @@ public final class Poll {
   private static final Backoff RETRY = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
-  private final UUID listener;
+  private final String listener;
   private final Duration interval;
   private final Supplier<ListenStatus> listening;
   private final Housekeeping housekeeping;
@@ -70,16 +87,24 @@ public final class Poll {
   private @Nullable ListensBy registeredAs;
 
   /**
+   * The session by which a process listens.
+   *
+   * @param source the wake-up source, or {@code polling}
+   * @param backend the server's process; null if there is no session
+   */
+  private record ListensBy(String source, @Nullable String backend) {}
+
+  /**
    * @param interval between two polls where nothing asks for one
    * @param listening how this process listens
    */
   public Poll(
       ListenerContext context, UUID listener, Duration interval, Supplier<ListenStatus> listening) {
     this.context = context;
-    this.listener = listener;
+    this.listener = listener.toString();
     this.interval = interval;
     this.listening = listening;
-    this.housekeeping = new Housekeeping(context, listener);
+    this.housekeeping = new Housekeeping(context, this.listener);
     this.queue = new QueueWatch(context.observer());
     this.polls = new RepeatedTask(context.threads(), this::take);
   }
@@ -124,14 +149,9 @@ public final class Poll {
       return;
     }
     try {
-      var unused =
-          context
-              .transactions()
-              .runBounded(
-                  connection -> {
-                    PollStatements.unregister(connection, listener);
-                    return true;
-                  });
+      context
+          .transactions()
+          .make(connection -> Statements.execute(connection, UNREGISTER, listener));
     } catch (SQLException | RuntimeException e) {
       LOG.debug(
           "pgonce: the listener could not take itself off the registry; the others will when its silence is over",
@@ -160,7 +180,15 @@ public final class Poll {
     var by = listensBy();
     var subscriptions = targets.stream().map(PollTarget::subscription).toList();
     var silence = heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE);
-    PollStatements.register(connection, listener, context.instance(), silence, subscriptions, by);
+    Statements.execute(
+        connection,
+        REGISTER,
+        listener,
+        context.instance(),
+        SqlArray.of("subscription", subscriptions),
+        by.source(),
+        String.valueOf(silence.toMillis()),
+        by.backend());
     registeredAs = by;
     registered = true; // or not, if the commit fails: then the poll says so
   }
@@ -170,14 +198,15 @@ public final class Poll {
     var whole = from - wholeNotBefore >= 0;
     List<Long> after = whole ? List.of() : targets.stream().map(PollTarget::cursor).toList();
     try {
-      var answers = PollStatements.poll(connection, listener, after);
+      var answers =
+          Statements.rows(connection, POLL, PollAnswer::of, listener, SqlArray.of("id", after));
       if (whole) {
         var now = System.nanoTime();
         wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
       }
       return answers;
     } catch (SQLException e) {
-      registered &= !PollStatements.NOT_REGISTERED.equals(e.getSQLState());
+      registered &= !NOT_REGISTERED.equals(e.getSQLState());
       throw e;
     }
   }
@@ -199,7 +228,11 @@ public final class Poll {
     // Not later than the tenth poll, whose time has a jitter.
     heartbeatAt = now + heartbeatInterval(interval()).toNanos() - interval().toNanos() / 2;
     try {
-      context.transactions().make(connection -> PollStatements.seen(connection, listener, by));
+      context
+          .transactions()
+          .make(
+              connection ->
+                  Statements.execute(connection, HEARTBEAT, listener, by.source(), by.backend()));
       registeredAs = by;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);

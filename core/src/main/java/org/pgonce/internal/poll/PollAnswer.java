@@ -1,5 +1,9 @@
 package org.pgonce.internal.poll;
 
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.store.Installed;
@@ -30,4 +34,33 @@ public record PollAnswer(
     boolean gateUnfit,
     boolean gateOpen,
     int listeners,
-    int rank) {}
+    int rank) {
+
+  /** Reads a row of {@code pgonce.poll}. */
+  static PollAnswer of(ResultSet row) throws SQLException {
+    var dueInMs = row.getLong("due_in_ms");
+    var isScheduled = !row.wasNull();
+    return new PollAnswer(
+        row.getInt("subscription"),
+        row.getBoolean("ready"),
+        row.getBoolean("due"),
+        isScheduled ? dueInMs : null,
+        paused(row),
+        row.getString("mode") == null ? null : Installed.of(row),
+        row.getDouble("queue_usage"),
+        row.getBoolean("gate_unfit"),
+        row.getBoolean("gate_open"),
+        row.getInt("listeners"),
+        row.getInt("rank"));
+  }
+
+  private static @Nullable Paused paused(ResultSet row) throws SQLException {
+    var since = row.getLong("paused_us");
+    return row.wasNull()
+        ? null
+        : new Paused(
+            Instant.EPOCH.plus(since, ChronoUnit.MICROS),
+            row.getString("paused_by"),
+            row.getString("pause_reason"));
+  }
+}

@@ -11,8 +11,6 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.internal.jdbc.Statements;
-import tools.jackson.core.type.TypeReference;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * A channel and one of its subscriptions as the database has them. What feeds the channel is
@@ -36,14 +34,11 @@ public record Installed(
   public static final Installed NOWHERE = new Installed(false, false, 0, Map.of(), "", "");
   private static final Installed NOT_THERE = new Installed(true, false, 0, Map.of(), "", "");
 
-  /** What {@link #read} reads, of {@code pgonce.installed} or {@code pgonce.poll} as i. */
+  /** What {@link #of} reads, of {@code pgonce.installed} or {@code pgonce.poll} as i. */
   public static final String COLUMNS =
       "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding";
 
   private static final String INSTALLED = "SELECT " + COLUMNS + " FROM pgonce.installed(?, ?) AS i";
-
-  private static final JsonMapper MAPPER = JsonMapper.builder().build();
-  private static final TypeReference<Map<String, String>> ENTRIES = new TypeReference<>() {};
 
   /**
    * A setting that is installed otherwise than it is defined.
@@ -64,40 +59,32 @@ public record Installed(
     if (!Schema.exists(connection)) {
       return NOWHERE;
     }
-    return Statements.rows(connection, INSTALLED, row -> read(row, 1), channel.name(), subscription)
+    return Statements.rows(connection, INSTALLED, Installed::of, channel.name(), subscription)
         .stream()
         .findFirst()
         .orElse(NOT_THERE);
   }
 
-  /**
-   * Reads it from a row.
-   *
-   * @param first where {@link #COLUMNS} begin, from 1
-   */
-  public static Installed read(ResultSet row, int first) throws SQLException {
+  /** Reads {@link #COLUMNS}. */
+  public static Installed of(ResultSet row) throws SQLException {
     var settings = new LinkedHashMap<String, String>();
-    settings.put("mode", row.getString(first + 1));
-    settings.put("feed", row.getString(first + 2));
-    settings.put("filter", filter(row.getString(first + 3)));
-    settings.put("key memory", Duration.ofMillis(row.getLong(first + 4)).toString());
-    settings.put("order", row.getString(first + 5));
-    settings.put("maximum depth", Integer.toString(row.getInt(first + 6)));
+    settings.put("mode", row.getString("mode"));
+    settings.put("feed", row.getString("feed"));
+    settings.put("filter", new TreeMap<>(ContextJson.read(row.getString("filter"))).toString());
+    settings.put("key memory", Duration.ofMillis(row.getLong("key_memory_ms")).toString());
+    settings.put("order", row.getString("key_order"));
+    settings.put("maximum depth", Integer.toString(row.getInt("max_depth")));
     // NULL is none, which is 0 in a definition.
-    settings.put("maximum rate", Integer.toString(row.getInt(first + 7)));
-    settings.put("maximum per key", Integer.toString(row.getInt(first + 8)));
-    settings.put("wake-ups", row.getString(first + 9));
+    settings.put("maximum rate", Integer.toString(row.getInt("max_rate")));
+    settings.put("maximum per key", Integer.toString(row.getInt("max_per_key")));
+    settings.put("wake-ups", row.getString("wake_ups"));
     return new Installed(
         true,
         true,
-        row.getInt(first),
+        row.getInt("subscription"),
         settings,
-        row.getString(first + 10),
-        row.getString(first + 11));
-  }
-
-  private static String filter(@Nullable String json) {
-    return json == null ? "{}" : new TreeMap<>(MAPPER.readValue(json, ENTRIES)).toString();
+        row.getString("epoch"),
+        row.getString("encoding"));
   }
 
   private static Map<String, String> defined(Channel<?> channel, String subscription) {
