@@ -5,9 +5,9 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
- * Puts the parts of broadcasts together. PostgreSQL delivers the NOTIFYs of a transaction together
- * and in order, so at most one message is incomplete at a time. A part that does not continue it is
- * forged, or follows a gap. Used by one thread.
+ * Joins the parts of broadcasts. PostgreSQL delivers the NOTIFYs of a transaction together and in
+ * order, so one message at most is incomplete. Any other part is forged, or follows a gap. Used by
+ * one thread.
  */
 final class BroadcastAssembly {
 

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All threads of a listener but the listening one: workers, which may wait for the database or run
- * a handler, and one timer, which only hands work on. The callers bound the number of workers.
+ * The threads of a listener but the listening one: workers, which run handlers or wait for the
+ * database, and one timer, which hands work to them. Callers bound the number of workers.
  */
 public final class Threads implements AutoCloseable {
 
@@ -25,7 +25,7 @@ public final class Threads implements AutoCloseable {
   // Whose worker a thread is at the moment.
   private static final ThreadLocal<@Nullable Threads> OWNER = new ThreadLocal<>();
 
-  // Until the machine has a thread to give again.
+  // Before it asks the machine for a thread again.
   private static final Duration SHORTAGE = Duration.ofMillis(250);
 
   private final ExecutorService workers;
@@ -40,7 +40,7 @@ public final class Threads implements AutoCloseable {
     timer = new ScheduledThreadPoolExecutor(1, daemons("pgonce-timer-"));
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    // Now, since it is needed when the machine has no threads to give.
+    // It is needed when the machine has no threads left.
     timer.prestartCoreThread();
   }
 
@@ -49,7 +49,7 @@ public final class Threads implements AutoCloseable {
     try {
       workers.execute(() -> guarded(work));
     } catch (OutOfMemoryError noThread) {
-      // «unable to create native thread»: too many in the machine or the container, which passes.
+      // «unable to create native thread»: the machine or container has too many for now.
       LOG.error(
           "pgonce: no thread for a worker ({}); tried again in {} ms",
           noThread.getMessage(),
@@ -89,7 +89,7 @@ public final class Threads implements AutoCloseable {
     try {
       work.run();
     } catch (Throwable unexpected) {
-      // Each work catches what it expects; Errors such as OutOfMemoryError must not pass unheard.
+      // Errors such as OutOfMemoryError, too.
       LOG.error(
           "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or poll",
           unexpected);

@@ -5,9 +5,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notifications that were at work in several processes that died are run one at a time in this one.
- * So the one that kills its process is found, and those at work beside it are not counted until
- * they are dead letters. Thread-safe.
+ * Runs notifications whose processes died several times one at a time in this process. So the
+ * deadly one is found, and those that ran beside it do not use up their attempts. Thread-safe.
  */
 public final class Quarantine {
 
@@ -17,17 +16,13 @@ public final class Quarantine {
   private final AtomicReference<@Nullable Stay> taken = new AtomicReference<>();
 
   /**
-   * The one that is in it.
+   * A notification's time in it.
    *
-   * @param until by System.nanoTime(): a handler that never returns keeps out nobody for longer
+   * @param until by System.nanoTime(): the bound for a handler that never returns
    */
   public record Stay(long until) {}
 
-  /**
-   * Takes it until {@link #leave}, and for so long at most.
-   *
-   * @return null if it is taken
-   */
+  /** Takes it until {@link #leave}, for so long at most; null if it is taken. */
   public @Nullable Stay enter(Duration longest) {
     var now = System.nanoTime();
     var other = taken.get();
@@ -38,7 +33,7 @@ public final class Quarantine {
     return taken.compareAndSet(other, stay) ? stay : null;
   }
 
-  /** Leaves it to others, unless it is another's already. */
+  /** Does nothing if the time is over and another has it. */
   public void leave(Stay stay) {
     taken.compareAndSet(stay, null);
   }

@@ -8,14 +8,13 @@ import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps the exceptions of an observer from what it observes. */
+/** Logs the exceptions of an observer instead of throwing them. */
 public final class SafeObserver {
 
   private static final Logger LOG = LoggerFactory.getLogger(SafeObserver.class);
 
   private SafeObserver() {}
 
-  /** The observer, whose exceptions are logged and no more. */
   public static Observer over(Observer observer) {
     return (Observer)
         Proxy.newProxyInstance(

@@ -35,7 +35,7 @@ public final class NotifyGate {
   private static final Duration BETWEEN_CLAIMS = Duration.ofMillis(2);
   // The gate stays open for ten times as long.
   private static final Duration RENEWAL = Duration.ofMillis(50);
-  // So often in a row there must be little to do: a process without a processor is slow as well.
+  // A process that gets no processor looks idle for a moment, too.
   private static final int FEW_IN_A_ROW = 3;
   private static final Duration BETWEEN_QUESTIONS = Duration.ofSeconds(1);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);

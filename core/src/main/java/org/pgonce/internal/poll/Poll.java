@@ -45,6 +45,9 @@ public final class Poll {
   // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time.
   private static final int SHARE_OF_WHOLE = 20;
 
+  private static final double QUEUE_WARNING = 0.05;
+  private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(1);
+
   // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. The rest does so
   // as well, to be bound in one way.
   private static final String REGISTER =
@@ -71,11 +74,9 @@ public final class Poll {
   private final Duration interval;
   private final Supplier<ListenStatus> listening;
   private final Housekeeping housekeeping;
-  private final QueueWatch queue;
   private final RepeatedTask polls;
   private volatile List<PollTarget> targets = List.of();
 
-  private volatile boolean started;
   private volatile boolean registered;
   private final AtomicLong begun = new AtomicLong();
   private volatile long begunAt = System.nanoTime() - LEAST_BETWEEN_NANOS;
@@ -84,15 +85,7 @@ public final class Poll {
   private long wholeNotBefore = begunAt;
   private long gateUntil = begunAt;
   private long heartbeatAt = begunAt;
-  private @Nullable ListensBy registeredAs;
-
-  /**
-   * The session by which a process listens.
-   *
-   * @param source the wake-up source, or {@code polling}
-   * @param backend the server's process; null if there is no session
-   */
-  private record ListensBy(String source, @Nullable String backend) {}
+  private long queueWarningNotBefore = begunAt;
 
   /**
    * @param interval between two polls where nothing asks for one
@@ -105,13 +98,11 @@ public final class Poll {
     this.interval = interval;
     this.listening = listening;
     this.housekeeping = new Housekeeping(context, this.listener);
-    this.queue = new QueueWatch(context.observer());
     this.polls = new RepeatedTask(context.threads(), this::take);
   }
 
   public void start(Collection<PollTarget> toAskFor) {
     targets = List.copyOf(toAskFor);
-    started = true;
     within(Duration.ZERO);
   }
 
@@ -120,7 +111,7 @@ public final class Poll {
    * begins with the start. Returns at once; safe on any thread.
    */
   public void within(Duration delay) {
-    if (started) {
+    if (!targets.isEmpty()) {
       var earliest = begunAt + LEAST_BETWEEN_NANOS - System.nanoTime();
       polls.within(Duration.ofNanos(Math.max(delay.toNanos(), earliest)));
     }
@@ -177,7 +168,7 @@ public final class Poll {
   }
 
   private void register(Connection connection) throws SQLException {
-    var by = listensBy();
+    var listens = listening.get();
     var subscriptions = targets.stream().map(PollTarget::subscription).toList();
     var silence = heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE);
     Statements.execute(
@@ -186,10 +177,9 @@ public final class Poll {
         listener,
         context.instance(),
         SqlArray.of("subscription", subscriptions),
-        by.source(),
+        listens.source(),
         String.valueOf(silence.toMillis()),
-        by.backend());
-    registeredAs = by;
+        backend(listens));
     registered = true; // or not, if the commit fails: then the poll says so
   }
 
@@ -211,20 +201,19 @@ public final class Poll {
     }
   }
 
-  private ListensBy listensBy() {
-    var status = listening.get();
+  /** The server's process of the session that listens; null if there is none. */
+  private static @Nullable String backend(ListenStatus status) {
     var session = status.session();
-    return new ListensBy(
-        status.source(), session == null ? null : String.valueOf(session.backendPid()));
+    return session == null ? null : String.valueOf(session.backendPid());
   }
 
   /** In a transaction of its own: a lock on the registry keeps no notification waiting. */
   private void sendHeartbeat() {
-    var by = listensBy();
     var now = System.nanoTime();
-    if (now - heartbeatAt < 0 && by.equals(registeredAs)) {
+    if (now - heartbeatAt < 0) {
       return;
     }
+    var listens = listening.get();
     // Not later than the tenth poll, whose time has a jitter.
     heartbeatAt = now + heartbeatInterval(interval()).toNanos() - interval().toNanos() / 2;
     try {
@@ -232,8 +221,8 @@ public final class Poll {
           .transactions()
           .make(
               connection ->
-                  Statements.execute(connection, HEARTBEAT, listener, by.source(), by.backend()));
-      registeredAs = by;
+                  Statements.execute(
+                      connection, HEARTBEAT, listener, listens.source(), backend(listens)));
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);
     }
@@ -258,7 +247,7 @@ public final class Poll {
     var longest = interval().toMillis();
     var delay = ThreadLocalRandom.current().nextLong(longest * 7 / 8, longest * 9 / 8 + 1);
     for (var answer : answers) {
-      queue.found(answer.queueUsage());
+      warnOfQueue(answer.queueUsage());
       if (answer.gateUnfit()) {
         housekeeping.runSoon();
       }
@@ -279,6 +268,27 @@ public final class Poll {
     }
     var isBehindGate = System.nanoTime() - gateUntil < 0;
     return Duration.ofMillis(isBehindGate ? Math.min(delay, LONGEST_BEHIND_A_GATE_MS) : delay);
+  }
+
+  /**
+   * Warns long before PostgreSQL's NOTIFY queue is full. It is emptied as far as the slowest
+   * listening session of any database has read, and a session with an open transaction reads
+   * nothing. To ask how full it is frees what all have read.
+   *
+   * @param usage the share that is in use, 0 to 1
+   */
+  private void warnOfQueue(double usage) {
+    if (usage < QUEUE_WARNING || System.nanoTime() - queueWarningNotBefore < 0) {
+      return;
+    }
+    queueWarningNotBefore = System.nanoTime() + BETWEEN_WARNINGS.toNanos();
+    var percent = Math.round(100 * usage);
+    LOG.warn(
+        "pgonce: PostgreSQL's NOTIFY queue, one for the whole server, is {} % full, and at 100 % every commit that"
+            + " notifies fails: a session that listens has a transaction open and does not read. Look for the oldest"
+            + " xact_start in pg_stat_activity, of any database, and end that transaction or its session",
+        percent);
+    context.observer().databaseTrouble("", "PostgreSQL's NOTIFY queue is " + percent + " % full");
   }
 
   private Duration failed(SQLException e) {

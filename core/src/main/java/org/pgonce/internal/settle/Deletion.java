@@ -36,18 +36,18 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
       """;
   private static final String HAS_TOKEN =
       "AND h.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid";
-  // A row behind it, held or not, is a reason to claim again: so no claim is needed to find out
-  // that nothing is left. It costs twice the deletion itself, so amid a backlog most do not look.
+  // A row behind it, held or not, is a reason to claim again. So no empty claim is needed to learn
+  // that nothing is left. The look costs twice the deletion, so amid a backlog most do not look.
   private static final String BEHIND =
       """
       (SELECT b.id FROM pgonce.notification AS b
         WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) h.id
         ORDER BY b.id LIMIT 1) IS NOT NULL AS more, false AS due""";
   private static final String SURELY = "true AS more, false AS due";
-  // The end of a scheduled row says nothing of new ones, unless it was leased as a new one.
+  // After a scheduled row nobody looks for new ones, unless it was leased as a new one.
   private static final String NOTHING = "false AS more, false AS due";
-  // Another row of its key, which its end may have set free. Ranges of one key, ordered by the key:
-  // with = the planner may take the index of all keys.
+  // Another row of its key. Ranges of one key, ordered by the key: with = the planner may take the
+  // index of all keys.
   private static final String BEHIND_IN_KEY =
       """
       (SELECT b.id FROM pgonce.notification AS b

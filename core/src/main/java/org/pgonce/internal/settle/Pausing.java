@@ -16,11 +16,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Whether a subscription is paused, as far as this process knows. The poll asks the database; no
- * claim does. Until the first poll has answered, nothing is claimed.
+ * claim does. Nothing is claimed before the first poll has answered.
  *
- * <p>A wake-up that says «pause» is believed at once, until the next poll has answered: handlers
- * may hold all connections, and the poll gets one when they stop claiming. But any role can forge
- * it, so it is believed once a second at most, and asks for a poll otherwise. Thread-safe.
+ * <p>A wake-up «pause» stops claims until the next poll has answered: handlers may hold all
+ * connections, and the poll needs one. Any role can forge it, so it stops claims once a second at
+ * most. Otherwise it only asks for a poll. Thread-safe.
  */
 public final class Pausing {
 
@@ -29,7 +29,6 @@ public final class Pausing {
   private static final Duration BETWEEN_BELIEFS = Duration.ofSeconds(1);
   private static final Duration POLL_IF_NOT_BELIEVED = Duration.ofMillis(100);
 
-  // A transaction that pauses or resumes the subscription may be left open.
   private static final String BOUND_THE_WAIT = "SET LOCAL lock_timeout = '5s'";
   private static final String PAUSE = "SELECT pgonce.pause(?, ?, ?)";
 
@@ -40,9 +39,9 @@ public final class Pausing {
 
   private volatile boolean on = true;
   private volatile @Nullable Paused known;
-  // The last poll that may not have seen what was heard, or done here, since.
+  // Polls up to this number may have begun before the latest pause.
   private long outdated;
-  // Handlers that are pausing it at this moment.
+  // Handlers whose pause is being recorded.
   private int asking;
   // By System.nanoTime().
   private long believesFrom = System.nanoTime();
@@ -69,10 +68,7 @@ public final class Pausing {
     return known;
   }
 
-  /**
-   * A wake-up says that it is paused, or otherwise not to be claimed from. Returns within which
-   * time a poll is to say whether that is so.
-   */
+  /** A wake-up says that it is paused, or changed. Returns within which time to poll. */
   public synchronized Duration heardPause() {
     var now = System.nanoTime();
     if (now - believesFrom < 0) {
@@ -84,7 +80,7 @@ public final class Pausing {
     return Duration.ZERO;
   }
 
-  /** A handler asks for a pause: nothing is claimed, at least until {@link #ends}. */
+  /** A handler asks for a pause: nothing is claimed until {@link #ends} and a poll after it. */
   synchronized void begins() {
     on = true;
     asking++;
@@ -97,7 +93,7 @@ public final class Pausing {
     Statements.execute(transaction, PAUSE, subscribed.name(), reason, subscribed.subscription());
   }
 
-  /** The handler's pause is committed, or has failed: a poll that begins from now on says which. */
+  /** The handler's pause is committed, or has failed; the next poll says which. */
   synchronized void ends() {
     asking--;
     outdated = polls.getAsLong();
@@ -108,7 +104,7 @@ public final class Pausing {
    *
    * @param found null if it is not paused
    * @param poll its number
-   * @return whether claims may begin that were held up until now
+   * @return whether that ends a pause
    */
   public boolean polled(@Nullable Paused found, long poll) {
     Paused before;

@@ -9,7 +9,7 @@ import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Tells the log and the observer what became of the notifications of one subscription. */
+/** Reports the ends of one subscription's notifications to the log and the observer. */
 public final class Reports {
 
   private static final Logger LOG = LoggerFactory.getLogger(Reports.class);
@@ -29,7 +29,6 @@ public final class Reports {
     this.pollWithin = pollWithin;
   }
 
-  /** The database, not a notification, is in trouble. */
   public void cannotClaim(Exception e) {
     var reason = Failures.inWords(e);
     LOG.warn(
@@ -40,7 +39,6 @@ public final class Reports {
     observer.databaseTrouble(subscribed.name(), reason);
   }
 
-  /** A notification is handled, or skipped, and that is committed. */
   void settled(Claim claim, boolean handled, Duration inHandler) {
     if (handled) {
       observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
@@ -49,7 +47,6 @@ public final class Reports {
     }
   }
 
-  /** An attempt is counted before it begins, and due again after the delay if it does not end. */
   void countedAhead(Claim claim, int attempt, Duration delay) {
     LOG.info(
         "pgonce: an earlier claim of notification {} of channel {} did not settle it: its process died, or gave it back; attempt {} is counted"
@@ -60,7 +57,7 @@ public final class Reports {
     dueIn(delay);
   }
 
-  /** A poll is to find out what has changed by then. */
+  /** Asks for a poll. */
   void dueIn(Duration delay) {
     pollWithin.accept(delay);
   }
@@ -106,7 +103,6 @@ public final class Reports {
     LOG.debug("pgonce: the failure in full", failure);
   }
 
-  /** It is a dead letter. */
   void buried(Claim claim, int attempt, DeadLetterReason reason, String why) {
     LOG.error(
         "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"

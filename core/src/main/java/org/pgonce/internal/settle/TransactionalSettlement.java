@@ -33,12 +33,11 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /**
-   * The handler returned: deletes the rows and commits. That the handler swallowed an SQL error, or
-   * ended the transaction, shows here: the driver's commit() would return normally on an aborted
-   * transaction.
+   * Deletes the rows after their handler, and commits. The deletion fails if the handler swallowed
+   * an SQL error or ended the transaction. The driver's commit() alone would return normally.
    *
-   * @param handled the ids of those whose handler ran: not if its condition does not hold any more
-   * @param next asked amid a backlog for what is to follow the commit in its message
+   * @param handled the ids of those whose condition held, so that their handler ran
+   * @param next the statement that may follow the commit in its message, amid a backlog
    * @return what lies behind them
    * @throws SQLException if it is not committed, or not known to be
    */
@@ -51,7 +50,7 @@ public final class TransactionalSettlement extends Settlement {
       Supplier<Pipeline.@Nullable Next> next)
       throws SQLException {
     var deletion = deletion(claims);
-    // Where it is not sure that more is left, a claim might find nothing.
+    // Otherwise the claim might find nothing.
     var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
     var left = seen(deletion, commit(session, guarded, deletion, behind));
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
@@ -74,7 +73,7 @@ public final class TransactionalSettlement extends Settlement {
     return left;
   }
 
-  /** Sets back what the handler changed of the session in a way that its SQL did not show. */
+  /** Sets back settings that the handler changed unseen, as in a function. */
   private void restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
     try {
       var holder = claim.holder();
@@ -93,9 +92,8 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /**
-   * The attempt failed: undoes the handler's work and records the failure. While the transaction
-   * lives this happens inside it, so that nobody can claim the row before its backoff is written;
-   * else in a transaction of its own.
+   * Undoes the handler's work and records the failure, in the same transaction, so that nobody
+   * claims the row before its backoff is written. If that is lost, in a transaction of its own.
    */
   public void fail(
       ClaimSession session, Claim claim, GuardedConnection guarded, Throwable failure) {
@@ -127,8 +125,8 @@ public final class TransactionalSettlement extends Settlement {
   }
 
   /**
-   * Counts the next attempt of a suspect before it begins, with a token to claim it by, and due
-   * again as if it had failed. A suspect whose attempts are used up becomes a dead letter. Commits.
+   * Counts the next attempt of a suspect before it begins. The row gets a token to claim it by, and
+   * is due again as if the attempt had failed. If none is left, it becomes a dead letter. Commits.
    *
    * @return what to claim again; null if there is nothing
    */
@@ -140,7 +138,7 @@ public final class TransactionalSettlement extends Settlement {
       return null;
     }
     var backoff = subscribed.options().backoff().after(next);
-    // Until it is claimed by its token nobody else is to find it due, and count once more.
+    // So that no other process finds it due, and counts once more, before it is claimed again.
     var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
     var counted = countAhead(transaction, claim, delay);
     transaction.commit();

@@ -3,8 +3,8 @@ package org.pgonce.internal.store;
 import java.util.concurrent.Callable;
 
 /**
- * The depth of what a handler publishes, kept for its thread: so it counts on any connection. What
- * triggers and SQL publish counts only in the handler's own transaction, by a setting.
+ * The depth of what a handler publishes by a Publisher on its thread, whatever the connection. For
+ * triggers and SQL a setting of the handler's transaction has it.
  */
 public final class HandlerDepth {
 
