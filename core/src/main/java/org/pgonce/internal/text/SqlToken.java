@@ -3,8 +3,9 @@ package org.pgonce.internal.text;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.IntPredicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A part of an SQL string, as PostgreSQL's own scanner reads it with standard_conforming_strings =
@@ -15,31 +16,63 @@ import java.util.stream.Collectors;
  */
 public record SqlToken(Kind kind, String text) {
 
+  private static final String LETTERS = "A-Za-z_\\x{80}-\\x{10FFFF}";
+  private static final String QUOTED_NAME = "\"(?:[^\"]++|\"\")*+\"?+";
+  private static final Pattern BLOCK_MARK = Pattern.compile("/\\*|\\*/");
+
+  /** In the order in which they are tried. Possessive, so that long texts need no stack. */
   public enum Kind {
-    /** A keyword or a name without quotes; also a name with Unicode escapes, U&"…". */
-    WORD,
-    /** A name in double quotes. */
-    IDENTIFIER,
+    /** A text where a backslash escapes: E'…'. */
+    ESCAPED("[Ee]'(?:[^'\\\\]++|''|\\\\.)*+['\\\\]?+"),
     /** A text in single quotes: a quote in it is doubled. */
-    TEXT,
-    /** The same where a backslash escapes: behind an E. */
-    ESCAPED,
-    DOLLAR_QUOTED,
-    COMMENT,
-    SPACE,
+    TEXT("'(?:[^']++|'')*+'?+"),
+    /** A name in double quotes. */
+    IDENTIFIER(QUOTED_NAME),
+    DOLLAR_QUOTED("(\\$(?:[" + LETTERS + "][" + LETTERS + "0-9]*+)?+\\$).*?(?:\\1|\\z)"),
+    /** A keyword or a name without quotes; also a name with Unicode escapes, U&"…". */
+    WORD("[Uu]&" + QUOTED_NAME + "|[" + LETTERS + "][" + LETTERS + "0-9$]*+"),
+    /** To the end of the line; or the start of a block. */
+    COMMENT("--[^\\n\\r]*+|/\\*"),
+    SPACE("[ \\t-\\r]++"),
     /** One character of anything else. */
-    OTHER
+    OTHER(".");
+
+    private final Pattern pattern;
+
+    Kind(String pattern) {
+      this.pattern = Pattern.compile(pattern, Pattern.DOTALL);
+    }
   }
 
   public static List<SqlToken> of(String sql) {
     var tokens = new ArrayList<SqlToken>();
-    for (var at = 0; at < sql.length(); ) {
-      var kind = kindAt(sql, at);
-      var end = end(sql, at, kind);
-      tokens.add(new SqlToken(kind, sql.substring(at, end)));
-      at = end;
+    for (var at = 0; at < sql.length(); at += tokens.get(tokens.size() - 1).text().length()) {
+      tokens.add(at(sql, at));
     }
     return tokens;
+  }
+
+  private static SqlToken at(String sql, int at) {
+    for (var kind : Kind.values()) {
+      var matcher = kind.pattern.matcher(sql).region(at, sql.length());
+      if (matcher.lookingAt()) {
+        var end = matcher.group().equals("/*") ? endOfBlock(sql, at) : matcher.end();
+        return new SqlToken(kind, sql.substring(at, end));
+      }
+    }
+    throw new IllegalStateException("any character is of kind OTHER");
+  }
+
+  /** Blocks nest. */
+  private static int endOfBlock(String sql, int from) {
+    var marks = BLOCK_MARK.matcher(sql).region(from, sql.length());
+    for (var depth = 0; marks.find(); ) {
+      depth += marks.group().equals("/*") ? 1 : -1;
+      if (depth == 0) {
+        return marks.end();
+      }
+    }
+    return sql.length();
   }
 
   /**
@@ -65,7 +98,12 @@ public record SqlToken(Kind kind, String text) {
   /** The same statement, where the tokens of each text stand in its place. */
   public static List<SqlToken> withTexts(List<SqlToken> statement) {
     return statement.stream()
-        .flatMap(token -> (token.isText() ? meaningful(token.content()) : List.of(token)).stream())
+        .flatMap(
+            token ->
+                switch (token.kind()) {
+                  case TEXT, ESCAPED, DOLLAR_QUOTED -> meaningful(token.content()).stream();
+                  default -> Stream.of(token);
+                })
         .toList();
   }
 
@@ -94,11 +132,6 @@ public record SqlToken(Kind kind, String text) {
     return text.equalsIgnoreCase(word);
   }
 
-  /** Whether it is a text, of whichever form. */
-  private boolean isText() {
-    return kind == Kind.TEXT || kind == Kind.ESCAPED || kind == Kind.DOLLAR_QUOTED;
-  }
-
   /** What is between the quotes, as it is written. */
   public String content() {
     return switch (kind) {
@@ -111,113 +144,5 @@ public record SqlToken(Kind kind, String text) {
 
   private String between(int start, int atEnd) {
     return text.substring(start, Math.max(start, text.length() - atEnd));
-  }
-
-  private static Kind kindAt(String sql, int at) {
-    var c = sql.charAt(at);
-    if (isWordStart(c)) {
-      return (c == 'E' || c == 'e') && sql.startsWith("'", at + 1) ? Kind.ESCAPED : Kind.WORD;
-    }
-    return switch (c) {
-      case '\'' -> Kind.TEXT;
-      case '"' -> Kind.IDENTIFIER;
-      case '$' -> dollarTag(sql, at).isEmpty() ? Kind.OTHER : Kind.DOLLAR_QUOTED;
-      case '-' -> sql.startsWith("--", at) ? Kind.COMMENT : Kind.OTHER;
-      case '/' -> sql.startsWith("/*", at) ? Kind.COMMENT : Kind.OTHER;
-      default -> isSpace(c) ? Kind.SPACE : Kind.OTHER;
-    };
-  }
-
-  private static int end(String sql, int at, Kind kind) {
-    return switch (kind) {
-      case WORD -> endOfWord(sql, at);
-      case IDENTIFIER -> endOfQuoted(sql, at, '"', false);
-      case TEXT -> endOfQuoted(sql, at, '\'', false);
-      case ESCAPED -> endOfQuoted(sql, at + 1, '\'', true);
-      case DOLLAR_QUOTED -> {
-        var tag = dollarTag(sql, at);
-        var close = sql.indexOf(tag, at + tag.length());
-        yield close < 0 ? sql.length() : close + tag.length();
-      }
-      case COMMENT -> sql.charAt(at) == '-' ? endOfLine(sql, at) : endOfBlock(sql, at);
-      case SPACE -> endOf(sql, at, SqlToken::isSpace);
-      case OTHER -> at + 1;
-    };
-  }
-
-  private static int endOf(String sql, int from, IntPredicate part) {
-    var at = from;
-    while (at < sql.length() && part.test(sql.charAt(at))) {
-      at++;
-    }
-    return at;
-  }
-
-  private static int endOfWord(String sql, int at) {
-    var end = endOf(sql, at, SqlToken::isWordPart);
-    var isU = end == at + 1 && (sql.charAt(at) == 'U' || sql.charAt(at) == 'u');
-    return isU && sql.startsWith("&\"", end) ? endOfQuoted(sql, end + 1, '"', false) : end;
-  }
-
-  private static int endOfQuoted(String sql, int open, char quote, boolean backslashes) {
-    for (var at = open + 1; at < sql.length(); at++) {
-      var c = sql.charAt(at);
-      if (backslashes && c == '\\') {
-        at++;
-      } else if (c == quote) {
-        if (at + 1 == sql.length() || sql.charAt(at + 1) != quote) {
-          return at + 1;
-        }
-        at++;
-      }
-    }
-    return sql.length();
-  }
-
-  private static int endOfLine(String sql, int from) {
-    return endOf(sql, from, c -> c != '\n' && c != '\r');
-  }
-
-  private static int endOfBlock(String sql, int from) {
-    var depth = 0;
-    for (var at = from; at < sql.length(); at++) {
-      if (sql.startsWith("/*", at)) {
-        depth++;
-        at++;
-      } else if (sql.startsWith("*/", at)) {
-        depth--;
-        at++;
-        if (depth == 0) {
-          return at + 1;
-        }
-      }
-    }
-    return sql.length();
-  }
-
-  /** The opening tag of a dollar quote, or an empty string: a parameter such as $1. */
-  private static String dollarTag(String sql, int at) {
-    var end = at + 1;
-    while (end < sql.length()
-        && (isWordStart(sql.charAt(end)) || (end > at + 1 && isDigit(sql.charAt(end))))) {
-      end++;
-    }
-    return sql.startsWith("$", end) ? sql.substring(at, end + 1) : "";
-  }
-
-  private static boolean isSpace(int c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-  }
-
-  private static boolean isDigit(int c) {
-    return c >= '0' && c <= '9';
-  }
-
-  private static boolean isWordStart(int c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
-  }
-
-  private static boolean isWordPart(int c) {
-    return isWordStart(c) || isDigit(c) || c == '$';
   }
 }
