@@ -11,7 +11,6 @@ import org.pgonce.internal.jdbc.SessionState;
 /** The savepoint before a handler's first statement: how it is set, released and undone. */
 public final class HandlerSavepoint {
 
-  public static final String NAME = "pgonce_handler";
   public static final String SET = "SAVEPOINT pgonce_handler";
   public static final Pipeline.Part<Boolean> RELEASED =
       Pipeline.command("RELEASE SAVEPOINT pgonce_handler");
@@ -38,10 +37,6 @@ public final class HandlerSavepoint {
       SET_BACK_AND_READ.formatted(SessionState.COLUMN, "pg_catalog.set_config('role', ?, true)");
 
   private HandlerSavepoint() {}
-
-  public static boolean isName(String name) {
-    return name.equals(NAME) || name.equals('"' + NAME + '"');
-  }
 
   /** Sets the parameters behind those of the settings. */
   private interface Binding {

@@ -3,7 +3,6 @@ package org.pgonce.internal.handle;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
@@ -17,21 +16,16 @@ import org.pgonce.internal.jdbc.SessionState;
 /**
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
- * <p>Before the handler's first statement the savepoint {@code pgonce_handler} is set, by the claim
- * or by a message of its own. Then the owner settles by {@link #commitWith}, {@link #sealWith} or
- * {@link #seal}, or calls {@link #undo}. Each ends the handler first: what it still holds throws
- * from then on, {@code close()} excepted.
+ * <p>Before the handler's first statement a savepoint is set. The owner then settles by {@link
+ * #commitWith}, {@link #sealWith} or {@link #seal}, or calls {@link #undo}. Each ends the handler
+ * first: what it still holds throws from then on, {@code close()} excepted. Each ends the savepoint
+ * before the notification is deleted or changed: a row locked by a transaction and deleted by its
+ * subtransaction gets a MultiXact (PostgreSQL 14 to 18), of which a server has a small cache only.
  *
- * <p>The savepoint must be gone before the notification is deleted or changed: a row locked by a
- * transaction and deleted by its subtransaction gets a MultiXact (PostgreSQL 14 to 18), and those
- * end in a small cache that all sessions share.
- *
- * <p>What the handler may not do is refused with SQLState 25000, by method ({@link GuardedObject})
- * and by SQL text ({@link HandlerSql}). A handler that tried to end the transaction has failed,
- * even if it swallows the exception. What functions do to the session is found when settling
- * ({@link SessionState}). This guards against mistakes, not against an attacker in the same JVM:
- * the statement of a result set is the driver's. Temporary tables and session-level advisory locks
- * stay with the session.
+ * <p>What the handler may not do is refused by method ({@link GuardedObject}) and by SQL text
+ * ({@link HandlerSql}). What functions do to the session is found when settling ({@link
+ * SessionState}). This guards against mistakes, not against an attacker in the same JVM. Temporary
+ * tables and session-level advisory locks stay with the session.
  *
  * <p>Not thread-safe for its owner. Threads of the handler may share what it hands out.
  */
@@ -41,10 +35,9 @@ public final class GuardedConnection {
   public static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
 
   private static final Duration PATIENCE_IF_LOST = Duration.ofSeconds(2);
-  private static final String IN_FAILED_TRANSACTION = "25P02";
 
-  // What the release says if the transaction is aborted, or is another one.
-  private static final Set<String> ENDED = Set.of(IN_FAILED_TRANSACTION, "3B001", "25P01");
+  private static final String NO_SUCH_SAVEPOINT = "3B001";
+  private static final String NO_TRANSACTION = "25P01";
 
   final HandlerScope scope;
   private final Connection real;
@@ -57,12 +50,6 @@ public final class GuardedConnection {
     this.scope = scope;
   }
 
-  /** As below, where no savepoint is set. */
-  public static GuardedConnection over(
-      Connection real, NotificationHeaders origin, Object notification, Duration patience) {
-    return over(real, origin, null, notification, patience);
-  }
-
   /**
    * Guards a connection for one run of a handler.
    *
@@ -70,10 +57,8 @@ public final class GuardedConnection {
    * @param origin the headers of what the handler publishes
    * @param session {@link SessionState#COLUMN} as read before the savepoint was set, together with
    *     the origin; null if no savepoint is set
-   * @param notification its toString() says in messages which notification is handled, without the
-   *     payload
-   * @param patience how long its end waits for a call of another thread before the connection is
-   *     aborted
+   * @param notification its toString() says in messages which notification is handled
+   * @param patience how long its end waits for a call of another thread
    */
   public static GuardedConnection over(
       Connection real,
@@ -123,7 +108,9 @@ public final class GuardedConnection {
    */
   public boolean isConflict(Throwable failure) {
     return Failures.isConflict(failure)
-        || (HandlerScope.isFailedTransaction(failure) && Failures.isConflict(scope.lastError));
+        || (failure instanceof SQLException sql
+            && HandlerScope.IN_FAILED_TRANSACTION.equals(sql.getSQLState())
+            && Failures.isConflict(scope.lastError));
   }
 
   /** Whether a handler of a batch was refused a setting that the next one would have met. */
@@ -196,13 +183,12 @@ public final class GuardedConnection {
   }
 
   private void send(Pipeline message) throws SQLException {
-    var releases = scope.before != null;
     try {
-      shortlyIfLost(message);
+      sendBriefly(message);
     } catch (SQLException e) {
-      var state = String.valueOf(e.getSQLState());
-      if (releases && (ENDED.contains(state) || LostConnection.isToldBy(e))) {
-        throw notSealed(e, state);
+      var why = scope.before == null ? null : whyNotReleased(e);
+      if (why != null) {
+        throw notSealed(e, why);
       }
       sealed = true; // what has failed is a statement behind the release
       throw e;
@@ -224,25 +210,24 @@ public final class GuardedConnection {
     scope.end();
     if (sealed) {
       throw new SQLException(
-          "the work of the handler of "
-              + scope.notification
-              + " is sealed and cannot be undone alone: roll the transaction back",
+          "the work of the handler of %s is sealed and cannot be undone alone: roll the transaction back"
+              .formatted(scope.notification),
           Refusal.SQL_STATE);
     }
     if (scope.before != null) {
       var message = new Pipeline(real);
       message.add(HandlerSavepoint.UNDONE);
       message.add(HandlerSavepoint.RELEASED);
-      shortlyIfLost(message);
+      sendBriefly(message);
       scope.before = null;
     }
   }
 
   /**
-   * An error that a foreign table brings in may only sound like the end of the connection: so it is
-   * used, but not waited for.
+   * If the handler saw the end of the connection, waits briefly: an error that a foreign table
+   * brings in may only sound like it, so the connection is tried.
    */
-  private void shortlyIfLost(Pipeline message) throws SQLException {
+  private void sendBriefly(Pipeline message) throws SQLException {
     if (!isLost()) {
       message.send();
       return;
@@ -255,24 +240,29 @@ public final class GuardedConnection {
     }
   }
 
-  private SQLException notSealed(SQLException e, String state) {
-    var what =
-        switch (state) {
-          case IN_FAILED_TRANSACTION ->
-              "caught an SQLException and went on, but its transaction is aborted and nothing of its"
-                  + " work would stay. Instead: let the exception through, or set a savepoint before"
-                  + " the statement that may fail and roll back to it";
-          case "3B001", "25P01" ->
-              "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
-          default ->
-              "could not be followed by a statement of pgonce: the connection does not answer";
-        };
+  /** What the handler did; null if the release of its savepoint is not what has failed. */
+  private static @Nullable String whyNotReleased(SQLException e) {
+    var state = String.valueOf(e.getSQLState());
+    return switch (state) {
+      case HandlerScope.IN_FAILED_TRANSACTION ->
+          "caught an SQLException and went on, but its transaction is aborted and nothing of its"
+              + " work would stay. Instead: let the exception through, or set a savepoint before"
+              + " the statement that may fail and roll back to it";
+      case NO_SUCH_SAVEPOINT, NO_TRANSACTION ->
+          "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
+      default ->
+          LostConnection.isToldBy(e)
+              ? "could not be followed by a statement of pgonce: the connection does not answer"
+              : null;
+    };
+  }
+
+  private SQLException notSealed(SQLException e, String why) {
+    var cause = scope.lastError == null ? e : scope.lastError;
     var failure =
         new SQLException(
-            "the handler of " + scope.notification + " " + what,
-            state,
-            scope.lastError == null ? e : scope.lastError);
-    if (scope.lastError != null && scope.lastError != e) {
+            "the handler of " + scope.notification + " " + why, e.getSQLState(), cause);
+    if (cause != e) {
       failure.addSuppressed(e);
     }
     return failure;

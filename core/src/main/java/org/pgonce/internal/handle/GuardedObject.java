@@ -16,7 +16,6 @@ import java.sql.Wrapper;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.claim.HandlerSavepoint;
 
 /**
  * The connection of a handler, and its statements and database metadata, which lead back to the
@@ -105,10 +104,13 @@ final class GuardedObject implements InvocationHandler {
       case "isValid", "getCatalog", "getSchema", "createArrayOf", "createStruct" ->
           send(method, args);
       case "createBlob", "createClob", "createNClob", "createSQLXML" -> send(method, args);
+      case "setSavepoint", "releaseSavepoint" -> send(method, args);
       // pgjdbc-ng parses here, on the server.
       case "prepareStatement", "prepareCall" -> sendSql(method, args);
-      case "setSavepoint", "releaseSavepoint", "rollback" -> {
-        requireOwnSavepoint(name, args);
+      case "rollback" -> {
+        if (args.length == 0) {
+          throw scope.refused("rollback()", Refusal.TRANSACTION_END);
+        }
         yield send(method, args);
       }
       // Handlers close it by habit, in a try-with-resources.
@@ -126,15 +128,6 @@ final class GuardedObject implements InvocationHandler {
               name + "()",
               Refusal.outlives("use SET LOCAL, or set it on the statement or the data source"));
     };
-  }
-
-  private void requireOwnSavepoint(String name, Object[] args) throws SQLException {
-    if (args.length == 0 && name.equals("rollback")) {
-      throw scope.refused("rollback()", Refusal.TRANSACTION_END);
-    }
-    if (args.length > 0 && args[0] instanceof String own && HandlerSavepoint.isName(own)) {
-      throw scope.refused(name + "()", Refusal.OWN_SAVEPOINT);
-    }
   }
 
   private void requireUnchanged(String setter, Object value) throws SQLException {
@@ -162,23 +155,14 @@ final class GuardedObject implements InvocationHandler {
     };
   }
 
+  /** Rows come from the server. What else frameworks ask for each time, the drivers know. */
   private @Nullable Object ofMetaData(Method method, Object[] args) throws Throwable {
-    return switch (method.getName()) {
-      // Frameworks ask for these each time, and the drivers know them.
-      case "getDatabaseProductName", "getDatabaseProductVersion", "getDriverName" ->
-          forward(method, args);
-      case "getDatabaseMajorVersion", "getDatabaseMinorVersion", "getDriverVersion" ->
-          forward(method, args);
-      case "getURL", "supportsSavepoints", "supportsBatchUpdates", "supportsGetGeneratedKeys" ->
-          forward(method, args);
-      default -> {
-        var result = send(method, args);
-        if (result instanceof ResultSet rows) {
-          scope.opened(rows);
-        }
-        yield result;
-      }
-    };
+    var sends = method.getReturnType() == ResultSet.class;
+    var result = sends ? send(method, args) : forward(method, args);
+    if (result instanceof ResultSet rows) {
+      scope.opened(rows);
+    }
+    return result;
   }
 
   /** The SQL is the first argument, if there is one. */

@@ -18,14 +18,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of a handler on its connection. Each guarded call holds the turn from its check to its
- * return, so none runs or begins after {@link #end}.
+ * One run of a handler on its connection. Each guarded call holds the lock from its check to its
+ * return, so no call runs or begins after {@link #end}.
  */
 final class HandlerScope {
 
-  private static final Logger LOG = LoggerFactory.getLogger(HandlerScope.class);
-  private static final String IN_FAILED_TRANSACTION = "25P02";
+  static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
+  private static final Logger LOG = LoggerFactory.getLogger(HandlerScope.class);
 
   final Object notification;
   final Connection guarded;
@@ -34,7 +34,7 @@ final class HandlerScope {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean ended;
 
-  // The rest is read and written with the turn held, or after the end.
+  // The rest is read and written with the lock held, or after the end.
 
   // The session's settings when the savepoint was set; null while none is.
   @Nullable SessionState before;
@@ -65,17 +65,12 @@ final class HandlerScope {
     this.guarded = GuardedObject.connection(this, real);
   }
 
-  // The turn.
-
   /**
-   * Takes the turn; false, without it, if the handler has ended. Waits while another call runs.
+   * Takes the lock for a call; false, without it, if the handler has ended.
    *
    * @throws SQLException if it is called from within another call: the driver would wait for ever
    */
   boolean enter() throws SQLException {
-    if (ended) {
-      return false;
-    }
     if (lock.isHeldByCurrentThread()) {
       throw new SQLException(
           "the connection is in the middle of another call of this thread, which reads a stream of"
@@ -83,11 +78,11 @@ final class HandlerScope {
           Refusal.SQL_STATE);
     }
     lock.lock();
-    if (ended) {
+    var mayCall = !ended;
+    if (!mayCall) {
       lock.unlock();
-      return false;
     }
-    return true;
+    return mayCall;
   }
 
   void leave() {
@@ -106,15 +101,13 @@ final class HandlerScope {
    */
   void end() throws SQLException {
     ended = true;
-    if (!awaitTurn()) {
+    if (!awaitCall()) {
       real.abort(Runnable::run);
       throw new SQLException(
-          "a call of the handler of "
-              + notification
-              + " was still using the connection "
-              + patience.toMillis()
-              + " ms after the handler had ended. The connection is aborted, its transaction rolled"
-              + " back. Instead: wait in the handler for threads that use its connection.",
+          ("a call of the handler of %s was still using the connection %d ms after the handler had"
+                  + " ended. The connection is aborted, its transaction rolled back. Instead: wait"
+                  + " in the handler for threads that use its connection.")
+              .formatted(notification, patience.toMillis()),
           CONNECTION_DOES_NOT_EXIST);
     }
     try {
@@ -127,8 +120,8 @@ final class HandlerScope {
     }
   }
 
-  private boolean awaitTurn() {
-    // An interrupt of its thread, by the handler or by a cut-off, must not cost the connection.
+  /** Takes the lock. An interrupt, by the handler or by a cut-off, must not cost the connection. */
+  private boolean awaitCall() {
     var deadline = Deadline.in(patience);
     var interrupted = false;
     try {
@@ -153,8 +146,6 @@ final class HandlerScope {
       LOG.debug("pgonce: what the handler of {} left open could not be closed", notification, e);
     }
   }
-
-  // What the handler does.
 
   /**
    * Prepares for a statement of the handler: sets the savepoint if none is set, and in a batch the
@@ -209,7 +200,7 @@ final class HandlerScope {
   /** Remembers an error, to report it if the handler swallows it. */
   SQLException noted(SQLException error) {
     // 25P02 only follows from an error before it, and that one is what the user must see.
-    if (!isFailedTransaction(error)) {
+    if (!IN_FAILED_TRANSACTION.equals(error.getSQLState())) {
       lastError = error;
     }
     return error;
@@ -260,10 +251,5 @@ final class HandlerScope {
     } finally {
       lock.unlock();
     }
-  }
-
-  /** Whether it says only that an error came before it. */
-  static boolean isFailedTransaction(Throwable failure) {
-    return failure instanceof SQLException sql && IN_FAILED_TRANSACTION.equals(sql.getSQLState());
   }
 }

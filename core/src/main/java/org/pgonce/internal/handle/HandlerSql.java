@@ -1,14 +1,11 @@
 package org.pgonce.internal.handle;
 
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.text.SqlToken;
@@ -37,14 +34,7 @@ record HandlerSql(
           new Rule(
               "(commit|end|abort|prepare transaction|rollback(?!( work| transaction)? to\\b))\\b",
               Refusal.TRANSACTION_END),
-          // A name in Unicode escapes is not decoded here; nobody needs one for a savepoint.
-          new Rule(
-              "(savepoint|release( savepoint)?|rollback( work| transaction)? to( savepoint)?)"
-                  + " (\"?pgonce_handler\"?( |$)|u&)",
-              Refusal.OWN_SAVEPOINT),
           new Rule("(copy) .*\\b(stdin|stdout)\\b", Refusal.COPY),
-          new Rule("(begin|start)\\b", Refusal.NESTED_TRANSACTION),
-          new Rule("(set local \"?transaction)(?!_timeout)", Refusal.TRANSACTION_MODE),
           outlives("(set local \"?session)\"?( |$)", "use SET LOCAL ROLE"),
           outlives(
               "(set)\\b(?! local (?!\\.)| constraints\\b)",
@@ -55,16 +45,37 @@ record HandlerSql(
           outlives("(listen|unlisten)\\b", "let pgonce listen, or use a connection of your own"),
           outlives("(declare) .*\\bcursor with hold\\b", "leave WITH HOLD out"));
 
-  private static final Pattern SETS_WITHIN = Pattern.compile("\\bset (local|constraints)\\b");
-  // Set anew for each notification.
-  private static final Set<String> OWN = Set.of("'pgonce.context'", "'pgonce.depth'");
-  private static final List<String> SET_BACK =
-      SessionState.NAMES.stream().map(name -> "'" + name + "'").toList();
+  private static final Pattern SETS = Pattern.compile("set\\b.*");
+  private static final Pattern SETS_WITHIN = Pattern.compile(".*\\bset (local|constraints)\\b.*");
+
+  // Of the arguments of set_config.
+  private static final Pattern OF_PGONCE = pattern("\\('pgonce\\.(context|depth)',.*");
+  private static final Pattern SET_BACK =
+      pattern(SessionState.NAMES.stream().collect(Collectors.joining("|", "\\('(", ")',.*")));
+  private static final Pattern LOCAL = pattern(".*(,|=>)true");
+
+  /**
+   * @param start how the words of the statement begin; its first group names it in messages
+   */
+  private record Rule(Pattern start, Refusal refusal) {
+
+    Rule(String start, Refusal refusal) {
+      this(Pattern.compile(start), refusal);
+    }
+  }
+
+  private static Rule outlives(String start, String instead) {
+    return new Rule(start, Refusal.outlives(instead));
+  }
+
+  private static Pattern pattern(String regex) {
+    return Pattern.compile(regex, Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+  }
 
   static HandlerSql read(String sql) {
     var known = KNOWN.get(sql);
     if (known == null) {
-      known = scan(sql);
+      known = scan(SqlToken.statements(sql));
       if (KNOWN.size() >= MOST_KNOWN) {
         KNOWN.clear();
       }
@@ -75,79 +86,44 @@ record HandlerSql(
     return known;
   }
 
-  private static HandlerSql scan(String sql) {
-    var statements = SqlToken.statements(sql);
-    var refused = statements.stream().map(SqlToken::words).flatMap(HandlerSql::refused).findFirst();
-    if (refused.isPresent()) {
-      return refused.get();
-    }
+  private static HandlerSql scan(List<List<SqlToken>> statements) {
     var keepsSetting = false;
     var changesSettings = false;
     for (var statement : statements) {
+      var words = SqlToken.words(statement);
+      for (var rule : RULES) {
+        var start = rule.start().matcher(words);
+        if (start.lookingAt()) {
+          var what = start.group(1).toUpperCase(Locale.ROOT);
+          return new HandlerSql(what, rule.refusal(), false, false);
+        }
+      }
       var isDo = statement.get(0).is("do");
       var tokens = isDo ? SqlToken.withTexts(statement) : statement;
-      changesSettings |=
-          statement.get(0).is("set")
-              || (isDo && SETS_WITHIN.matcher(SqlToken.words(tokens)).find());
+      changesSettings |= (isDo ? SETS_WITHIN : SETS).matcher(SqlToken.words(tokens)).matches();
       for (var i = 0; i < tokens.size(); i++) {
         if (tokens.get(i).is("set_config") || tokens.get(i).is("\"set_config\"")) {
           var arguments = arguments(tokens.subList(i + 1, tokens.size()));
-          keepsSetting |= !isLocal(arguments) && !isFirstOf(arguments, SET_BACK);
-          changesSettings |= !isFirstOf(arguments, OWN);
+          keepsSetting |=
+              !LOCAL.matcher(arguments).matches() && !SET_BACK.matcher(arguments).matches();
+          changesSettings |= !OF_PGONCE.matcher(arguments).matches();
         }
       }
     }
     return new HandlerSql("", null, keepsSetting, changesSettings);
   }
 
-  /** What is between the parentheses; empty if they do not follow or do not close. */
-  private static List<SqlToken> arguments(List<SqlToken> behindName) {
+  /** The arguments of a function without spaces, behind an opening parenthesis. */
+  private static String arguments(List<SqlToken> behindName) {
+    var arguments = new StringBuilder();
     var depth = 0;
-    for (var i = 0; i < behindName.size(); i++) {
-      depth += behindName.get(i).is("(") ? 1 : behindName.get(i).is(")") ? -1 : 0;
+    for (var token : behindName) {
+      depth += token.is("(") ? 1 : token.is(")") ? -1 : 0;
       if (depth == 0) {
-        return behindName.subList(Math.min(1, i), i);
+        break;
       }
+      arguments.append(token.text());
     }
-    return List.of();
-  }
-
-  private static boolean isFirstOf(List<SqlToken> arguments, Collection<String> names) {
-    return !arguments.isEmpty() && names.stream().anyMatch(arguments.get(0)::is);
-  }
-
-  /** Whether the last argument is {@code true} or {@code is_local => true}. */
-  private static boolean isLocal(List<SqlToken> arguments) {
-    var last = arguments.size() - 1;
-    return last > 1
-        && arguments.get(last).is("true")
-        && (arguments.get(last - 1).is(",")
-            || (arguments.get(last - 1).is(">") && arguments.get(last - 2).is("=")));
-  }
-
-  private static Stream<HandlerSql> refused(String words) {
-    return RULES.stream().map(rule -> rule.on(words)).flatMap(Optional::stream);
-  }
-
-  /**
-   * @param start how the words of the statement begin; its first group names it in messages
-   */
-  private record Rule(Pattern start, Refusal refusal) {
-
-    Rule(String start, Refusal refusal) {
-      this(Pattern.compile(start), refusal);
-    }
-
-    Optional<HandlerSql> on(String words) {
-      var matcher = start.matcher(words);
-      return matcher.lookingAt()
-          ? Optional.of(
-              new HandlerSql(matcher.group(1).toUpperCase(Locale.ROOT), refusal, false, false))
-          : Optional.empty();
-    }
-  }
-
-  private static Rule outlives(String start, String instead) {
-    return new Rule(start, Refusal.outlives(instead));
+    return arguments.toString();
   }
 }

@@ -49,7 +49,6 @@ public final class OwnTransaction implements AutoCloseable {
   /**
    * @param notification its toString() says in messages which notification is handled
    * @param origin the headers of what the handler publishes
-   * @param handlerTimeout when the handler is cut off
    * @param token marks its session: of its lease, where it has one
    */
   public OwnTransaction(
@@ -98,7 +97,8 @@ public final class OwnTransaction implements AutoCloseable {
           own,
           taken,
           idleTimeout,
-          GuardedConnection.over(own, origin, notification, GuardedConnection.DEFAULT_PATIENCE));
+          GuardedConnection.over(
+              own, origin, null, notification, GuardedConnection.DEFAULT_PATIENCE));
     } catch (SQLException | RuntimeException e) {
       if (unusable == null) {
         unusable =
@@ -110,15 +110,10 @@ public final class OwnTransaction implements AutoCloseable {
     }
   }
 
-  /**
-   * That the handler has not gone on without it.
-   *
-   * @throws SQLException if it could not begin although the handler asked for it, or has ended
-   */
+  /** Throws if it could not begin although the handler asked for it, or has ended. */
   public void requireUsable() throws SQLException {
-    var reason = unusable;
-    if (reason != null) {
-      throw new SQLException(reason, CONNECTION_DOES_NOT_EXIST);
+    if (unusable != null) {
+      throw new SQLException(unusable, CONNECTION_DOES_NOT_EXIST);
     }
   }
 
@@ -170,9 +165,8 @@ public final class OwnTransaction implements AutoCloseable {
 
   private void end() {
     unusable =
-        "the handler of "
-            + notification
-            + " has no transaction any more: it has ended, or was cut off when its time or its lease was over, or the listener stopped";
+        "the handler of %s has no transaction any more: it has ended, or was cut off when its time or its lease was over, or the listener stopped"
+            .formatted(notification);
   }
 
   private void giveBackClosed() {
@@ -187,25 +181,19 @@ public final class OwnTransaction implements AutoCloseable {
   public void close() throws SQLException {
     end();
     var used = begun;
-    if (used != null) {
-      try {
+    try {
+      if (used != null) {
         used.guarded().revoke();
-      } catch (SQLException | RuntimeException e) {
-        giveBackClosed();
-        throw e;
-      }
-    }
-    if (used == null || used.guarded().isLost()) {
-      giveBackClosed();
-      return;
-    }
-    try (var own = open) {
-      if (own != null) {
-        own.rollback();
-        used.taken().restore();
+        var own = open;
+        if (own != null && !used.guarded().isLost()) {
+          own.rollback();
+          used.taken().restore();
+          open = null;
+          own.close();
+        }
       }
     } finally {
-      open = null;
+      giveBackClosed(); // unless it was given back as it came
     }
   }
 }

@@ -1,7 +1,6 @@
 package org.pgonce.internal.handle;
 
 import java.sql.SQLException;
-import org.pgonce.internal.claim.HandlerSavepoint;
 
 /**
  * Why a handler may not do something on its connection.
@@ -22,24 +21,6 @@ record Refusal(String why, String instead, boolean endsTransaction) {
               + " deletion of the notification; ended before, the handler's work and the"
               + " notification could part",
           "to have all undone and tried again, throw; to undo a part, use a savepoint of your own",
-          true);
-
-  static final Refusal NESTED_TRANSACTION =
-      new Refusal(
-          "the handler already runs in pgonce's transaction, which PostgreSQL cannot nest",
-          "leave it out; for a part that can be undone use SAVEPOINT",
-          false);
-
-  static final Refusal TRANSACTION_MODE =
-      new Refusal(
-          "pgonce needs its transaction READ WRITE at READ COMMITTED to settle the notification",
-          "leave it out",
-          false);
-
-  static final Refusal OWN_SAVEPOINT =
-      new Refusal(
-          "the savepoint " + HandlerSavepoint.NAME + " is pgonce's own; it undoes a failed handler",
-          "use another name",
           true);
 
   static final Refusal COPY =

@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The workers of one subscription in this process: how many there may be, which of them run a
- * handler, and which of those were cut off and have not returned. A handler either ends in time, or
- * is cut off: its thread is interrupted, and another thread settles what it had at work.
+ * The workers of one subscription in this process. A handler either ends in time, or is cut off:
+ * its thread is interrupted, and another thread settles what it had at work. A handler that was cut
+ * off and has not returned is stuck.
  *
  * <p>Thread-safe. Its monitor is taken within the locks of its owner, never around them; nothing
  * blocks while it is held.
@@ -25,8 +25,8 @@ public final class WorkerSlots {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerSlots.class);
 
-  // How long a worker whose handler was cut off waits for the settling thread: that one needs two
-  // statements, and a connection, which it may get only when this worker's is taken back.
+  // The settling thread needs two statements, and a connection, which it may get only when this
+  // worker's is taken back.
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   private final Registration<?> subscribed;
@@ -66,25 +66,17 @@ public final class WorkerSlots {
     void cutOff(Cause cause);
   }
 
-  private Duration handlerTimeout() {
-    return subscribed.options().handlerTimeout();
-  }
-
-  /** Takes a slot for a worker; null if there is none, or no more work is to begin. */
+  /**
+   * Takes a slot for a worker; null if there is none, or no more work is to begin. As many handlers
+   * may be stuck as may work, and one more.
+   */
   public synchronized @Nullable Slot take() {
-    if (!isFree()) {
+    var most = subscribed.options().concurrency();
+    if (stopping || working >= most || stuck > most) {
       return null;
     }
     working++;
     return new Slot();
-  }
-
-  /**
-   * Whether {@link #take} would give one. As many handlers may be stuck as may work, and one more.
-   */
-  public synchronized boolean isFree() {
-    var most = subscribed.options().concurrency();
-    return !stopping && working < most && stuck <= most;
   }
 
   public synchronized boolean isStopping() {
@@ -139,7 +131,6 @@ public final class WorkerSlots {
     }
   }
 
-  /** Its state for the status; what it is given is the owner's. */
   public synchronized ChannelActivity activity(
       long claims, long emptyClaims, @Nullable Paused paused, @Nullable String outdated) {
     return new ChannelActivity(
@@ -167,11 +158,9 @@ public final class WorkerSlots {
 
     private Slot() {}
 
-    /**
-     * This thread begins to run a handler, and calls {@link #end} after it. False if no handler is
-     * to begin any more.
-     */
+    /** A handler begins on this thread, before {@link #end}. False if none may begin any more. */
     public boolean begin(Attempt begun) {
+      var timeout = subscribed.options().handlerTimeout();
       boolean wasWatched;
       synchronized (WorkerSlots.this) {
         if (stopping) {
@@ -179,14 +168,14 @@ public final class WorkerSlots {
         }
         attempt = begun;
         thread = Thread.currentThread();
-        overrunAt = System.nanoTime() + handlerTimeout().toNanos();
+        overrunAt = System.nanoTime() + timeout.toNanos();
         handling.add(this);
         wasWatched = isWatched;
         isWatched = true;
       }
       // The timer's lock is not taken within the monitor, which pins a virtual thread up to JDK 23.
       if (!wasWatched) {
-        threads.tickLater(handlerTimeout(), WorkerSlots.this::watch);
+        threads.tickLater(timeout, WorkerSlots.this::watch);
       }
       return true;
     }
@@ -199,8 +188,8 @@ public final class WorkerSlots {
 
     /**
      * The handler has returned, and is settled if it was in time. If not, waits a moment for the
-     * settling thread: as long as this one has the connection, no other can have its row. The
-     * thread is not interrupted any more, by the cut-off or by the handler.
+     * settling thread: while this one has the connection, no other claim can have its row. Clears
+     * the thread's interrupt.
      *
      * @return whether it was in time; else the connection must be given back closed, and the slot
      *     left
@@ -225,7 +214,7 @@ public final class WorkerSlots {
           WorkerSlots.this.wait(patience.remainingMillis());
         }
       } catch (InterruptedException e) {
-        // By a thread of the handler's. This one has nothing left to do but to leave.
+        // By a thread of the handler's.
         LOG.debug("pgonce: not waited for the end of a handler that was cut off", e);
       }
     }
@@ -244,16 +233,15 @@ public final class WorkerSlots {
         cutOffFor = cause;
         thread.interrupt();
       }
-      threads.run(() -> settle(whose, cause));
-    }
-
-    private void settle(Attempt whose, Cause cause) {
-      try {
-        whose.cutOff(cause);
-      } finally {
-        settled(cause);
-        whenFree.run();
-      }
+      threads.run(
+          () -> {
+            try {
+              whose.cutOff(cause);
+            } finally {
+              settled(cause);
+              whenFree.run();
+            }
+          });
     }
 
     /** If its thread is not back, another gets its place; not where the listener stops. */
@@ -268,12 +256,13 @@ public final class WorkerSlots {
         stuck++;
         working--;
       }
+      var options = subscribed.options();
       LOG.error(
           "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
           subscribed.label(),
-          handlerTimeout().toMillis(),
+          options.handlerTimeout().toMillis(),
           stuck,
-          subscribed.options().concurrency() + 1);
+          options.concurrency() + 1);
     }
 
     /** The worker is done. */

@@ -45,7 +45,7 @@ public record ClaimedRow(TestDatabase database, Connection real, GuardedConnecti
         database,
         real,
         GuardedConnection.over(
-            real, NotificationHeaders.PLAIN, "channel \"item\", id 1", patience));
+            real, NotificationHeaders.PLAIN, null, "channel \"item\", id 1", patience));
   }
 
   /** What a handler that goes on behind a failure does. */

@@ -36,15 +36,14 @@ class RefusedCallsTest {
     ENDING.put("rollback()", Connection::rollback);
     ENDING.put("abort()", c -> c.abort(Runnable::run));
     ENDING.put("setAutoCommit(true)", c -> c.setAutoCommit(true));
-    ENDING.put("setSavepoint()", c -> c.setSavepoint("pgonce_handler"));
     ENDING.put("COMMIT", c -> statement(c).execute("COMMIT"));
     ENDING.put("END", c -> statement(c).executeUpdate("select 1; end"));
     ENDING.put("ROLLBACK", c -> statement(c).executeQuery("/* x */ rollback"));
     ENDING.put("ABORT", c -> c.prepareStatement("abort").execute());
     ENDING.put("PREPARE TRANSACTION", c -> c.prepareCall("prepare transaction 'x'"));
-    ENDING.put("RELEASE", c -> statement(c).addBatch("RELEASE pgonce_handler"));
-    ENDING.put("ROLLBACK TO", c -> statement(c).executeLargeUpdate("rollback to pgonce_handler"));
-    ENDING.put("SAVEPOINT", c -> statement(c).execute("savepoint pgonce_handler", 1));
+    ENDING.put("COMMIT ", c -> statement(c).addBatch("COMMIT"));
+    ENDING.put("ROLLBACK ", c -> statement(c).executeLargeUpdate("rollback work"));
+    ENDING.put("END ", c -> statement(c).execute("end", 1));
 
     LASTING.put("setReadOnly(true)", c -> c.setReadOnly(true));
     LASTING.put("setTransactionIsolation(8)", c -> c.setTransactionIsolation(8));
@@ -60,7 +59,6 @@ class RefusedCallsTest {
     LASTING.put("setTypeMap()", c -> c.setTypeMap(new HashMap<>()));
     LASTING.put("setClientInfo()", c -> c.setClientInfo("ApplicationName", "x"));
     LASTING.put("setClientInfo() ", c -> c.setClientInfo(new Properties()));
-    LASTING.put("BEGIN", c -> statement(c).execute("BEGIN"));
     LASTING.put("SET", c -> statement(c).execute("set role postgres"));
     LASTING.put("RESET", c -> statement(c).execute("RESET ALL"));
     LASTING.put("DISCARD", c -> statement(c).execute("DISCARD ALL"));
@@ -85,6 +83,7 @@ class RefusedCallsTest {
             GuardedConnection.over(
                 row.real(),
                 NotificationHeaders.PLAIN,
+                null,
                 "channel \"item\", id 1",
                 ClaimedRow.PATIENCE);
         guard.connection().createStatement().execute("INSERT INTO effect VALUES (1)");
@@ -183,6 +182,26 @@ class RefusedCallsTest {
         timeout.next();
         assertThat(timeout.getString(1)).isEqualTo("0");
       }
+    }
+  }
+
+  /** A transaction cannot be nested, and its modes end with the handler's savepoint. */
+  @ParameterizedTest
+  @EnumSource
+  void h44_whatTheServerKeepsWithinTheSavepointDoesNotKeepPgonceFromSettling(
+      Source source, TestDatabase database) throws Exception {
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("BEGIN");
+      row.handle("INSERT INTO effect VALUES (1)");
+      row.handle("SET LOCAL transaction_read_only = on");
+      row.guard().seal();
+      row.deleteAndCommit();
+      assertThat(row.effects()).isEqualTo(1);
+    }
+    database.execute("DROP TABLE item, effect");
+    try (var row = ClaimedRow.in(database, source)) {
+      swallow(() -> row.handle("START TRANSACTION ISOLATION LEVEL SERIALIZABLE"));
+      assertThatThrownBy(() -> row.guard().seal()).extracting("SQLState").isEqualTo("25P02");
     }
   }
 

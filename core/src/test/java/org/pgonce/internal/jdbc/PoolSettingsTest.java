@@ -146,6 +146,7 @@ class PoolSettingsTest {
           GuardedConnection.over(
               connection,
               NotificationHeaders.PLAIN,
+              null,
               "a notification",
               GuardedConnection.DEFAULT_PATIENCE);
       swallow(() -> guard.connection().createStatement().execute("SELECT 1/0"));
