@@ -1,7 +1,8 @@
 package org.pgonce.internal.jdbc;
 
 import java.lang.reflect.Method;
-import java.util.Properties;
+import java.util.Arrays;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -9,59 +10,39 @@ import org.jspecify.annotations.Nullable;
 public record Getters(Object bean) {
 
   /**
-   * Calls a getter.
+   * What the first of the getters returns that the object has and that does not return null; else
+   * null.
    *
-   * @throws IllegalStateException if there is none, or it fails
+   * @throws IllegalStateException if one fails
    */
-  public @Nullable Object get(String getter) {
-    var method =
-        Stream.<Class<?>>iterate(bean.getClass(), type -> type != null, Class::getSuperclass)
-            .flatMap(type -> Stream.concat(Stream.of(type), Stream.of(type.getInterfaces())))
-            .flatMap(type -> Stream.of(type.getDeclaredMethods()))
-            .filter(declared -> isGetter(declared, getter) && declared.trySetAccessible())
-            .findFirst()
-            .orElseThrow(
-                () -> new IllegalStateException("it has no " + getter + "() that can be called"));
+  public @Nullable Object first(String... getters) {
+    return Arrays.stream(getters)
+        .flatMap(this::method)
+        .map(this::call)
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** As {@link #first}; null also if it is no text, or blank. */
+  public @Nullable String text(String... getters) {
+    return first(getters) instanceof String text && !text.isBlank() ? text : null;
+  }
+
+  private Stream<Method> method(String name) {
+    return Stream.<Class<?>>iterate(bean.getClass(), Objects::nonNull, Class::getSuperclass)
+        .flatMap(type -> Stream.concat(Stream.of(type), Arrays.stream(type.getInterfaces())))
+        .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
+        .filter(method -> method.getName().equals(name) && method.getParameterCount() == 0)
+        .filter(Method::trySetAccessible)
+        .limit(1);
+  }
+
+  private @Nullable Object call(Method getter) {
     try {
-      return method.invoke(bean);
+      return getter.invoke(bean);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(getter + "() failed", e);
+      throw new IllegalStateException(getter.getName() + "() failed", e);
     }
-  }
-
-  private static boolean isGetter(Method method, String name) {
-    return method.getParameterCount() == 0 && method.getName().equals(name);
-  }
-
-  /** The getters of what a getter returns, which is not null. */
-  public Getters of(String getter) {
-    var value = get(getter);
-    if (value == null) {
-      throw new IllegalStateException("its " + getter + "() is null");
-    }
-    return new Getters(value);
-  }
-
-  /** Null also where it is blank. */
-  public @Nullable String text(String getter) {
-    return get(getter) instanceof String text && !text.isBlank() ? text : null;
-  }
-
-  /** A copy with user and password, as a driver expects them beside a URL. */
-  public Properties properties(
-      @Nullable String getter, @Nullable String user, @Nullable String password) {
-    var copy = new Properties();
-    if (getter != null && get(getter) instanceof Properties properties) {
-      properties
-          .stringPropertyNames()
-          .forEach(name -> copy.setProperty(name, properties.getProperty(name)));
-    }
-    if (user != null) {
-      copy.setProperty("user", user);
-    }
-    if (password != null) {
-      copy.setProperty("password", password);
-    }
-    return copy;
   }
 }

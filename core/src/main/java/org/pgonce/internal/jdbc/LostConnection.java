@@ -59,21 +59,14 @@ public final class LostConnection {
   /** The same, and gives it back to its pool. Never throws. */
   public static void giveBack(Connection lost) {
     abandon(lost);
-    // pgjdbc-ng may throw once for each open statement, and HikariCP has not taken the connection
-    // back then.
+    // pgjdbc-ng may throw once for each open statement, before HikariCP takes the connection back.
     for (var tries = 0; tries < MOST_TRIES; tries++) {
       try {
         lost.close();
         return;
-      } catch (SQLException e) {
-        LOG.debug("pgonce: the lost connection was given back", e);
-        return;
-      } catch (RuntimeException e) {
-        LOG.debug("pgonce: the lost connection is given back once more", e);
+      } catch (SQLException | RuntimeException e) {
+        LOG.debug("pgonce: a lost connection is given back", e);
       }
     }
-    LOG.warn(
-        "pgonce: a lost connection could not be given back in {} tries: its pool may count it for one that is in use, see the exceptions at level DEBUG",
-        MOST_TRIES);
   }
 }

@@ -2,7 +2,6 @@ package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 
 /**
@@ -15,17 +14,13 @@ public record NetworkTimeout(int before, boolean changed) {
 
   /** Sets the bound, unless the connection has a shorter one. Sends nothing. */
   public static NetworkTimeout set(Connection connection, Duration longest) throws SQLException {
-    try {
-      var before = connection.getNetworkTimeout();
-      var millis = Math.toIntExact(longest.toMillis());
-      var changed = before == 0 || before > millis;
-      if (changed) {
-        connection.setNetworkTimeout(Runnable::run, millis);
-      }
-      return new NetworkTimeout(before, changed);
-    } catch (SQLFeatureNotSupportedException e) {
-      return new NetworkTimeout(0, false); // a driver other than pgjdbc and pgjdbc-ng
+    var before = connection.getNetworkTimeout();
+    var millis = Math.toIntExact(longest.toMillis());
+    var changed = before == 0 || before > millis;
+    if (changed) {
+      connection.setNetworkTimeout(Runnable::run, millis);
     }
+    return new NetworkTimeout(before, changed);
   }
 
   public void restore(Connection connection) throws SQLException {

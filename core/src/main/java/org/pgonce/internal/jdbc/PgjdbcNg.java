@@ -2,6 +2,7 @@ package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 
 /** What pgjdbc-ng 0.8.9 needs as a pool's driver. By reflection: core does not depend on it. */
 public final class PgjdbcNg {
@@ -26,10 +27,12 @@ public final class PgjdbcNg {
     return connection.isWrapperFor(CONNECTION);
   }
 
-  /** The process id by which the server, or a pooler, greeted the driver. */
-  static int greetingPid(Connection connection) throws SQLException {
-    var keys = new Getters(connection.unwrap(CONNECTION)).of("getKeyData");
-    return (int) keys.of("getProcessId").bean();
+  /** The process id by which the server, or a pooler, greeted the driver; null if not known. */
+  static @Nullable Integer greetingPid(Connection connection) throws SQLException {
+    var keys = new Getters(connection.unwrap(CONNECTION)).first("getKeyData");
+    return keys != null && new Getters(keys).first("getProcessId") instanceof Integer pid
+        ? pid
+        : null;
   }
 
   /**

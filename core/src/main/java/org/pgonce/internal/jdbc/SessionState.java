@@ -7,15 +7,13 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of a session that would change what the next handler on a pooled connection does:
- * who one is and what a name means, what a transaction is, whether triggers fire, how values read
- * as text, what pgonce's functions go by, and the timeouts.
+ * The settings of a session that would change what the next handler on a pooled connection does.
+ * They are read with the savepoint of a handler and again with its release. If they differ, they
+ * are set back: so what functions set for good is undone.
  *
- * <p>They are read with the savepoint of a handler and again with its release. If they differ, they
- * are set back: so what functions set for good is undone. Settings that only make a query slower or
- * faster are left out. So are an application's own, which the server lists nowhere: {@code
- * HandlerSql} finds those that a handler's SQL sets for good; those that a function sets for good
- * stay.
+ * <p>Settings that only make a query slower or faster are left out. So are an application's own,
+ * which the server lists nowhere: {@code HandlerSql} finds those that a handler's SQL sets for
+ * good; those that a function sets for good stay.
  */
 public record SessionState(String settings) {
 
@@ -63,11 +61,9 @@ public record SessionState(String settings) {
   private static final String RESTORE =
       """
       SELECT pg_catalog.set_config(s.name, s.value, false)
-      FROM (SELECT pg_catalog.string_to_array(?::pg_catalog.text, E'\\x1f')) AS known (at_first), ROWS FROM (
+      FROM ROWS FROM (
         pg_catalog.unnest(ARRAY[%s]),
-        pg_catalog.unnest(
-          pg_catalog.array_append(pg_catalog.trim_array(known.at_first, 1),
-            COALESCE(?::pg_catalog.text, known.at_first[pg_catalog.array_upper(known.at_first, 1)])))
+        pg_catalog.unnest(pg_catalog.string_to_array(?::pg_catalog.text, E'\\x1f'))
       ) AS s (name, value)
       WHERE COALESCE(pg_catalog.current_setting(s.name, true), '') OPERATOR(pg_catalog.<>) s.value
         AND NOT EXISTS (SELECT FROM pg_catalog.pg_settings AS p
@@ -101,11 +97,11 @@ public record SessionState(String settings) {
       throw new SQLException(
           "one of the session's settings, such as search_path, holds the character U+001F");
     }
-    try (var statement = connection.prepareStatement(RESTORE)) {
-      statement.setString(1, settings);
-      statement.setString(2, idleTimeout);
-      statement.execute();
-    }
+    var last = settings.lastIndexOf(SEPARATOR) + 1;
+    Statements.execute(
+        connection,
+        RESTORE,
+        idleTimeout == null ? settings : settings.substring(0, last) + idleTimeout);
     connection.commit();
   }
 }

@@ -1,12 +1,17 @@
 package org.pgonce.internal.listen;
 
 import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.spi.ListenAddress;
@@ -15,7 +20,7 @@ import org.pgonce.spi.WakeUpSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A source's connection with a bound on each call, and the statements that run on it. */
+/** A source's connection with a bound on each call: a driver's call may never return. */
 final class BoundedConnection implements AutoCloseable {
 
   private static final Duration UNLISTEN_BOUND = Duration.ofMillis(500);
@@ -40,7 +45,7 @@ final class BoundedConnection implements AutoCloseable {
       WakeUpSource source, ListenAddress address, WakeUpSource.Callback callback, Duration timeout)
       throws SQLException {
     return new BoundedConnection(
-        BoundedCall.run(
+        run(
             "connecting to " + address,
             () -> source.open(address, callback, timeout),
             timeout,
@@ -59,13 +64,8 @@ final class BoundedConnection implements AutoCloseable {
     execute(List.of("NOTIFY " + identifier(channel) + ", E'" + text + "'"), timeout);
   }
 
-  /** A database or role may have a limit that is shorter than the heartbeat's interval. */
-  void allowIdleSession(Duration timeout) throws SQLException {
-    execute(List.of("SET idle_session_timeout = 0"), timeout);
-  }
-
-  private void execute(List<String> statements, Duration timeout) throws SQLException {
-    BoundedCall.run(
+  void execute(List<String> statements, Duration timeout) throws SQLException {
+    run(
         "a statement on the LISTEN connection",
         () -> {
           connection.execute(statements, timeout);
@@ -110,5 +110,55 @@ final class BoundedConnection implements AutoCloseable {
 
   private static String identifier(String name) {
     return '"' + name.replace("\"", "\"\"") + '"';
+  }
+
+  /**
+   * Runs a call on a daemon thread and waits for it.
+   *
+   * @param what the call's name in messages
+   * @param sqlState of a timeout, and of a failure for which the driver has none
+   * @param late closes a result that comes after the timeout or an interrupt
+   * @throws SQLException if the call fails, the timeout passes, or this thread is interrupted; its
+   *     interrupt flag is then set again
+   */
+  static <T> T run(
+      String what, Callable<T> call, Duration timeout, String sqlState, Consumer<T> late)
+      throws SQLException {
+    var result = new CompletableFuture<T>();
+    Threads.daemon(
+            "pgonce-call",
+            () -> {
+              try {
+                result.complete(call.call());
+              } catch (Throwable failure) {
+                result.completeExceptionally(failure);
+              }
+            })
+        .start();
+    try {
+      return result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      throw asSqlException(what, sqlState, e.getCause());
+    } catch (TimeoutException e) {
+      var unused = result.thenAccept(late);
+      throw new SQLTimeoutException(
+          what + " took longer than " + timeout.toMillis() + " ms", sqlState, e);
+    } catch (InterruptedException e) {
+      var unused = result.thenAccept(late);
+      Thread.currentThread().interrupt();
+      throw new SQLException(what + " was interrupted", sqlState, e);
+    }
+  }
+
+  /** Drivers also throw runtime exceptions, errors, and SQLExceptions without a state. */
+  private static SQLException asSqlException(
+      String what, String sqlState, @Nullable Throwable failure) {
+    if (failure instanceof SQLException sql && sql.getSQLState() != null) {
+      return sql;
+    }
+    var message = what + " failed: " + failure;
+    return failure instanceof SQLTimeoutException
+        ? new SQLTimeoutException(message, sqlState, failure)
+        : new SQLException(message, sqlState, failure);
   }
 }

@@ -23,14 +23,8 @@ final class JdbcUrls {
       Pattern.compile(
           "jdbc:pgsql:(?<slashes>//)?(?:(?<user>[^:@/]*)(?::(?<password>[^@?]*))?@)?(?<place>[^?&]*)(?:[?&](?<query>.*))?");
 
-  /** pgjdbc-ng's two names for each setting, such as ssl.key.file and sslKeyFile, and pgjdbc's. */
-  private static final Map<String, String> NG_NAMES =
-      Map.of(
-          "ssl\\.?mode", "sslmode",
-          "ssl\\.?certificate\\.?file", "sslcert",
-          "ssl\\.?(?:ca|root)\\.?certificate\\.?file", "sslrootcert",
-          "ssl\\.?key\\.?file", "sslkey",
-          "ssl\\.?(?:key\\.?)?password", "sslpassword");
+  private static final Pattern TLS = Pattern.compile("(?i)(^|&)ssl(?!\\.?mode=disable)");
+  private static final List<String> LOGIN = List.of("user", "password");
 
   private JdbcUrls() {}
 
@@ -48,10 +42,7 @@ final class JdbcUrls {
       var scheme = url.replaceFirst("^(jdbc:[A-Za-z0-9+.-]{1,32}:)?.*$", "$1");
       throw notUnderstood("(" + scheme + "…) is neither jdbc:postgresql: nor jdbc:pgsql:");
     }
-    var parsed =
-        ng.matches()
-            ? Driver.parseURL(inPgjdbcsWords(ng, beside), new Properties())
-            : Driver.parseURL(url, beside);
+    var parsed = ng.matches() ? parsed(ng, beside) : Driver.parseURL(url, beside);
     if (parsed == null) {
       throw notUnderstood("is not understood by pgjdbc");
     }
@@ -75,36 +66,29 @@ final class JdbcUrls {
             + "; give the server's address with listenAddress(...)");
   }
 
-  /** Returns a URL of pgjdbc with all settings; of two for the same thing, the later counts. */
-  private static String inPgjdbcsWords(Matcher ng, Properties beside) {
-    var settings = new ArrayList<>(List.of("sslmode=disable")); // pgjdbc-ng's default, not "prefer"
-    for (var login : List.of("user", "password")) {
+  private static @Nullable Properties parsed(Matcher ng, Properties beside) throws ListenFailure {
+    var query = ng.group("query") == null ? "" : ng.group("query");
+    if (TLS.matcher(query + "&" + String.join("&", beside.stringPropertyNames())).find()) {
+      throw notUnderstood("has TLS settings of pgjdbc-ng");
+    }
+    var defaults = new Properties();
+    defaults.setProperty("sslmode", "disable"); // pgjdbc-ng's default, not "prefer"
+    for (var login : LOGIN) {
       if (ng.group(login) != null) {
-        settings.add(login + "=" + encoded(URLDecoder.decode(ng.group(login), UTF_8)));
+        defaults.setProperty(login, URLDecoder.decode(ng.group(login), UTF_8));
       }
     }
-    for (var name : beside.stringPropertyNames()) {
-      settings.add(name + "=" + encoded(beside.getProperty(name)));
-    }
-    if (ng.group("query") != null) {
-      settings.add(ng.group("query"));
-    }
-    // pgjdbc-ng takes the login beside the URL first: a pool's password may have been rotated.
-    for (var login : List.of("user", "password")) {
-      if (beside.getProperty(login) != null) {
-        settings.add(login + "=" + encoded(beside.getProperty(login)));
-      }
-    }
-    var query = "?" + String.join("&", settings);
-    for (var name : NG_NAMES.entrySet()) {
-      query = query.replaceAll("(?i)(?<=[?&])" + name.getKey() + "=", name.getValue() + "=");
-    }
+    defaults.putAll(beside);
     var slashes = ng.group("slashes") == null ? "" : "//";
-    return "jdbc:postgresql:" + slashes + ng.group("place") + query;
-  }
-
-  private static String encoded(String value) {
-    return URLEncoder.encode(value, UTF_8);
+    var url = "jdbc:postgresql:" + slashes + ng.group("place") + "?" + query;
+    var parsed = Driver.parseURL(url, defaults);
+    // pgjdbc-ng takes the login beside the URL first: a pool's password may have been rotated.
+    for (var login : LOGIN) {
+      if (parsed != null && beside.getProperty(login) != null) {
+        parsed.setProperty(login, beside.getProperty(login));
+      }
+    }
+    return parsed;
   }
 
   private static List<ListenAddress> addresses(Properties parsed) {

@@ -4,7 +4,6 @@ import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
-import java.util.Set;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Getters;
@@ -33,34 +32,16 @@ public final class ListenAddresses {
     List<ListenAddress> find() throws ListenFailure;
   }
 
-  private interface Reader {
-    List<ListenAddress> read(Getters dataSource) throws ListenFailure, SQLException;
-  }
-
-  private record Kind(String className, Reader reader) {}
-
   // By name: none of them is a dependency of pgonce.
-  private static final List<Kind> KINDS =
+  private static final List<String> KNOWN =
       List.of(
-          new Kind("com.zaxxer.hikari.HikariDataSource", ListenAddresses::hikari),
-          new Kind("io.agroal.api.AgroalDataSource", ListenAddresses::agroal),
-          new Kind(
-              "org.apache.commons.dbcp2.BasicDataSource",
-              pool -> byUrl(pool, "getUrl", "getUsername", "getConnectionProperties")),
-          new Kind("org.apache.tomcat.jdbc.pool.DataSourceProxy", ListenAddresses::tomcat),
-          new Kind(
-              "com.mchange.v2.c3p0.AbstractComboPooledDataSource",
-              pool -> byUrl(pool, "getJdbcUrl", "getUser", "getProperties")),
-          new Kind(
-              "org.postgresql.ds.common.BaseDataSource",
-              pgjdbc -> byUrl(pgjdbc, "getURL", "getUser", null)),
-          new Kind("com.impossibl.postgres.jdbc.PGDataSource", ListenAddresses::pgjdbcNg));
-
-  private static final List<String> NG_SETTINGS =
-      List.of(
-          "SslMode", "SslCertificateFile", "SslCaCertificateFile", "SslKeyFile", "SslKeyPassword");
-  private static final Set<String> NG_DEFAULT_FILES =
-      Set.of("postgresql.crt", "root.crt", "postgresql.pk8");
+          "com.zaxxer.hikari.HikariDataSource",
+          "io.agroal.api.AgroalDataSource",
+          "org.apache.commons.dbcp2.BasicDataSource",
+          "org.apache.tomcat.jdbc.pool.DataSourceProxy",
+          "com.mchange.v2.c3p0.AbstractComboPooledDataSource",
+          "org.postgresql.ds.common.BaseDataSource",
+          "com.impossibl.postgres.jdbc.PGDataSource");
 
   private ListenAddresses() {}
 
@@ -71,7 +52,7 @@ public final class ListenAddresses {
    */
   public static List<ListenAddress> of(DataSource dataSource) throws ListenFailure {
     try {
-      return read(dataSource, true);
+      return read(dataSource, true, new Properties());
     } catch (SQLException | RuntimeException e) {
       throw unknown(dataSource, "it cannot be read: " + e.getMessage());
     }
@@ -79,119 +60,100 @@ public final class ListenAddresses {
 
   /**
    * @param itself whether it may be of a known kind itself, and not only wrap one that is
+   * @param login of the pool around it, which goes first
    */
-  private static List<ListenAddress> read(DataSource dataSource, boolean itself)
+  private static List<ListenAddress> read(DataSource dataSource, boolean itself, Properties login)
       throws ListenFailure, SQLException {
-    for (var kind : KINDS) {
-      var type = type(kind, dataSource);
-      if (type == null) {
-        continue;
-      }
-      if (type.isInstance(dataSource)) {
-        if (itself) {
-          return kind.reader().read(new Getters(dataSource));
-        }
-      } else if (dataSource.isWrapperFor(type)) {
-        return kind.reader().read(new Getters(dataSource.unwrap(type)));
+    for (var name : KNOWN) {
+      var type = type(name, dataSource);
+      if (type != null && (type.isInstance(dataSource) ? itself : dataSource.isWrapperFor(type))) {
+        var known = type.isInstance(dataSource) ? dataSource : dataSource.unwrap(type);
+        return read(new Getters(known), login);
       }
     }
     throw unknown(dataSource, "its kind is not known");
   }
 
-  private static @Nullable Class<?> type(Kind kind, DataSource dataSource) {
+  private static @Nullable Class<?> type(String name, DataSource dataSource) {
     try {
-      return Class.forName(kind.className(), false, dataSource.getClass().getClassLoader());
+      return Class.forName(name, false, dataSource.getClass().getClassLoader());
     } catch (ClassNotFoundException | LinkageError e) {
       return null; // not in use
     }
   }
 
-  private static List<ListenAddress> hikari(Getters pool) throws ListenFailure, SQLException {
-    var inner = (DataSource) pool.get("getDataSource");
-    if (inner == null && pool.text("getJdbcUrl") != null) {
-      return byUrl(pool, "getJdbcUrl", "getUsername", "getDataSourceProperties");
+  private static List<ListenAddress> read(Getters known, Properties outer)
+      throws ListenFailure, SQLException {
+    var settings =
+        known.first(
+            "getPoolProperties", // of tomcat-jdbc, whose own getPassword() hides it
+            "getConfiguration",
+            "connectionPoolConfiguration",
+            "connectionFactoryConfiguration");
+    if (settings != null) {
+      return read(new Getters(settings), outer);
     }
-    // By class name, HikariCP makes the DataSource when the pool starts.
-    var found = inner == null ? read((DataSource) pool.bean(), false) : read(inner, true);
-    var user = pool.text("getUsername");
-    var password = pool.text("getPassword");
-    return user == null
-        ? found
-        : found.stream().map(address -> withLogin(address, user, password)).toList();
-  }
-
-  private static ListenAddress withLogin(
-      ListenAddress address, String user, @Nullable String password) {
-    return new ListenAddress(
-        address.host(),
-        address.port(),
-        address.database(),
-        user,
-        password == null ? address.password() : password,
-        address.properties());
-  }
-
-  private static List<ListenAddress> agroal(Getters dataSource) throws ListenFailure {
-    var factory =
-        dataSource
-            .of("getConfiguration")
-            .of("connectionPoolConfiguration")
-            .of("connectionFactoryConfiguration");
-    var beside = factory.properties("jdbcProperties", null, null);
-    var principal = factory.get("principal");
-    if (principal != null) {
-      beside.putAll(security(principal));
+    var login = new Properties();
+    put(login, "user", known.text("getUsername", "getUser"));
+    put(login, "password", known.text("getPassword"));
+    login.putAll(outer);
+    if (known.first("getDataSource") instanceof DataSource inner) {
+      return read(inner, true, login);
     }
-    if (factory.get("credentials") instanceof Collection<?> credentials) {
-      credentials.forEach(each -> beside.putAll(security(each)));
+    var url = url(known);
+    if (url == null && known.bean() instanceof DataSource pool) {
+      // By class name, HikariCP makes the DataSource when the pool starts.
+      return read(pool, false, login);
     }
-    return JdbcUrls.addresses(String.valueOf(factory.text("jdbcUrl")), beside);
+    var beside = new Properties();
+    copy(known.first("getDataSourceProperties", "getDbProperties", "jdbcProperties"), beside);
+    copy(known.first("getConnectionProperties", "getProperties"), beside);
+    copy(known.first("principal"), beside);
+    copy(known.first("credentials"), beside);
+    beside.putAll(login);
+    return JdbcUrls.addresses(String.valueOf(url), beside);
   }
 
-  // NamePrincipal and SimplePassword; what else there is (Kerberos, a vault) is not for pgonce.
-  private static Properties security(Object principalOrCredential) {
-    return new Getters(principalOrCredential).properties("asProperties", null, null);
-  }
-
-  private static List<ListenAddress> tomcat(Getters pool) throws ListenFailure, SQLException {
-    var settings = pool.of("getPoolProperties"); // the pool's own getPassword() hides it
-    return settings.get("getDataSource") instanceof DataSource inner
-        ? read(inner, true)
-        : byUrl(settings, "getUrl", "getUsername", "getDbProperties");
-  }
-
-  private static List<ListenAddress> pgjdbcNg(Getters dataSource) throws ListenFailure {
-    var beside =
-        dataSource.properties(null, dataSource.text("getUser"), dataSource.text("getPassword"));
-    for (var setting : NG_SETTINGS) {
-      var value = dataSource.text("get" + setting);
-      if (value != null && !NG_DEFAULT_FILES.contains(value)) {
-        beside.setProperty(setting, value);
-      }
+  private static @Nullable String url(Getters known) {
+    var url = known.text("getJdbcUrl", "jdbcUrl", "getUrl", "getURL", "getDatabaseUrl");
+    if (!known.bean().getClass().getName().startsWith("com.impossibl.")) {
+      return url;
     }
-    var url = dataSource.text("getDatabaseUrl");
-    if (url != null) {
-      return JdbcUrls.addresses(url, beside);
+    var tls = known.text("getSslMode");
+    if (tls != null && !tls.equalsIgnoreCase("disable")) {
+      throw new IllegalStateException("it has TLS settings of pgjdbc-ng");
     }
-    var host = String.valueOf(dataSource.text("getServerName"));
-    var database = String.valueOf(dataSource.text("getDatabaseName"));
-    var port = (int) dataSource.of("getPortNumber").bean();
-    return JdbcUrls.addresses("jdbc:pgsql:" + JdbcUrls.place(host, port, database), beside);
+    return url != null
+        ? url
+        : "jdbc:pgsql:"
+            + JdbcUrls.place(
+                String.valueOf(known.text("getServerName")),
+                known.first("getPortNumber") instanceof Integer port ? port : 5432,
+                String.valueOf(known.text("getDatabaseName")));
   }
 
-  private static List<ListenAddress> byUrl(
-      Getters pool, String url, String user, @Nullable String properties) throws ListenFailure {
-    return JdbcUrls.addresses(
-        String.valueOf(pool.text(url)),
-        pool.properties(properties, pool.text(user), pool.text("getPassword")));
+  private static void put(Properties into, String name, @Nullable String value) {
+    if (value != null) {
+      into.setProperty(name, value);
+    }
+  }
+
+  /** Of Agroal a NamePrincipal and a SimplePassword are known; no Kerberos, no vault. */
+  private static void copy(@Nullable Object from, Properties to) {
+    if (from instanceof Properties properties) {
+      properties
+          .stringPropertyNames()
+          .forEach(name -> to.setProperty(name, properties.getProperty(name)));
+    } else if (from instanceof Collection<?> several) {
+      several.forEach(each -> copy(each, to));
+    } else if (from != null) {
+      copy(new Getters(from).first("asProperties"), to);
+    }
   }
 
   private static ListenFailure unknown(DataSource dataSource, String why) {
     return ListenFailure.polling(
-        "the DataSource "
-            + dataSource.getClass().getName()
-            + " does not say where it connects ("
-            + why
-            + "); give the server's address with listenAddress(...)");
+        "the DataSource %s does not say where it connects (%s); give the server's address with listenAddress(...)"
+            .formatted(dataSource.getClass().getName(), why));
   }
 }

@@ -19,95 +19,78 @@ import org.pgonce.spi.ListenAddress;
 public final class ListenFailure extends Exception {
 
   private static final long serialVersionUID = 1;
-  private static final String POOLER =
-      "a transaction-mode pooler such as PgBouncer stands between; give the server's own address with listenAddress(...)";
-  private static final String MIXED_UP =
-      "prepared statements of several sessions are mixed up: " + POOLER;
 
-  /** What follows from it, and how soon the next attempt is made. */
+  /** What follows from it. The earlier kinds are tried again sooner. */
   public enum Kind {
     /** No server answers, or the connection broke. An attempt costs nobody anything. */
-    UNREACHABLE,
+    UNREACHABLE(Duration.ofSeconds(1)),
     /** Something answers and does not let listen now: it is full, a standby, or unwell. */
-    FAILED,
-    /** A password, a right or a setting is wrong: somebody has to change it. */
-    REFUSED,
+    FAILED(Duration.ofSeconds(10)),
     /** A transaction-mode pooler. A driver that cannot connect through it leaks a connection. */
-    POOLER,
+    POOLER(Duration.ofHours(1)),
+    /** A password, a right or a setting is wrong: somebody has to change it. */
+    REFUSED(Duration.ofSeconds(10)),
     /** There is no address or no source: nothing is tried again. */
-    POLLING;
+    POLLING(Duration.ofSeconds(10));
+
+    private final Duration longest;
+
+    Kind(Duration longest) {
+      this.longest = longest;
+    }
 
     /** The wait before the next attempt. */
     Backoff backoff() {
-      var longest =
-          switch (this) {
-            case UNREACHABLE -> Duration.ofSeconds(1);
-            case POOLER -> Duration.ofHours(1);
-            default -> Duration.ofSeconds(10);
-          };
       return new Backoff(Duration.ofMillis(100), longest);
     }
   }
 
   /** A failure's kind and advice, a format for user and database, by the start of its SQLState. */
-  private record Rule(String state, Kind kind, String advice) {}
+  private record Rule(String state, Kind kind, String advice) {
 
-  private static final String TLS = "TLS";
+    static Rule of(String line) {
+      var parts = line.split(" +", 3);
+      return new Rule(parts[0], Kind.valueOf(parts[1]), parts[2]);
+    }
+  }
 
-  // The first that fits counts.
+  static final String POOLER =
+      "a transaction-mode pooler such as PgBouncer stands between; give the server's own address with listenAddress(...)";
+
+  // The first that fits counts. TLS is an SQLState 08 whose cause is an SSLException. pgjdbc-ng's
+  // first statements behind a pooler meet those of other sessions, or find their own gone: 26000
+  // and 42P05.
   private static final List<Rule> RULES =
-      List.of(
-          new Rule(
-              "28P01",
-              Kind.REFUSED,
-              "the server refused the password of user \"%1$s\"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)"),
-          new Rule(
-              "28",
-              Kind.REFUSED,
-              "the server does not let user \"%1$s\" in from here; check pg_hba.conf and the TLS settings"),
-          new Rule(
-              "3D000",
-              Kind.REFUSED,
-              "there is no database \"%2$s\" on this server; check the name"),
-          new Rule(
-              "42501",
-              Kind.REFUSED,
-              "user \"%1$s\" may not connect to the database; grant connect on database \"%2$s\""),
-          new Rule("0A", Kind.REFUSED, "no wake-up source can use these settings"),
-          // pgjdbc-ng's first statements meet those of other sessions, or find their own gone.
-          new Rule("26000", Kind.POOLER, MIXED_UP),
-          new Rule("42P05", Kind.POOLER, MIXED_UP),
-          new Rule(
-              "25006",
-              Kind.FAILED,
-              "this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted"),
-          new Rule(
-              "53",
-              Kind.FAILED,
-              "the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again"),
-          new Rule(
-              "57",
-              Kind.UNREACHABLE,
-              "the server is starting up, stopping or recovering. It is tried again"),
-          new Rule(
-              TLS,
-              Kind.FAILED,
-              "no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again"),
-          new Rule(
-              "08",
-              Kind.UNREACHABLE,
-              "no connection came about; check that the server runs, and host and port. It is tried again"),
-          new Rule("", Kind.FAILED, "connecting failed. It is tried again"));
+      """
+      28P01 REFUSED the server refused the password of user "%1$s"; check user and password of the DataSource, or give the LISTEN connection its own with listenAddress(...)
+      28 REFUSED the server does not let user "%1$s" in from here; check pg_hba.conf and the TLS settings
+      3D000 REFUSED there is no database "%2$s" on this server; check the name
+      42501 REFUSED user "%1$s" may not connect to the database; grant connect on database "%2$s"
+      0A REFUSED no wake-up source can use these settings
+      26000 POOLER prepared statements of several sessions are mixed up: {pooler}
+      42P05 POOLER prepared statements of several sessions are mixed up: {pooler}
+      25006 FAILED this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted
+      53 FAILED the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again
+      57 UNREACHABLE the server is starting up, stopping or recovering. It is tried again
+      TLS FAILED no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again
+      08 UNREACHABLE no connection came about; check that the server runs, and host and port. It is tried again
+      """
+          .replace("{pooler}", POOLER)
+          .lines()
+          .map(Rule::of)
+          .toList();
+  private static final Rule OTHERWISE =
+      new Rule("", Kind.FAILED, "connecting failed. It is tried again");
 
   private final Kind kind;
 
-  private ListenFailure(Kind kind, String reason, @Nullable Throwable cause) {
-    super(reason, cause);
-    this.kind = kind;
+  ListenFailure(Kind kind, String reason) {
+    this(kind, reason, null);
   }
 
-  private ListenFailure(Kind kind, String reason) {
-    this(kind, reason, null);
+  ListenFailure(Kind kind, String reason, @Nullable Throwable cause) {
+    super(reason, cause);
+    this.kind = kind;
   }
 
   /** No address or no source. */
@@ -115,45 +98,9 @@ public final class ListenFailure extends Exception {
     return new ListenFailure(Kind.POLLING, reason);
   }
 
-  static ListenFailure closed() {
-    return polling("the listener is closed");
-  }
-
-  /** LISTEN was accepted, and the first NOTIFY never came. */
-  static ListenFailure pooler(ListenAddress address) {
-    return new ListenFailure(
-        Kind.POOLER,
-        "cannot listen at " + address + ": LISTEN is accepted but no NOTIFY arrives: " + POOLER);
-  }
-
-  /** A connection that listened has ended. */
-  static ListenFailure lost(ListenAddress address, @Nullable String why) {
-    return new ListenFailure(
-        Kind.UNREACHABLE,
-        "the LISTEN connection to " + address + " was lost (" + why + "); it is renewed");
-  }
-
-  /** A connection that listened is silent. */
-  static ListenFailure silent(ListenAddress address, Duration timeout) {
-    return new ListenFailure(
-        Kind.UNREACHABLE,
-        "the LISTEN connection to %s fell silent: a NOTIFY to itself did not come back within %d ms (network or server frozen, or UNLISTEN or DISCARD ALL ran on it); it is renewed"
-            .formatted(address, timeout.toMillis()));
-  }
-
-  /** An error of pgonce or of a callback. */
-  static ListenFailure unexpected(Throwable failure) {
-    return new ListenFailure(Kind.FAILED, "listening failed unexpectedly: " + failure, failure);
-  }
-
   /** Of several attempts: all reasons together, and the kind that is tried again the soonest. */
   static ListenFailure together(List<ListenFailure> each) {
-    var soonest =
-        each.stream()
-            .min(
-                Comparator.<ListenFailure, Boolean>comparing(ListenFailure::permanent)
-                    .thenComparing(one -> one.kind.backoff().longest()))
-            .orElseThrow();
+    var soonest = each.stream().min(Comparator.comparing(ListenFailure::kind)).orElseThrow();
     return new ListenFailure(
         soonest.kind,
         each.stream().map(ListenFailure::reason).distinct().collect(Collectors.joining("; ")),
@@ -164,8 +111,9 @@ public final class ListenFailure extends Exception {
   static ListenFailure of(ListenAddress address, SQLException failure) {
     var state = Objects.requireNonNullElse(failure.getSQLState(), "");
     var isTls = Failures.causes(failure).anyMatch(cause -> cause instanceof SSLException);
-    var key = state.startsWith("08") && isTls ? TLS : state;
-    var rule = RULES.stream().filter(one -> key.startsWith(one.state())).findFirst().orElseThrow();
+    var key = state.startsWith("08") && isTls ? "TLS" : state;
+    var rule =
+        RULES.stream().filter(one -> key.startsWith(one.state())).findFirst().orElse(OTHERWISE);
     var user = address.user() == null ? System.getProperty("user.name") : address.user();
     return new ListenFailure(
         rule.kind(),

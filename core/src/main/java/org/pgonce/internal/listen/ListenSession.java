@@ -13,6 +13,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Deadline;
+import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
 
@@ -69,10 +70,14 @@ final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
       // First alone: a transaction-mode pooler must not keep the LISTEN of all channels.
       connection.listen(List.of(ownChannel), config.echoTimeout());
       if (!(connection.pooled() ? echoOfAnother() : echo(connection))) {
-        throw ListenFailure.pooler(address);
+        throw new ListenFailure(
+            Kind.POOLER,
+            "cannot listen at %s: LISTEN is accepted but no NOTIFY arrives: %s"
+                .formatted(address, ListenFailure.POOLER));
       }
       // Not before the proof: a setting must not stay on a backend that others use too.
-      connection.allowIdleSession(config.echoTimeout());
+      // A database or role may have a limit that is shorter than the heartbeat's interval.
+      connection.execute(List.of("SET idle_session_timeout = 0"), config.echoTimeout());
       connection.listen(channels, config.echoTimeout());
     } catch (SQLException e) {
       throw ListenFailure.of(address, e);
@@ -87,10 +92,16 @@ final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
   void heartbeat() throws ListenFailure, InterruptedException {
     try {
       if (!arrives(lost, config.heartbeat()) && !echo(connection)) {
-        throw ListenFailure.silent(address, config.echoTimeout());
+        throw new ListenFailure(
+            Kind.UNREACHABLE,
+            "the LISTEN connection to %s fell silent: a NOTIFY to itself did not come back within %d ms (network or server frozen, or UNLISTEN or DISCARD ALL ran on it); it is renewed"
+                .formatted(address, config.echoTimeout().toMillis()));
       }
     } catch (SQLException e) {
-      throw ListenFailure.lost(address, e.getMessage());
+      throw new ListenFailure(
+          Kind.UNREACHABLE,
+          "the LISTEN connection to %s was lost (%s); it is renewed"
+              .formatted(address, e.getMessage()));
     }
   }
 

@@ -65,8 +65,8 @@ public final class NotificationListener implements AutoCloseable {
   private int failures;
   private int poolers;
   private long sessions;
-  private final Map<String, String> failedSources = new HashMap<>();
-  // By System.nanoTime(): until then a source that failed where another connected is left out.
+  // Could not connect where another source did: left out until then, by System.nanoTime().
+  private Map<String, String> failedSources = Map.of();
   private long retryAt = System.nanoTime();
 
   /**
@@ -145,7 +145,7 @@ public final class NotificationListener implements AutoCloseable {
       log.trace("closed", e);
     } finally {
       if (!open) {
-        status = disconnectedBy(ListenFailure.closed());
+        status = disconnectedBy(ListenFailure.polling("the listener is closed"));
       }
       firstAttempt.countDown();
     }
@@ -166,12 +166,12 @@ public final class NotificationListener implements AutoCloseable {
         failures = 0;
         poolers = 0;
       }
-      return ListenFailure.closed();
+      return ListenFailure.polling("the listener is closed");
     } catch (ListenFailure e) {
       return e;
     } catch (RuntimeException | Error e) { // the thread must not end without a word
       log.error("listening failed unexpectedly; it is tried again", e);
-      return ListenFailure.unexpected(e);
+      return new ListenFailure(Kind.FAILED, "listening failed unexpectedly: " + e, e);
     }
   }
 
@@ -181,13 +181,13 @@ public final class NotificationListener implements AutoCloseable {
       throw ListenFailure.polling("no wake-up source is configured");
     }
     if (System.nanoTime() - retryAt >= 0) {
-      failedSources.clear();
+      failedSources = Map.of();
+      retryAt = System.nanoTime() + BETWEEN_RETRIES.toNanos();
     }
-    var usable = sources.stream().filter(one -> !failedSources.containsKey(one.name())).toList();
     List<ListenFailure> reasons = new ArrayList<>();
     for (var address : addresses.find()) {
       try {
-        var session = connect(address, usable);
+        var session = connect(address);
         try {
           session.listen(channels);
           return session;
@@ -203,19 +203,16 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   /** Tries each source until one connects, or the host is found to be silent. */
-  private ListenSession connect(ListenAddress address, List<WakeUpSource> usable)
-      throws ListenFailure {
+  private ListenSession connect(ListenAddress address) throws ListenFailure {
     List<ListenFailure> reasons = new ArrayList<>();
-    for (var source : usable) {
+    var failed = new HashMap<>(failedSources);
+    for (var source : sources) {
+      if (failedSources.containsKey(source.name())) {
+        continue;
+      }
       try {
         var session = new ListenSession(source, address, config, this::notified);
-        // It works, and those behind it were not needed.
-        usable.subList(usable.indexOf(source), usable.size()).stream()
-            .map(WakeUpSource::name)
-            .forEach(failedSources::remove);
-        if (System.nanoTime() - retryAt >= 0) {
-          retryAt = System.nanoTime() + BETWEEN_RETRIES.toNanos();
-        }
+        failedSources = failed;
         return session;
       } catch (ListenFailure e) {
         reasons.add(e);
@@ -223,11 +220,11 @@ public final class NotificationListener implements AutoCloseable {
           break; // nothing answers there, whoever asks
         }
         if (e.kind() != Kind.UNREACHABLE) {
-          failedSources.put(source.name(), e.reason());
+          failed.put(source.name(), e.reason());
         }
       }
     }
-    retryAt = System.nanoTime();
+    failedSources = Map.of(); // all are tried the next time
     throw ListenFailure.together(reasons);
   }
 

@@ -12,14 +12,15 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What {@link BoundedCall} makes of what drivers throw. */
+/** What {@link BoundedConnection} makes of what drivers throw. */
 class BoundedCallTest {
 
   private static final Duration AMPLE = Duration.ofSeconds(30);
 
   private static Throwable failure(Callable<Object> call, Duration timeout) {
     return catchThrowableOfType(
-        SQLException.class, () -> BoundedCall.run("the call", call, timeout, "08006", late -> {}));
+        SQLException.class,
+        () -> BoundedConnection.run("the call", call, timeout, "08006", late -> {}));
   }
 
   private static Throwable failure(Exception thrown) {

@@ -181,27 +181,28 @@ class ListenAddressesTest {
     }
   }
 
+  /** The LISTEN connection must not go without TLS where the pool has it. */
   @Test
-  void tlsSettingsOfPgjdbcNgAreSaidInPgjdbcsWords() throws Exception {
-    var byUrl =
-        address(
-            JdbcUrls.addresses(
-                "jdbc:pgsql://app:s%33cret@db.example:6543/shop?sslMode=verify-ca&ssl.ca.certificate.file=/ca.crt"
-                    + "&sslKeyFile=/k.pk8",
-                new Properties()));
+  void anAddressOfPgjdbcNgWithTlsHasToBeGiven() throws Exception {
     var configured = ng();
     configured.setSslMode("verify-ca");
-    configured.setSslCaCertificateFile("/ca.crt");
-    configured.setSslKeyFile("/k.pk8");
+    var byUrl =
+        hikari(config -> config.setJdbcUrl("jdbc:pgsql://db.example/shop?ssl.mode=require"));
+    var beside =
+        hikari(
+            config -> {
+              config.setJdbcUrl("jdbc:pgsql://db.example/shop");
+              config.addDataSourceProperty("sslMode", "require");
+            });
 
-    assertThat(byUrl.properties())
-        .containsOnly(
-            Map.entry("sslmode", "verify-ca"),
-            Map.entry("sslrootcert", "/ca.crt"),
-            Map.entry("sslkey", "/k.pk8"));
-    assertThat(byUrl.password()).isEqualTo("s3cret");
-    assertThat(address(ListenAddresses.of(configured)).properties())
-        .containsAllEntriesOf(byUrl.properties());
+    for (var dataSource : List.of(configured, byUrl, beside)) {
+      assertThatThrownBy(() -> ListenAddresses.of(dataSource))
+          .isInstanceOf(ListenFailure.class)
+          .hasMessageContaining("TLS settings of pgjdbc-ng")
+          .hasMessageContaining("listenAddress(...)");
+    }
+    assertThat(JdbcUrls.addresses("jdbc:pgsql://db.example/shop?sslMode=disable", new Properties()))
+        .hasSize(1);
   }
 
   @Test
