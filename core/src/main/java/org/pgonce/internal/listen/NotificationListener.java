@@ -47,8 +47,6 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   private static final Duration CLOSE_BOUND = Duration.ofSeconds(3);
-  // Not at every reconnect: pgjdbc-ng 0.8.9 leaks what it could not finish.
-  private static final Duration BETWEEN_RETRIES = Duration.ofHours(1);
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
   private final List<WakeUpSource> sources;
@@ -65,9 +63,9 @@ public final class NotificationListener implements AutoCloseable {
   private int failures;
   private int poolers;
   private long sessions;
-  // Could not connect where another source did: left out until then, by System.nanoTime().
+  // Could not connect where another source did. They are left out until none connects: pgjdbc-ng
+  // 0.8.9 leaks what it could not finish.
   private Map<String, String> failedSources = Map.of();
-  private long retryAt = System.nanoTime();
 
   /**
    * @param sources in the order in which they are tried; empty for polling only
@@ -180,10 +178,6 @@ public final class NotificationListener implements AutoCloseable {
     if (sources.isEmpty()) {
       throw ListenFailure.polling("no wake-up source is configured");
     }
-    if (System.nanoTime() - retryAt >= 0) {
-      failedSources = Map.of();
-      retryAt = System.nanoTime() + BETWEEN_RETRIES.toNanos();
-    }
     List<ListenFailure> reasons = new ArrayList<>();
     for (var address : addresses.find()) {
       try {
@@ -224,7 +218,7 @@ public final class NotificationListener implements AutoCloseable {
         }
       }
     }
-    failedSources = Map.of(); // all are tried the next time
+    failedSources = Map.of();
     throw ListenFailure.together(reasons);
   }
 
