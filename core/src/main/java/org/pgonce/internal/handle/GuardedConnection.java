@@ -8,7 +8,6 @@ import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
@@ -33,8 +32,6 @@ public final class GuardedConnection {
 
   /** How long the end of a handler waits for a call of another thread of it. */
   public static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
-
-  private static final Duration PATIENCE_IF_LOST = Duration.ofSeconds(2);
 
   private static final String NO_SUCH_SAVEPOINT = "3B001";
   private static final String NO_TRANSACTION = "25P01";
@@ -153,7 +150,7 @@ public final class GuardedConnection {
   public <R> R commitWith(Pipeline.Part<R> last, Pipeline.@Nullable Next next) throws SQLException {
     var message = release();
     var settled = message.add(last);
-    var commits = Pipeline.isPossible(real) && !scope.keepsSetting && !isLost();
+    var commits = Pipeline.isPossible(real) && !scope.keepsSetting;
     if (commits) {
       message.add(next == null ? Pipeline.COMMIT : next);
     }
@@ -184,7 +181,7 @@ public final class GuardedConnection {
 
   private void send(Pipeline message) throws SQLException {
     try {
-      sendBriefly(message);
+      message.send();
     } catch (SQLException e) {
       var why = scope.before == null ? null : whyNotReleased(e);
       if (why != null) {
@@ -208,6 +205,10 @@ public final class GuardedConnection {
    */
   public void undo() throws SQLException {
     scope.end();
+    if (isLost()) {
+      // Of another server, perhaps, by a foreign table; but one that is lost may never answer.
+      throw new SQLException("the handler's connection is lost", scope.lastError);
+    }
     if (sealed) {
       throw new SQLException(
           "the work of the handler of %s is sealed and cannot be undone alone: roll the transaction back"
@@ -218,25 +219,8 @@ public final class GuardedConnection {
       var message = new Pipeline(real);
       message.add(HandlerSavepoint.UNDONE);
       message.add(HandlerSavepoint.RELEASED);
-      sendBriefly(message);
+      message.send();
       scope.before = null;
-    }
-  }
-
-  /**
-   * If the handler saw the end of the connection, waits briefly: an error that a foreign table
-   * brings in may only sound like it, so the connection is tried.
-   */
-  private void sendBriefly(Pipeline message) throws SQLException {
-    if (!isLost()) {
-      message.send();
-      return;
-    }
-    var bound = NetworkTimeout.set(real, PATIENCE_IF_LOST);
-    try {
-      message.send();
-    } finally {
-      bound.restore(real);
     }
   }
 

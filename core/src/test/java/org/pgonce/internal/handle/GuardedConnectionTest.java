@@ -10,6 +10,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -119,6 +120,7 @@ class GuardedConnectionTest {
               swallow(() -> row.handle(END_OF_ANOTHER_SERVER));
               proxy.silence();
               assertThatThrownBy(() -> row.guard().undo()).isInstanceOf(SQLException.class);
+              LostConnection.abandon(row.real()); // as the owner does
             }
           });
     }
