@@ -59,16 +59,11 @@ public final class HandlerTx implements Tx {
   }
 
   private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {
-    var statement = connection().prepareStatement(sql);
-    try {
-      for (var i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
-      }
-      return statement;
-    } catch (SQLException | RuntimeException e) {
-      statement.close();
-      throw e;
+    var statement = connection().prepareStatement(sql); // closed with the handler at the latest
+    for (var i = 0; i < parameters.length; i++) {
+      statement.setObject(i + 1, parameters[i]);
     }
+    return statement;
   }
 
   /** Gives the connection when it is first needed. */

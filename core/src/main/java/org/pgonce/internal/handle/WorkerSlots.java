@@ -35,10 +35,10 @@ public final class WorkerSlots {
 
   // Their handler has begun, and has neither ended in time nor been settled after a cut-off.
   private final Set<Slot> handling = new HashSet<>();
+  private final Set<Slot> working = new HashSet<>();
+  private final Set<Slot> stuck = new HashSet<>();
   // A tick is planned for when the first of the running handlers overruns, or before.
   private boolean isWatched;
-  private int working;
-  private int stuck;
   private boolean stopping;
 
   /**
@@ -72,11 +72,12 @@ public final class WorkerSlots {
    */
   public synchronized @Nullable Slot take() {
     var most = subscribed.options().concurrency();
-    if (stopping || working >= most || stuck > most) {
+    if (stopping || working.size() >= most || stuck.size() > most) {
       return null;
     }
-    working++;
-    return new Slot();
+    var slot = new Slot();
+    working.add(slot);
+    return slot;
   }
 
   public synchronized boolean isStopping() {
@@ -95,7 +96,7 @@ public final class WorkerSlots {
    * @return whether that is so
    */
   public synchronized boolean awaitIdle(long end) throws InterruptedException {
-    while (working > 0 || !handling.isEmpty()) {
+    while (!working.isEmpty() || !handling.isEmpty()) {
       var left = end - System.nanoTime();
       if (left <= 0) {
         return false;
@@ -137,8 +138,8 @@ public final class WorkerSlots {
         subscribed.name(),
         subscribed.subscription(),
         subscribed.channel().mode(),
-        working,
-        stuck,
+        working.size(),
+        stuck.size(),
         claims,
         emptyClaims,
         paused,
@@ -154,7 +155,6 @@ public final class WorkerSlots {
     private @Nullable Cause cutOffFor;
     // By System.nanoTime(): when the handler overruns.
     private long overrunAt;
-    private boolean isStuck;
 
     private Slot() {}
 
@@ -252,27 +252,23 @@ public final class WorkerSlots {
         if (thread == null || cause == Cause.STOP) {
           return;
         }
-        isStuck = true;
-        stuck++;
-        working--;
+        working.remove(this);
+        stuck.add(this);
       }
       var options = subscribed.options();
       LOG.error(
           "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
           subscribed.label(),
           options.handlerTimeout().toMillis(),
-          stuck,
+          stuck.size(),
           options.concurrency() + 1);
     }
 
     /** The worker is done. */
     public void leave() {
       synchronized (WorkerSlots.this) {
-        if (isStuck) {
-          stuck--;
-        } else {
-          working--;
-        }
+        working.remove(this);
+        stuck.remove(this);
         WorkerSlots.this.notifyAll();
       }
     }

@@ -51,12 +51,7 @@ public final class PoolSettings {
    *     any bound that the caller watches itself
    */
   public Taken take(Connection connection, Duration longestCall) throws SQLException {
-    var autoCommit = connection.getAutoCommit();
-    if (autoCommit) {
-      connection.setAutoCommit(false);
-    }
-    var bound = NetworkTimeout.set(connection, longestCall);
-    return new Taken(connection, autoCommit, withoutAutosave(connection), bound);
+    return new Taken(connection, longestCall);
   }
 
   private static @Nullable AutoSave withoutAutosave(Connection connection) throws SQLException {
@@ -88,17 +83,15 @@ public final class PoolSettings {
     private final boolean pgjdbcNg;
     private boolean modesSet;
 
-    private Taken(
-        Connection connection,
-        boolean autoCommit,
-        @Nullable AutoSave autosave,
-        NetworkTimeout bound)
-        throws SQLException {
+    private Taken(Connection connection, Duration longestCall) throws SQLException {
       this.connection = connection;
-      this.autoCommit = autoCommit;
-      this.autosave = autosave;
-      this.bound = bound;
       this.pgjdbcNg = PgjdbcNg.made(connection);
+      this.autoCommit = connection.getAutoCommit();
+      if (autoCommit) {
+        connection.setAutoCommit(false);
+      }
+      this.bound = NetworkTimeout.set(connection, longestCall);
+      this.autosave = withoutAutosave(connection);
     }
 
     /** Whether its driver can send several commands in one message. */
@@ -106,8 +99,7 @@ public final class PoolSettings {
       return !pgjdbcNg;
     }
 
-    /** Begins a transaction: to be called before the first statement of each. */
-    public void begin() throws SQLException {
+    void begin() throws SQLException {
       modesSet = setsModes;
       if (pgjdbcNg) {
         PgjdbcNg.begin(connection, modesSet ? BEGIN_IN_MODES : "BEGIN");
@@ -118,10 +110,7 @@ public final class PoolSettings {
       }
     }
 
-    /**
-     * Begins a transaction and sends its first statements; both once more if the transaction turned
-     * out to be otherwise than needed.
-     */
+    /** Begins a transaction and sends its first statements; once more if it is not as needed. */
     public <R> R begin(First<R> first) throws SQLException {
       begin();
       try {
@@ -150,11 +139,8 @@ public final class PoolSettings {
       }
     }
 
-    /**
-     * Whether the transaction that failed so must be rolled back and begun again in other modes. At
-     * most once.
-     */
-    public boolean mustBeginAgain(SQLException failure) {
+    /** Whether the transaction that failed so must be begun again in other modes; at most once. */
+    boolean mustBeginAgain(SQLException failure) {
       var state = failure.getSQLState();
       // Where the modes are set, the reason is another one, such as a standby.
       if (modesSet
