@@ -63,9 +63,10 @@ public final class NotificationListener implements AutoCloseable {
   private int failures;
   private int poolers;
   private long sessions;
-  // Could not connect where another source did. They are left out until none connects: pgjdbc-ng
+  // Could not connect. Where another source did, they are left out until none connects: pgjdbc-ng
   // 0.8.9 leaks what it could not finish.
   private Map<String, String> failedSources = Map.of();
+  private boolean hasConnected;
 
   /**
    * @param sources in the order in which they are tried; empty for polling only
@@ -199,14 +200,14 @@ public final class NotificationListener implements AutoCloseable {
   /** Tries each source until one connects, or the host is found to be silent. */
   private ListenSession connect(ListenAddress address) throws ListenFailure {
     List<ListenFailure> reasons = new ArrayList<>();
-    var failed = new HashMap<>(failedSources);
-    for (var source : sources) {
-      if (failedSources.containsKey(source.name())) {
-        continue;
-      }
+    var failed = hasConnected ? new HashMap<>(failedSources) : new HashMap<String, String>();
+    var usable = sources.stream().filter(one -> !failed.containsKey(one.name())).toList();
+    failedSources = failed;
+    hasConnected = false;
+    for (var source : usable) {
       try {
         var session = new ListenSession(source, address, config, this::notified);
-        failedSources = failed;
+        hasConnected = true;
         return session;
       } catch (ListenFailure e) {
         reasons.add(e);
@@ -218,7 +219,6 @@ public final class NotificationListener implements AutoCloseable {
         }
       }
     }
-    failedSources = Map.of();
     throw ListenFailure.together(reasons);
   }
 
