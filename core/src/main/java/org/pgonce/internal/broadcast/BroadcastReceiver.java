@@ -1,6 +1,5 @@
 package org.pgonce.internal.broadcast;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -122,8 +121,6 @@ public final class BroadcastReceiver<T> {
         return false;
       }
       report.run();
-    } catch (SQLException e) {
-      LOG.debug("pgonce: after a broadcast its connection could not be given back as it came", e);
     }
     return true;
   }

@@ -49,7 +49,8 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
   /** Returns what may lie behind it. */
   RowsBehind run(WorkerSlots.Slot slot) {
     var begun = System.nanoTime();
-    try {
+    // Closed before the failure is recorded, so that a pool of one connection has one to give.
+    try (transaction) {
       boolean handled;
       try {
         handled = loop.parts.delivery().run(claim, transaction::connection);
@@ -64,13 +65,10 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
       return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
-      giveConnectionBack();
       if (!slot.isCutOff()) {
         settlement.failLate(claim, failure);
       }
       return settlement.afterFailure();
-    } finally {
-      giveConnectionBack();
     }
   }
 
@@ -120,15 +118,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     }
   }
 
-  private void giveConnectionBack() {
-    try {
-      transaction.close();
-    } catch (SQLException e) {
-      LOG.debug("pgonce: after {} its connection could not be given back as it came", claim, e);
-    }
-  }
-
-  /** What it did elsewhere may go on; what it did in its transaction is undone. */
+  /** The work in its transaction is undone. Work elsewhere may go on. */
   @Override
   public void cutOff(Cause cause) {
     loop.renewals.letGo(claim);

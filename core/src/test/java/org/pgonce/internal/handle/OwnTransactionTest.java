@@ -179,7 +179,7 @@ class OwnTransactionTest {
                 }
               });
       reading.await();
-      assertThatThrownBy(used::close).hasMessageContaining("was still using the connection");
+      used.close();
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
       goesOn.countDown();
       assertThatThrownBy(calling::join).isNotNull();
