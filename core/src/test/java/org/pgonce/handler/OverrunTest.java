@@ -83,6 +83,39 @@ class OverrunTest {
     assertThat(activity(pgonce).stuck()).isZero();
   }
 
+  /** Two that begin one after the other: each has its own time. */
+  @Test
+  void h45_aHandlerThatBeginsWhileAnotherRunsIsCutOffAtItsOwnTime() throws Exception {
+    var timeout = Duration.ofSeconds(1);
+    var begun = new ConcurrentHashMap<Integer, Long>();
+    var ended = new ConcurrentHashMap<Integer, Long>();
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            BRIEF.withConcurrency(2).withHandlerTimeout(timeout),
+            (order, tx) -> {
+              var nth = begun.size();
+              begun.put(nth, System.nanoTime());
+              try {
+                untilInterrupted();
+              } finally {
+                ended.put(nth, System.nanoTime());
+              }
+            })
+        .start();
+    stage.publish(1);
+    await().atMost(SOON).until(() -> begun.size() == 1);
+    await().atMost(SOON).until(() -> System.nanoTime() - begun.get(0) > timeout.toNanos() / 2);
+    stage.publish(1);
+    await().atMost(SOON).until(() -> ended.size() == 2);
+    for (var nth = 0; nth < 2; nth++) {
+      // Its time begins before its payload is read. At the other's end half of it is left.
+      assertThat(Duration.ofNanos(ended.get(nth) - begun.get(nth)))
+          .isGreaterThan(timeout.multipliedBy(3).dividedBy(4));
+    }
+  }
+
   @Test
   void h45_anOverrunIsCountedBeforeItsRowIsFreeForAnother() throws Exception {
     var runs = new AtomicInteger();

@@ -68,5 +68,8 @@ public final class LostConnection {
         LOG.debug("pgonce: a lost connection is given back", e);
       }
     }
+    LOG.warn(
+        "pgonce: a lost connection could not be given back in {} tries: its pool may count it as in use, see the exceptions at level DEBUG",
+        MOST_TRIES);
   }
 }
