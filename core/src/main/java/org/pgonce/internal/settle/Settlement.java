@@ -2,10 +2,13 @@ package org.pgonce.internal.settle;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Backoff;
 import org.pgonce.Mode;
 import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
@@ -15,6 +18,7 @@ import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
@@ -23,6 +27,10 @@ import org.slf4j.LoggerFactory;
 
 /** Settles the claims of one subscription: those on lease, and what all modes have in common. */
 public sealed class Settlement permits TransactionalSettlement {
+
+  // HikariCP checks a connection before it gives it, unless it was in use in the last 500 ms.
+  private static final int MOST_TRIES = 4;
+  private static final Backoff RETRY = new Backoff(Duration.ofMillis(200), Duration.ofMillis(800));
 
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
@@ -168,15 +176,30 @@ public sealed class Settlement permits TransactionalSettlement {
     }
   }
 
+  /**
+   * What cut the handler's connection may have cut the pool's others too. A pool that hands them
+   * out unchecked gives another one each time.
+   */
   private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
-    return transactions.run(
-        transaction -> {
-          boundTheWait(transaction);
-          if (claim.holder() != null) {
-            HandlerSession.end(transaction, claim);
-          }
-          return record(transaction, claim, failure);
-        });
+    for (var tries = 1; ; tries++) {
+      try {
+        return transactions.run(
+            transaction -> {
+              boundTheWait(transaction);
+              if (claim.holder() != null) {
+                HandlerSession.end(transaction, claim);
+              }
+              return record(transaction, claim, failure);
+            });
+      } catch (SQLTransientConnectionException e) {
+        throw e; // the pool has none to give, and has waited for it
+      } catch (SQLException e) {
+        if (tries == MOST_TRIES || !LostConnection.isLikely(e)) {
+          throw e;
+        }
+        LockSupport.parkNanos(RETRY.after(tries).toNanos());
+      }
+    }
   }
 
   // Suspects: an earlier claim did not settle the row. Its handler may be what ends processes.
