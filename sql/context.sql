@@ -83,13 +83,5 @@ BEGIN
 END
 $$;
 
--- The error text of a notification that is too deep.
-CREATE OR REPLACE FUNCTION pgonce_private.too_deep(depth integer, max_depth integer) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT format('it was published at depth %s, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %s: look for a loop of handlers, or raise max_depth, before it is redriven',
-                depth, max_depth)
-$$;
-
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

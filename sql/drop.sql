@@ -178,6 +178,7 @@ BEGIN
     PERFORM pgonce_private.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce_private.empty_subscriptions(channel, doomed));
     DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
     EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'gate_' || channel_names[n]);
+    PERFORM pgonce_private.drop_entries(channel_names[n]);
     dropped := dropped + 1;
   END LOOP;
   PERFORM set_config('lock_timeout', set_before, true);

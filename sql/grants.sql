@@ -1,25 +1,46 @@
--- Who may do what: all privileges but those that sandbox.sql needs on its way. A new function is for nobody until it is granted here. PostgreSQL would
+-- Who may do what: all privileges but those of a channel's triggers (entries.sql). A new function is for nobody until it is granted here. PostgreSQL would
 -- give it to PUBLIC, and a definer function that any role may call, or attach to a table of its own, could forge notifications.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
+-- A restore without privileges lets PUBLIC execute the functions of triggers, which belong to others.
+DO $$
+DECLARE
+  restored text;
+BEGIN
+  FOR restored IN
+    SELECT p.oid::regprocedure FROM pg_proc p
+     WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND pg_has_role(p.proowner, 'USAGE')
+       AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a WHERE a.grantee = 0)
+  LOOP
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', restored);
+  END LOOP;
+END
+$$;
+
 SET ROLE pgonce_owner;
 
-REVOKE ALL ON SCHEMA pgonce, pgonce_private FROM PUBLIC;
+REVOKE ALL ON SCHEMA pgonce, pgonce_private, pgonce_triggers FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA pgonce FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgonce, pgonce_private FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 -- Nobody uses pgonce_private: functions of pgonce call what is in it, with the rights of pgonce_owner.
-GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin;
+GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin, pgonce_installer;
 
 -- Keys and context: these touch no table.
 GRANT EXECUTE ON FUNCTION
-  pgonce.delivery_key(text[]), pgonce.join_key(text[]),
-  pgonce.set_context(text, text), pgonce.set_session_context(text, text), pgonce.change_context(text, text, boolean), pgonce.current_context()
+  pgonce.delivery_key(text[]),
+  pgonce.set_context(text, text), pgonce.set_session_context(text, text), pgonce.change_context(text, text, boolean)
 TO pgonce_publisher, pgonce_listener, pgonce_admin;
+
+-- What the functions of triggers call with the rights of whoever installed them. These touch no table either.
+GRANT EXECUTE ON FUNCTION
+  pgonce.current_context(), pgonce.current_depth(), pgonce.key_part(json), pgonce.join_key(text[]), pgonce.row_key(text[]), pgonce.given_key(text),
+  pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.told(text, text)
+TO PUBLIC;
 
 -- Publish.
 GRANT EXECUTE ON FUNCTION
@@ -59,20 +80,25 @@ GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgo
 
 -- Install and drop.
 GRANT EXECUTE ON FUNCTION
-  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.change_mode(text, text, text),
-  pgonce.know_partitions(text, oid), pgonce.forget_partitions(text),
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.let_capture(text, text),
+  pgonce.capturing_role(regclass), pgonce.refuse_functions_of_others(text, text),
+  pgonce.know_partitions(text, oid), pgonce.has_trigger(regclass, text, text, text)
+TO pgonce_installer, pgonce_admin;
+GRANT EXECUTE ON FUNCTION
+  pgonce.change_mode(text, text, text), pgonce.forget_partitions(text),
   pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
   pgonce.refuse_loss(text, text, bigint)
 TO pgonce_admin;
 
 -- What is installed, and in which state it is. The views call gate_state and rank.
 GRANT EXECUTE ON FUNCTION
-  pgonce.installed(text, text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid),
+  pgonce.installed(text, text), pgonce.subscriptions_sql(text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid),
   pgonce.gate_state(text), pgonce.rank(uuid, integer)
-TO pgonce_listener, pgonce_admin;
+TO pgonce_listener, pgonce_admin, pgonce_installer;
 GRANT SELECT ON
   pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status, pgonce.operation_log
 TO pgonce_listener, pgonce_admin;
+GRANT SELECT ON pgonce.schema_version TO pgonce_installer;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -6,6 +6,26 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
+-- The role that the session acts as, whichever function asks.
+CREATE OR REPLACE FUNCTION pgonce_private.caller() RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END $$;
+
+-- Fails unless the caller may change the channel. A role that owns one may have been dropped, or be one of another server.
+CREATE OR REPLACE FUNCTION pgonce_private.require_owner(channel pgonce.channel) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  caller constant text := pgonce_private.caller();
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles r
+                  WHERE r.rolname IN (channel.owner, 'pgonce_owner', 'pgonce_admin') AND pg_has_role(caller, r.oid, 'MEMBER')) THEN
+    RAISE EXCEPTION 'pgonce: role "%" may not change channel "%", which role "%" has installed: GRANT it that role, or pgonce_admin', caller, channel.name, channel.owner
+      USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END
+$$;
+
 -- Makes the channel exist as defined. Idempotent. Another mode or feed than the installed one is refused, because rows stored under the old one may
 -- still wait: see change_mode and drop_channel. Other differences are changed. Listeners with the former definition then handle nothing more of the
 -- channel; a wake-up tells them, or their next poll.
@@ -22,6 +42,7 @@ DECLARE
   channel pgonce.channel;
   is_new boolean;
   changed boolean;
+  added bigint;
   subscribed bigint;
   unfit text;
   contradiction text;
@@ -49,9 +70,9 @@ BEGIN
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
   LOOP
-    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups)
+    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, owner)
     VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-            install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups)
+            install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups, pgonce_private.caller())
     ON CONFLICT (name) DO NOTHING;
     is_new := FOUND;
     -- The row lock keeps others from dropping it or changing its mode until this transaction ends. If it was dropped just now, there is nothing to
@@ -59,6 +80,7 @@ BEGIN
     SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
   END LOOP;
+  PERFORM pgonce_private.require_owner(channel);
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
       channel_name, channel.feed, install_channel.feed, quote_literal(channel_name) USING ERRCODE = 'PO003';
@@ -75,11 +97,19 @@ BEGIN
   changed := is_new OR FOUND;
   -- In one order, as pause does.
   PERFORM FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name IN (SELECT jsonb_object_keys(subscriptions)) ORDER BY s.id FOR NO KEY UPDATE;
-  INSERT INTO pgonce.subscription (channel_id, of_channel, name, filter)
-  SELECT channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, u.key, nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
-  ON CONFLICT (channel_id, name) DO UPDATE SET filter = excluded.filter, of_channel = excluded.of_channel
-   WHERE (subscription.filter, subscription.of_channel) IS DISTINCT FROM (excluded.filter, excluded.of_channel);
+  WITH added AS (
+    SELECT u.key, u.value, row_number() OVER (ORDER BY u.key) AS n FROM jsonb_each(subscriptions) AS u (key, value)
+     WHERE NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name = u.key)
+  )
+  INSERT INTO pgonce.subscription (id, channel_id, of_channel, name, filter)
+  SELECT 4096 * channel.id + channel.numbered + a.n, channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, a.key, nullif(a.value, 'null')
+    FROM added a;
+  GET DIAGNOSTICS added = ROW_COUNT;
+  UPDATE pgonce.channel c SET numbered = c.numbered + added WHERE c.id = channel.id AND added > 0;
+  UPDATE pgonce.subscription s SET filter = nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
+   WHERE s.channel_id = channel.id AND s.name = u.key AND s.filter IS DISTINCT FROM nullif(u.value, 'null');
   GET DIAGNOSTICS subscribed = ROW_COUNT;
+  subscribed := subscribed + added;
   contradiction := pgonce.deferred_with_filter(channel_name, false);
   IF contradiction IS NOT NULL THEN
     RAISE EXCEPTION 'pgonce: %', contradiction USING ERRCODE = 'PO003';
@@ -87,6 +117,7 @@ BEGIN
   IF is_new AND mode <> 'BROADCAST' AND pgonce.gate_of(channel_name) IS NULL THEN
     PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
   END IF;
+  PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN
     PERFORM pgonce_private.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
       format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s',
@@ -101,8 +132,8 @@ END
 $$;
 
 -- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before the channel stops being stored. Listeners of
--- the old mode learn it as with install_channel; until then they may claim under EXACTLY_ONCE, and lease nothing more. Trigger functions that were
--- made for a mode that stores find no subscription once the channel is BROADCAST.
+-- the old mode learn it as with install_channel; until then they may claim under EXACTLY_ONCE, and lease nothing more. Triggers that were made
+-- for a mode that stores go on storing once the channel is BROADCAST, until it is installed again.
 CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -165,6 +196,7 @@ BEGIN
    WHERE c.name = channel_name;
   UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
     FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
+  PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.name = channel_name;
   PERFORM pgonce_private.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
   PERFORM pgonce.wake_up(channel_name, 'definition');
 END

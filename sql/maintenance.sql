@@ -82,10 +82,11 @@ AS $$
     SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
 $$;
 
--- Deletes, as the drop would have done, what was stored for a dropped subscription by a writer at REPEATABLE READ with an older snapshot. Only for
--- those that are known to have been dropped: while a dump is restored, others are not there yet. For thirty days; no transaction should be older. At
+-- Deletes, as the drop would have done, what was stored for a dropped subscription: by a publisher with an older snapshot, or by a trigger whose
+-- channel was not installed again since. Only for those that are known to have been dropped: while a dump is restored, others are not there yet. At
 -- most so many rows of each table; locked rows are left for the next time. Each drop is looked at again after a tenth of the time since it: such a
--- look reads the index entries of all rows that the drop has deleted, as long as any snapshot may see them. Returns how many rows it has deleted.
+-- look reads the index entries of all rows that the drop has deleted, as long as any snapshot may see them. Where something is found the drop counts
+-- as one hour old at most; where nothing is found for thirty days, nobody looks any more. Returns how many rows it has deleted.
 CREATE OR REPLACE FUNCTION pgonce_private.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
 AS $$
@@ -109,6 +110,7 @@ BEGIN
     END IF;
   END LOOP;
   -- Where there was something, there may be more.
+  UPDATE pgonce.dropped d SET at = now - interval '1 hour' WHERE d.subscription_id = ANY (leftovers) AND d.at < now - interval '1 hour';
   UPDATE pgonce.dropped d SET look_at = now + greatest((now - d.at) / 10, interval '1 second')
    WHERE d.look_at <= now AND (d.subscription_id = ANY (leftovers)) IS NOT TRUE;
   RETURN deleted;

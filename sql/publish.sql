@@ -17,8 +17,7 @@ AS $$ SELECT pg_catalog.pg_notify('pgonce_' OPERATOR(pg_catalog.||) channel_name
 -- BROADCAST: the payload travels in the NOTIFY, cut into parts that fit its 7,999 bytes. A transaction's NOTIFYs arrive together and in order, so a
 -- part begins with "id/part/parts:", or "id/part/parts/version/depth:" where these are not 1 and 0. The id also keeps PostgreSQL from folding two
 -- equal payloads into one.
--- Above 1 MB, and where the depth is beyond the channel's, only the fact is sent (0 parts): the queue is one for the whole server, and a trigger must
--- not fail its writer.
+-- Above 1 MB only the fact is sent (0 parts): the queue is one for the whole server, and a trigger must not fail its writer.
 CREATE OR REPLACE FUNCTION pgonce.broadcast(channel_name text, payload text, version integer DEFAULT 1) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -32,10 +31,6 @@ DECLARE
   mark        constant text    := CASE WHEN version = 1 AND depth IS NULL THEN ':'
                                        ELSE '/' || (coalesce(pgonce.stamp(0, version), 0) >> 16) + 1 || '/' || coalesce(depth, 0) || ':' END;
 BEGIN
-  IF depth IS NOT NULL AND EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.max_depth < depth) THEN
-    PERFORM pg_notify('pgonce_' || channel_name, id || '/0/0' || mark);
-    RETURN id;
-  END IF;
   IF too_large THEN
     PERFORM pg_notify('pgonce_' || channel_name, id || '/0/0:');
   END IF;
@@ -120,33 +115,23 @@ BEGIN
     END IF;
   END IF;
 
-  IF writer_depth > channel.max_depth THEN
-    INSERT INTO pgonce.dead_letter
-      (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
-    SELECT s.id, g.id, 0, clock_timestamp(), 'TOO_DEEP', pgonce_private.too_deep(writer_depth, channel.max_depth), g.payload, g.key,
-           CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END, writer_context, writer_stamp
-      FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys))
-             AS g (payload, id, holder, key, order_key)
-     CROSS JOIN unnest(addressed) AS s (id) WHERE coalesce(g.holder, g.id) = g.id;
-  ELSE
-    WITH given AS MATERIALIZED (
-      SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later
-        FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats))
-               AS g (payload, id, holder, key, order_key, due_at)
-       WHERE coalesce(g.holder, g.id) = g.id
-    ), stored_now AS (
-      INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
-      SELECT s.id, g.id, g.payload, g.key, g.order_key, writer_context, writer_stamp
-        FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later IS NOT TRUE
-      RETURNING true
-    ), stored_for_later AS (
-      INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp)
-      SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, writer_context, writer_stamp
-        FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later
-      RETURNING true
-    )
-    SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
-  END IF;
+  WITH given AS MATERIALIZED (
+    SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later
+      FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats))
+             AS g (payload, id, holder, key, order_key, due_at)
+     WHERE coalesce(g.holder, g.id) = g.id
+  ), stored_now AS (
+    INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
+    SELECT s.id, g.id, g.payload, g.key, g.order_key, writer_context, writer_stamp
+      FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later IS NOT TRUE
+    RETURNING true
+  ), stored_for_later AS (
+    INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp)
+    SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, writer_context, writer_stamp
+      FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later
+    RETURNING true
+  )
+  SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
   IF channel.wake_ups <> 'NEVER' THEN
     IF new_rows > 0 AND pgonce.needs_notify(channel.name) THEN
       PERFORM pgonce.wake_up(channel.name);
@@ -180,10 +165,6 @@ BEGIN
 
   IF channel.mode = 'BROADCAST' THEN
     RETURN QUERY SELECT pgonce.broadcast(channel.name, p.value::text, version) FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n) ORDER BY p.n;
-    RETURN;
-  END IF;
-  IF writer_depth > channel.max_depth THEN
-    RETURN QUERY SELECT s.id FROM pgonce.store(channel_name, payloads, NULL, NULL, NULL, NULL, version) AS s;
     RETURN;
   END IF;
 

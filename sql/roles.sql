@@ -2,11 +2,11 @@
 -- PgOnce.migration() prints them as one script for psql -1 -v ON_ERROR_STOP=1 -f, or for Flyway. All of it may run again without harm.
 --
 -- Roles belong to the whole server and cannot log in; grant them to the logins that need them:
---   pgonce_owner      owns schemas and functions; for logins that install channels
+--   pgonce_owner      owns schemas and functions; for logins that install and upgrade the schema
+--   pgonce_installer  may install channels, and change those that it has installed
 --   pgonce_publisher  may publish
 --   pgonce_listener   may claim, settle and see the state of channels
 --   pgonce_admin      may pause, resume, cancel, redrive, discard, drop and look into payloads
---   pgonce_sandbox    may do nothing, and is for no login: see sandbox.sql
 
 -- Until the end of this file names lead to pg_catalog, and what is pgonce's is named in full: in a schema of the session's own search_path another role
 -- could have put a function, operator or type that PostgreSQL takes for the better match. The session's path is set again at the end.
@@ -18,7 +18,7 @@ DECLARE
   name text;
   other record;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox'] LOOP
+  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_installer', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
       BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', name);
@@ -30,7 +30,7 @@ BEGIN
   END LOOP;
   -- Any role that may create schemas could have made these before, with things in them that would be taken for pgonce's.
   SELECT n.nspname, pg_get_userbyid(n.nspowner) AS owner INTO other FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
-   WHERE n.nspname IN ('pgonce', 'pgonce_private') AND o.rolname <> 'pgonce_owner' AND NOT o.rolsuper;
+   WHERE n.nspname IN ('pgonce', 'pgonce_private', 'pgonce_triggers') AND o.rolname <> 'pgonce_owner' AND NOT o.rolsuper;
   IF FOUND THEN
     RAISE EXCEPTION 'pgonce: schema % of database "%" belongs to role "%", and nothing is installed into the schema of another role: look at what is in it, then drop it or give it to pgonce_owner',
       other.nspname, current_database(), other.owner USING ERRCODE = 'insufficient_privilege';
@@ -38,13 +38,6 @@ BEGIN
   -- From PostgreSQL 16 on, a role that creates another may grant it but is not yet allowed to act as it.
   IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN
     EXECUTE format('GRANT pgonce_owner TO %I', current_user);
-  END IF;
-  -- To give it its function. A superuser's grant does not depend on the superuser, so it is for all who install later. Others depend on their
-  -- grantor.
-  IF (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN
-    GRANT pgonce_sandbox TO pgonce_owner;
-  ELSIF NOT pg_has_role(current_user, 'pgonce_sandbox', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_sandbox', 'MEMBER') THEN
-    EXECUTE format('GRANT pgonce_sandbox TO %I', current_user);
   END IF;
 END
 $$;
@@ -58,7 +51,7 @@ DECLARE
 BEGIN
   FOR restored IN
     SELECT n.oid, n.nspname, n.nspowner FROM pg_namespace n
-     WHERE n.nspname IN ('pgonce', 'pgonce_private') AND n.nspowner <> 'pgonce_owner'::regrole
+     WHERE n.nspname IN ('pgonce', 'pgonce_private', 'pgonce_triggers') AND n.nspowner <> 'pgonce_owner'::regrole
   LOOP
     EXECUTE format('ALTER SCHEMA %I OWNER TO pgonce_owner', restored.nspname);
     FOR change IN
@@ -69,7 +62,7 @@ BEGIN
          AND NOT EXISTS (SELECT FROM pg_depend d WHERE c.relkind = 'S' AND d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i'))
       UNION ALL
       SELECT format('ALTER FUNCTION %s OWNER TO pgonce_owner', p.oid::regprocedure)
-        FROM pg_proc p WHERE p.pronamespace = restored.oid AND p.proowner = restored.nspowner
+        FROM pg_proc p WHERE p.pronamespace = restored.oid AND p.proowner = restored.nspowner AND restored.nspname <> 'pgonce_triggers'
     LOOP
       EXECUTE change;
     END LOOP;
@@ -77,8 +70,9 @@ BEGIN
 END
 $$;
 
--- What may be called, and what only these functions call.
+-- What may be called, what only these functions call, and the functions of triggers, which belong to those who installed them.
 CREATE SCHEMA IF NOT EXISTS pgonce AUTHORIZATION pgonce_owner;
 CREATE SCHEMA IF NOT EXISTS pgonce_private AUTHORIZATION pgonce_owner;
+CREATE SCHEMA IF NOT EXISTS pgonce_triggers AUTHORIZATION pgonce_owner;
 
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

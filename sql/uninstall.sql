@@ -16,12 +16,12 @@ DECLARE
   role_name text;
   held text;
 BEGIN
-  IF to_regnamespace('pgonce') IS NOT NULL OR to_regnamespace('pgonce_private') IS NOT NULL THEN
+  IF to_regnamespace('pgonce') IS NOT NULL OR to_regnamespace('pgonce_private') IS NOT NULL OR to_regnamespace('pgonce_triggers') IS NOT NULL THEN
     -- All that CASCADE would reach. A part of a table or view is identified by the name of that first. Triggers are meant to go, and so are the
     -- entries of publications and default privileges for the schemas.
     PERFORM set_config('quote_all_identifiers', 'off', true); -- pg_identify_object writes names by this setting
     WITH RECURSIVE reached (classid, objid, objsubid) AS (
-      SELECT 'pg_namespace'::regclass::oid, n.oid, 0 FROM pg_namespace n WHERE n.nspname IN ('pgonce', 'pgonce_private')
+      SELECT 'pg_namespace'::regclass::oid, n.oid, 0 FROM pg_namespace n WHERE n.nspname IN ('pgonce', 'pgonce_private', 'pgonce_triggers')
       UNION
       SELECT d.classid, d.objid, d.objsubid FROM reached r
         JOIN pg_depend d ON d.refclassid = r.classid AND d.refobjid = r.objid AND r.objsubid IN (0, d.refobjsubid)
@@ -31,7 +31,7 @@ BEGIN
      CROSS JOIN LATERAL pg_identify_object_as_address(r.classid, r.objid, r.objsubid) a
      WHERE r.classid NOT IN ('pg_namespace'::regclass, 'pg_trigger'::regclass, 'pg_default_acl'::regclass, 'pg_publication_rel'::regclass)
        AND r.classid IS DISTINCT FROM to_regclass('pg_publication_namespace')
-       AND coalesce(o.schema, '') NOT IN ('pgonce', 'pgonce_private', 'pg_toast') AND a.object_names[1] IS DISTINCT FROM 'pgonce';
+       AND coalesce(o.schema, '') NOT IN ('pgonce', 'pgonce_private', 'pgonce_triggers', 'pg_toast') AND a.object_names[1] IS DISTINCT FROM 'pgonce';
     PERFORM set_config('quote_all_identifiers', quotes_before, true);
     IF dependents IS NOT NULL THEN
       RAISE EXCEPTION 'pgonce: not uninstalled, nothing was changed: what is not pgonce''s depends on schema pgonce, and would be dropped with it: %. Drop that yourself, or have it do without, and try again',
@@ -39,7 +39,7 @@ BEGIN
     END IF;
     -- Writers of a table wait behind a wait for its lock.
     PERFORM set_config('lock_timeout', '800ms', true);
-    DROP SCHEMA IF EXISTS pgonce, pgonce_private CASCADE;
+    DROP SCHEMA IF EXISTS pgonce, pgonce_private, pgonce_triggers CASCADE;
     PERFORM set_config('lock_timeout', timeout_before, true);
     BEGIN
       -- As before grants.sql.
@@ -50,7 +50,7 @@ BEGIN
   END IF;
   -- The roles belong to the whole server. Each is dropped if it owns nothing and was granted nothing, in any database, and the current role may drop
   -- it. What it owns elsewhere, and what others have granted it there, stays.
-  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox', 'pgonce_owner'] LOOP
+  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_installer', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
         EXECUTE format('DROP ROLE %I', role_name);
@@ -58,7 +58,7 @@ BEGIN
     EXCEPTION
       WHEN dependent_objects_still_exist THEN
         GET STACKED DIAGNOSTICS held = PG_EXCEPTION_DETAIL;
-        RAISE NOTICE 'pgonce: role % is kept, as it still owns something or was granted something: %. Where another database has pgonce too, it is needed. If it is to go: in the databases that are named ALTER … OWNER TO another role, or REVOKE, whatever that is; then DROP ROLE %',
+        RAISE NOTICE 'pgonce: role % is kept, as it still owns something or was granted something: %. Where another database has pgonce too, it is needed. If it is to go: in the databases that are named ALTER ... OWNER TO another role, or REVOKE, whatever that is; then DROP ROLE %',
           role_name, replace(held, E'\n', ', '), role_name;
       WHEN insufficient_privilege THEN
         RAISE NOTICE 'pgonce: role % is kept, as role % may not drop it: %. If it is to go: DROP ROLE %, by a role that may', role_name, current_user, SQLERRM, role_name;

@@ -6,24 +6,19 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Whether the table has a trigger of this name; where more is given, with this function of schema pgonce, of this form and firing like this. A
--- migration asks before it takes the table's lock. event: tgtype of pg_trigger; fires: tgenabled.
-CREATE OR REPLACE FUNCTION pgonce.has_trigger(
-  relation regclass, trigger_name text, capturing text DEFAULT NULL, event integer DEFAULT NULL, old_table boolean DEFAULT NULL,
-  new_table boolean DEFAULT NULL, deferred boolean DEFAULT NULL, columns text[] DEFAULT NULL, fires text DEFAULT NULL)
-RETURNS boolean
+-- Its form before, with which a call would be ambiguous.
+DROP FUNCTION IF EXISTS pgonce.has_trigger(regclass, text, text, integer, boolean, boolean, boolean, text[], text);
+
+-- Whether the table has a trigger of this name; where more is given, of this form and firing like this. A migration asks before it takes the table's
+-- lock. form: what pg_get_triggerdef prints, without quotes, the trigger's name and the table's; fires: tgenabled of pg_trigger.
+CREATE OR REPLACE FUNCTION pgonce.has_trigger(relation regclass, trigger_name text, form text DEFAULT NULL, fires text DEFAULT NULL) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT EXISTS (
-    SELECT FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
+    SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE t.tgrelid = relation AND t.tgname = trigger_name
-       AND (capturing IS NULL
-            OR f.pronamespace = 'pgonce'::regnamespace AND f.proname = capturing AND f.pronargs = 0 AND t.tgtype = event
-               AND (t.tgoldtable IS NOT DISTINCT FROM CASE WHEN old_table THEN 'old_rows' END)
-               AND (t.tgnewtable IS NOT DISTINCT FROM CASE WHEN new_table THEN 'new_rows' END)
-               AND t.tgqual IS NULL AND t.tgdeferrable = deferred AND t.tginitdeferred = deferred
-               AND ARRAY(SELECT c.name FROM unnest(columns) AS c (name) ORDER BY c.name)
-                   = ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = ANY (t.tgattr) ORDER BY a.attname::text))
+       AND (form IS NULL
+            OR form = replace(replace(replace(pg_get_triggerdef(t.oid), format('TRIGGER %I ', t.tgname), 'TRIGGER '), format(' ON %I.%I ', n.nspname, c.relname), ' '), '"', ''))
        AND (fires IS NULL OR t.tgenabled::text = fires))
 $$;
 
@@ -38,7 +33,7 @@ AS $$
    WHERE c.name = channel_name AND s.filter IS NOT NULL
      AND (deferred OR EXISTS (
            SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-            WHERE p.pronamespace = 'pgonce'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name AND t.tgdeferrable))
+            WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name AND t.tgdeferrable))
    ORDER BY s.id LIMIT 1
 $$;
 
@@ -55,10 +50,11 @@ AS $$
    WHERE c.relispartition
 $$;
 
--- Adds the partitions that the table has now. None is removed: those that were detached are to be found.
+-- Adds the partitions that the table has now, for whoever may change the channel. None is removed: those that were detached are to be found.
 CREATE OR REPLACE FUNCTION pgonce.know_partitions(channel_name text, relation oid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+  SELECT pgonce_private.require_owner(c) FROM pgonce.channel c WHERE c.name = channel_name;
   INSERT INTO pgonce.known_partition (channel_id, name)
   SELECT c.id, p.name FROM pgonce.channel c CROSS JOIN pgonce_private.partitions_of(relation) p WHERE c.name = channel_name
    ORDER BY p.name

@@ -16,11 +16,13 @@ module org.pgonce {
   exports org.pgonce.internal.jdbc to
       org.pgonce.guards,
       org.pgonce.operations,
+      org.pgonce.records,
       org.pgonce.sweeps,
       org.pgonce.triggers;
   exports org.pgonce.internal.store to
       org.pgonce.guards,
       org.pgonce.operations,
+      org.pgonce.records,
       org.pgonce.triggers;
   exports org.pgonce.internal.text to
       org.pgonce.triggers;

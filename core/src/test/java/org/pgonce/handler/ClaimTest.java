@@ -29,10 +29,12 @@ class ClaimTest {
   private static final PoolSettings POOL = new PoolSettings();
 
   private Stage stage;
+  private int subscription;
 
   @BeforeEach
   void setUp(TestDatabase database) throws SQLException {
     stage = new Stage(database);
+    subscription = (int) database.queryLong("select id from pgonce.subscription");
   }
 
   @AfterEach
@@ -41,11 +43,11 @@ class ClaimTest {
   }
 
   /** The id of the row that it takes; null if there is none. */
-  private static @Nullable Long claim(Connection connection, boolean due) throws SQLException {
+  private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var session =
         new ClaimSession(
             connection, POOL.take(connection, Duration.ofSeconds(30)), Duration.ofMinutes(5));
-    var claims = ClaimStatement.claim(session, 1, due, 0, 1);
+    var claims = ClaimStatement.claim(session, subscription, due, 0, 1);
     return claims.isEmpty() ? null : claims.get(0).id();
   }
 
@@ -106,8 +108,12 @@ class ClaimTest {
   void claim_findsWhatIsDueAndNotWhatIsDueLater() throws Exception {
     stage.publish(1);
     stage.database.execute(
-        "insert into pgonce.scheduled values (1, 1000, clock_timestamp(), 1, clock_timestamp(), 'x', '{}'),"
-            + " (1, 1001, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), 'x', '{}')");
+        """
+        insert into pgonce.scheduled
+        select s.id, 1000, clock_timestamp(), 1, clock_timestamp(), 'x', '{}'::json from pgonce.subscription s
+        union all
+        select s.id, 1001, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), 'x', '{}' from pgonce.subscription s
+        """);
     try (var one = stage.database.dataSource().getConnection();
         var two = stage.database.dataSource().getConnection()) {
       assertThat(claim(one, true)).isEqualTo(1000);
@@ -119,8 +125,8 @@ class ClaimTest {
   void claim_doesNotWalkOverWhatIsDueLater() throws Exception {
     stage.assumeExactStatistics();
     stage.database.execute(
-        "insert into pgonce.scheduled select 1, g, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), 'x', '{}'"
-            + " from generate_series(1, 20000) g");
+        "insert into pgonce.scheduled select s.id, g, clock_timestamp() + interval '1 hour', 1, clock_timestamp(), 'x', '{}'"
+            + " from pgonce.subscription s cross join generate_series(1, 20000) g");
     stage.database.execute("analyze pgonce.scheduled");
     var read = "select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'scheduled'";
     var before = stage.database.queryLong(read);

@@ -206,7 +206,7 @@ class SettleTest {
     stage.database.execute(
         """
         insert into pgonce.notification (subscription_id, payload)
-        select 1, ('{"id": 1, "item": "' || repeat('x', 100 * 1024 * 1024) || '"}')::json
+        select s.id, ('{"id": 1, "item": "' || repeat('x', 100 * 1024 * 1024) || '"}')::json from pgonce.subscription s
         """);
     var small = stage.database.dataSource();
     small.setMaxResultBuffer("8M"); // More in one answer, and the driver gives up.
@@ -235,13 +235,14 @@ class SettleTest {
     stage.database.execute(
         """
         insert into pgonce.scheduled
-        values (1, 1000, clock_timestamp() + interval '15 min', 3, clock_timestamp(), 'theirs', '{}')
+        select s.id, 1000, clock_timestamp() + interval '15 min', 3, clock_timestamp(), 'theirs', '{}' from pgonce.subscription s
         """);
     assertThat(
             stage.database.queryString(
                 """
-                select pgonce.schedule(1, 1000, 0, null, 1, null, 10, 'late') || ' ' || pgonce.schedule(1, 1000, 2, null, 3, null, 10, 'late')
-                  || ' ' || pgonce.bury(1, 1000, 2, null, 3, 'REJECTED', 'late')
+                select pgonce.schedule(s.id, 1000, 0, null, 1, null, 10, 'late') || ' ' || pgonce.schedule(s.id, 1000, 2, null, 3, null, 10, 'late')
+                  || ' ' || pgonce.bury(s.id, 1000, 2, null, 3, 'REJECTED', 'late')
+                  from pgonce.subscription s
                 """))
         .isEqualTo("false false false");
     assertThat(
@@ -253,7 +254,7 @@ class SettleTest {
         .isEqualTo("3 theirs t");
     assertThat(
             stage.database.queryString(
-                "select pgonce.bury(1, 1000, 3, null, 4, 'REJECTED', 'now')::text"))
+                "select pgonce.bury(s.id, 1000, 3, null, 4, 'REJECTED', 'now')::text from pgonce.subscription s"))
         .isEqualTo("true");
     assertThat(stage.database.queryLong("select attempts from pgonce.dead_letter")).isEqualTo(4);
   }

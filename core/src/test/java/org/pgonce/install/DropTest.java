@@ -154,22 +154,42 @@ class DropTest {
       execute(publisher, "select pgonce.publish('doomed', '1', delivery_key => 'now')");
       execute(
           publisher, "select pgonce.publish('doomed', '2', now() + '1 h', delivery_key => 'on')");
-      execute(publisher, "set local pgonce.depth = '1000'");
-      execute(publisher, "select pgonce.publish('doomed', '3', delivery_key => 'deep')");
       publisher.commit();
     }
-    assertThat(database.queryString(STORED)).isEqualTo("2 notification, 2 scheduled, 2 dead");
+    assertThat(database.queryString(STORED)).isEqualTo("2 notification, 2 scheduled, 0 dead");
     try (var user =
         begin(database, "select from pgonce.delivery_key where key = 'on' for update")) {
       assertThat(database.queryLong(CLEAR)).as("left for the next time").isZero();
       user.rollback();
     }
-    assertThat(database.queryLong(CLEAR)).isEqualTo(3);
+    assertThat(database.queryLong(CLEAR)).isEqualTo(2);
     assertThat(database.queryLong(CLEAR)).isZero();
-    assertThat(database.queryString(STORED)).isEqualTo("1 notification, 1 scheduled, 1 dead");
+    assertThat(database.queryString(STORED)).isEqualTo("1 notification, 1 scheduled, 0 dead");
     assertThat(
             database.queryString("select string_agg(waiting::text, '') from pgonce.delivery_key"))
-        .isEqualTo("111");
+        .isEqualTo("11");
+  }
+
+  /** As a trigger does whose channel was not installed again. */
+  @Test
+  void h84_aDropIsNotForgottenWhileRowsAreStoredForIt(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(TWO, OTHER);
+    var dropped = database.queryLong("select id from pgonce.subscription s where s.name = 'mail'");
+    new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
+    for (var month = 1; month <= 3; month++) {
+      database.execute(
+          "update pgonce.dropped set at = now() - interval '29 days', look_at = now(); insert into pgonce.notification (subscription_id, payload) values (%d, '1')"
+              .formatted(dropped));
+      assertThat(database.queryLong(CLEAR)).isEqualTo(1);
+      assertThat(database.queryLong(CLEAR)).isZero();
+      assertThat(
+              database.queryString(
+                  "select (look_at - now() < interval '10 min' and now() - at < interval '2 hours')::text from pgonce.dropped"))
+          .isEqualTo("true");
+    }
+    database.execute("update pgonce.dropped set at = now() - interval '31 days'");
+    assertThat(database.queryLong(CLEAR)).isZero();
+    assertThat(database.queryLong("select count(*) from pgonce.dropped")).isZero();
   }
 
   /** By a listener that has not heard of the drop yet. */

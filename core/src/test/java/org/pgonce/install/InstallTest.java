@@ -239,18 +239,28 @@ class InstallTest {
   }
 
   @Test
-  void sql_noFunctionIsForPublicAndEachPinsItsSearchPath(TestDatabase database) throws Exception {
+  void sql_functionsForPublicTouchNoTableAndEachPinsItsSearchPath(TestDatabase database)
+      throws Exception {
     PgOnce.using(database.unpooled()).install(CHANNEL);
     assertThat(
             database.queryString(
                 """
                 select string_agg(p.oid::regprocedure::text, ', ') from pg_proc p
                  where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
-                   and (p.proowner <> (case p.proname when 'as_json' then 'pgonce_sandbox' else 'pgonce_owner' end)::regrole
-                     or exists (select from aclexplode(p.proacl) a where a.grantee = 0) or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'as_json', 'try_key', 'key_wait', 'key_full', 'is_open', 'gate_is_unfit'))
+                   and (p.proowner <> 'pgonce_owner'::regrole
+                     or p.proacl is null
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'try_key', 'key_wait', 'key_full', 'is_open', 'gate_is_unfit'))
                 """))
         .isNull();
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(p.proname || case when p.prosecdef then ' as its owner' else '' end, ', ' order by p.proname) from pg_proc p
+                 where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
+                   and exists (select from aclexplode(p.proacl) a where a.grantee = 0)
+                """))
+        .isEqualTo(
+            "current_context as its owner, current_depth as its owner, given_due, given_key, given_payload, join_key, key_part, require_pairs, row_key, told");
   }
 
   /** What is in pgonce_private is called with the rights of pgonce_owner, and by no login. */
@@ -263,7 +273,7 @@ class InstallTest {
                 select string_agg(r.rolname || ' ' || coalesce(p.oid::regprocedure::text, 'uses the schema'), ', ')
                   from pg_roles r left join pg_proc p
                     on p.pronamespace = 'pgonce_private'::regnamespace and has_function_privilege(r.oid, p.oid, 'EXECUTE')
-                 where r.rolname in ('pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_sandbox')
+                 where r.rolname in ('pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_installer')
                    and (p.oid is not null or has_schema_privilege(r.oid, 'pgonce_private', 'USAGE'))
                 """))
         .isNull();
@@ -277,11 +287,11 @@ class InstallTest {
   }
 
   /**
-   * A function of schema pgonce is granted to a role, or is called by what triggers and their
-   * installation run as pgonce_owner.
+   * A function of schema pgonce is granted to a role, or is called by others as pgonce_owner. A
+   * channel's store function is granted to who owns its triggers.
    */
   @Test
-  void sql_eachFunctionOfPgonceIsGrantedOrCalledByTriggers(TestDatabase database) throws Exception {
+  void sql_eachFunctionOfPgonceIsGrantedOrCalledByOthers(TestDatabase database) throws Exception {
     PgOnce.using(database.unpooled()).install(CHANNEL);
     assertThat(
             database.queryString(
@@ -291,8 +301,7 @@ class InstallTest {
                    and not exists (select from aclexplode(p.proacl) a where a.grantee <> p.proowner)
                 """))
         .isEqualTo(
-            "broadcast bury_captured current_depth fingerprint gate_of given_key given_payload has_own_types has_trigger is_too_deep"
-                + " key_part may_expand name_now needs_notify primary_key row_due row_key row_only row_without stamp store take_keys told wake_up");
+            "broadcast fingerprint gate_of needs_notify stamp store store_orders take_keys wake_up");
   }
 
   /** A new version of the operating system's collations must not break what keeps keys unique. */

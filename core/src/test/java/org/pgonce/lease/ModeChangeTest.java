@@ -98,7 +98,7 @@ class ModeChangeTest {
   @Test
   void deadLettersWaitToo() throws Exception {
     stage.database.execute(
-        "insert into pgonce.dead_letter values (1, 1, now(), 1, now(), 'REJECTED', 'x', '{}')");
+        "insert into pgonce.dead_letter select s.id, 1, now(), 1, now(), 'REJECTED', 'x', '{}' from pgonce.subscription s where s.of_channel = 'orders'");
     assertThatThrownBy(() -> stage.database.execute(TO_BROADCAST))
         .hasMessageContaining("still holds 1")
         .hasMessageContaining("dead letters");

@@ -68,7 +68,7 @@ class LoopGuardTest {
     assertThat(
             stage.database.queryString(
                 "select concat_ws(' ', reason, attempts, stamp, error) from pgonce.dead_letter"))
-        .startsWith("TOO_DEEP 0 6 it was published at depth 6")
+        .startsWith("TOO_DEEP 1 6 it was published at depth 6")
         .contains("the channel allows a depth of 5");
   }
 

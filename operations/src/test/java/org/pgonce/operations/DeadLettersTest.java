@@ -56,7 +56,7 @@ class DeadLettersTest {
     stage.database.execute(
         """
         insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
-        values (1, %d, 1, now(), 'REJECTED', 'x', '{}')
+        select s.id, %d, 1, now(), 'REJECTED', 'x', '{}' from pgonce.subscription s where s.of_channel = 'orders'
         """
             .formatted(id));
   }

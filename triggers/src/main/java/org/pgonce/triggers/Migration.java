@@ -6,14 +6,15 @@ import java.util.Map;
 import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.triggers.internal.install.ChannelMigration;
-import org.pgonce.triggers.internal.install.SchemaMigration;
 import org.pgonce.triggers.internal.migration.Rendered;
+import org.pgonce.triggers.internal.migration.ToolProof;
 
 /**
  * The way to a definition and the way back, as SQL for psql, Flyway and Liquibase. {@link #of} is
  * for a database that has none of the channels, {@link Triggers#migration} for one that may have an
- * earlier definition of them. Whoever runs it is a member of {@code pgonce_owner} and may create
- * triggers on the tables; it need not be a superuser.
+ * earlier definition of them. Whoever runs it is a member of {@code pgonce_owner}, may create
+ * triggers on the tables, and can act as the roles that the functions belong to: the tables'
+ * owners, where who prints it can act as these. It need not be a superuser.
  *
  * <p>Both ways are what {@link Triggers#apply} runs, but for the waiting: a script cannot try
  * again. It waits for 1.5 s at most for the lock of a table, then it fails; run in one transaction,
@@ -35,8 +36,8 @@ import org.pgonce.triggers.internal.migration.Rendered;
 public record Migration(String up, String down) {
 
   public Migration {
-    up = Rendered.forAll(Objects.requireNonNull(up, "up"));
-    down = Rendered.forAll(Objects.requireNonNull(down, "down"));
+    up = ToolProof.script(Objects.requireNonNull(up, "up"));
+    down = ToolProof.script(Objects.requireNonNull(down, "down"));
   }
 
   /**
@@ -44,7 +45,7 @@ public record Migration(String up, String down) {
    * brings it up to date; the way back takes all of it away, in either case.
    */
   public static Migration ofSchema() {
-    return SchemaMigration.make();
+    return ChannelMigration.ofSchema();
   }
 
   /**

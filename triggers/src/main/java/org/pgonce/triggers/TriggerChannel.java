@@ -5,12 +5,13 @@ import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.internal.store.ChannelSql;
+import org.pgonce.records.TableName;
+import org.pgonce.records.internal.fit.RowType;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Content;
-import org.pgonce.triggers.internal.fit.RowType;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 
 /**

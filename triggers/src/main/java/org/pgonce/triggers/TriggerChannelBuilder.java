@@ -12,13 +12,14 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
+import org.pgonce.records.TableName;
+import org.pgonce.records.internal.fit.RecordFit;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Content;
 import org.pgonce.triggers.internal.definition.Content.Selection;
 import org.pgonce.triggers.internal.definition.Event;
 import org.pgonce.triggers.internal.definition.Keys;
 import org.pgonce.triggers.internal.definition.Watch;
-import org.pgonce.triggers.internal.fit.RecordFit;
 
 /**
  * Defines a {@link TriggerChannel}. Triggers run AFTER the event and never before: a BEFORE trigger
@@ -27,15 +28,18 @@ import org.pgonce.triggers.internal.fit.RecordFit;
  *
  * <p>SQL that is given here ({@link #when}, {@link #dueAt} and others) is one expression over the
  * rows {@code old} and {@code new} and the text {@code tg_op}; where there is no such row, its
- * columns are null. It is part of a function that runs with the rights of {@code pgonce_owner} and
- * with the search path {@code pg_catalog}, in the time zone UTC: what is not PostgreSQL's own needs
- * its schema's name, and a GRANT to that role (USAGE on the schema, EXECUTE on the function).
- * Whoever owns a function that is called here could replace it by one that reads and forges
- * notifications: so that must be a superuser or a member of {@code pgonce_owner}. Whether it can be
- * computed with those rights is looked at when the channel is installed, and by a listener that
- * starts as far as its own rights allow; for rows for which it fails later, see {@link
- * #unstorable}. A trigger per statement computes it twice, to see whether it fails before it
- * stores: give none that counts or makes up values, such as nextval.
+ * columns are null. So is a column that was dropped or renamed, and one that was added counts once
+ * the channel is installed again.
+ *
+ * <p>It is part of a function that runs with the rights of the table's owner, whoever writes, or of
+ * the role that installs the channel where that one cannot act as the owner. Its search path is
+ * {@code pg_catalog}, its time zone UTC: what is not PostgreSQL's own needs its schema's name, and
+ * that role the rights on it (USAGE on the schema, EXECUTE on the function). Whoever owns a
+ * function that is called here, or a cast to json of a column's type, runs SQL with those rights at
+ * each write. Whether it can be computed with them is looked at when the channel is installed, and
+ * by a listener that starts as far as its own rights allow; for rows for which it fails later, see
+ * {@link #unstorable}. With {@link Unstorable#DEAD_LETTER} it is computed twice: give none then
+ * that counts or makes up values, such as nextval.
  *
  * @param <T> the payload
  */
@@ -54,7 +58,7 @@ public final class TriggerChannelBuilder<T> {
   private ChannelOptions options = ChannelOptions.DEFAULT;
   private Content content;
   private Keys keys = Keys.NONE;
-  private Unstorable unstorable = Unstorable.DEAD_LETTER;
+  private Unstorable unstorable = Unstorable.FAIL_WRITE;
 
   TriggerChannelBuilder(
       TableName table, PayloadForm<T> payload, @Nullable Class<?> rowType, Content content) {
@@ -140,7 +144,7 @@ public final class TriggerChannelBuilder<T> {
   /**
    * Stores these columns of a row and no other: one that is added later, or that is secret, is not
    * stored. One that is dropped or renamed is null from then on, and the start of a listener says
-   * so.
+   * so. They go by their names: another column that gets one of these is stored in its place.
    *
    * @param columns as for {@link #afterUpdateOf}
    */
@@ -149,9 +153,11 @@ public final class TriggerChannelBuilder<T> {
   }
 
   /**
-   * Stores all columns of a row but these. Once one of them has another name, or is dropped,
-   * nothing of a row is stored until the channel is mended, see {@link #unstorable}: it may be the
-   * secret one. To name what may be stored, with {@link #columns}, is safer and faster.
+   * Stores all columns of a row but these: those that the table has when the channel is installed,
+   * by their names, as with {@link #columns}. So a secret column that is renamed is still not
+   * stored, unless it gets the name of another one. One that is dropped or renamed is null, and one
+   * that is added is not stored, until the channel is installed again, which {@link Triggers#check}
+   * advises.
    *
    * @param columns as for {@link #afterUpdateOf}
    */
@@ -161,7 +167,9 @@ public final class TriggerChannelBuilder<T> {
 
   /**
    * Stores the columns of the primary key and no other; not those that its index only includes. A
-   * table without one is refused; where it is dropped later, see {@link #unstorable}.
+   * table without one is refused. It is the key that the table has when the channel is installed:
+   * where another one comes later, the columns of the former one are stored until the channel is
+   * installed again, which {@link Triggers#check} advises.
    */
   public TriggerChannelBuilder<T> primaryKeyOnly() {
     return select(Selection.PRIMARY_KEY, List.of());
@@ -186,7 +194,7 @@ public final class TriggerChannelBuilder<T> {
     return this;
   }
 
-  /** What becomes of rows that cannot be stored. Default {@link Unstorable#DEAD_LETTER}. */
+  /** What becomes of rows that cannot be stored. Default {@link Unstorable#FAIL_WRITE}. */
   public TriggerChannelBuilder<T> unstorable(Unstorable unstorable) {
     this.unstorable = Objects.requireNonNull(unstorable, "unstorable");
     return this;
@@ -225,15 +233,16 @@ public final class TriggerChannelBuilder<T> {
    * not published; see {@link org.pgonce.PublishOptions#deliveryKey()} for how long that is. A row
    * that has null in one of the columns has no key, and a key that is longer than 500 characters is
    * its SHA-256 instead. Once a column is renamed or dropped, rows are published without keys until
-   * the channel is mended; the start of a listener says so.
+   * the channel is installed with columns that are there; the start of a listener says so.
    *
    * <p>Keys are unique, so writers meet as they do at a unique index of their own. Where another
-   * transaction has inserted the same key and not yet ended, the writer waits for that one. Two
-   * that write the same keys in several statements, in another order, can wait for each other, and
-   * PostgreSQL ends one (40P01). At REPEATABLE READ or SERIALIZABLE, a key that another transaction
-   * has inserted, or taken over, since the snapshot was taken fails the writer (40001). Both undo
-   * the whole transaction: run it again, as after any other deadlock or serialization failure. At
-   * READ COMMITTED, a statement of its own meets neither.
+   * transaction has inserted the same key and not yet ended, the writer waits for that one. Keys
+   * are taken in the order in which rows are written. Two transactions that write the same keys in
+   * another order, be it in one statement each, can wait for each other, and PostgreSQL ends one
+   * (40P01): write many rows in the order of their keys. At REPEATABLE READ or SERIALIZABLE, a key
+   * that another transaction has inserted, or taken over, since the snapshot was taken fails the
+   * writer (40001). Both undo the whole transaction: run it again, as after any other deadlock or
+   * serialization failure. At READ COMMITTED, a transaction that writes one row meets neither.
    *
    * @param columns as for {@link #afterUpdateOf}
    * @throws IllegalArgumentException if there is none

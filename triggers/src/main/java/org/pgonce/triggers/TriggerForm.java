@@ -15,15 +15,16 @@ public enum TriggerForm {
    * row that an UPDATE moves to another partition as updated. One that a MERGE moves, PostgreSQL
    * (15 to 18) does not show as that: it makes no notification, or, where the same MERGE inserts or
    * deletes other rows, is told as inserted or deleted, whether or not that is all that became of
-   * it. The plan warns of it.
+   * it. The plan warns of it. A row that moves, and is swallowed by a trigger of the other
+   * partition, makes the statement's rows unstorable, see {@link Unstorable}: nobody knows which
+   * rows before and after it belong together.
    */
   STATEMENT,
   /**
    * Once per row, which costs a bulk write some three times as much. A partition has a copy of the
-   * trigger, whichever way its rows come. Where a definition names columns, or has SQL, give its
-   * table with the schema, unless that is {@code public}: else a plan is made for each row. For the
-   * same reason the owner of pgonce's functions needs USAGE on that schema, which is asked for at
-   * the installation.
+   * trigger, whichever way its rows come. Where a definition names columns, or has SQL, its
+   * function has the table's object id, by which sessions notice a column that gets another type:
+   * install the channel again after a dump was restored, as {@link Triggers#check} says.
    */
   ROW,
   /**

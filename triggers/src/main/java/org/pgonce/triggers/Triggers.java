@@ -2,6 +2,7 @@ package org.pgonce.triggers;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -12,21 +13,20 @@ import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.internal.store.Rights;
+import org.pgonce.records.internal.catalog.CallersTransaction;
 import org.pgonce.triggers.internal.definition.Capture;
-import org.pgonce.triggers.internal.fit.Comparison;
-import org.pgonce.triggers.internal.fit.RowType;
-import org.pgonce.triggers.internal.install.CallersTransaction;
+import org.pgonce.triggers.internal.install.ChannelDrop;
 import org.pgonce.triggers.internal.install.ChannelMigration;
 import org.pgonce.triggers.internal.install.Installer;
 import org.pgonce.triggers.internal.install.Orphans;
-import org.pgonce.triggers.internal.install.OwnTransactions;
 import org.pgonce.triggers.internal.install.Planner;
 import org.pgonce.triggers.internal.install.TriggerFeed;
-import org.pgonce.triggers.internal.source.RecordSource;
 
 /**
  * The life of trigger channels in a database, step by step and on a connection of the caller's.
@@ -39,14 +39,15 @@ public final class Triggers {
 
   // The moment that nobody can store is short, however many there are to drop.
   private static final int DROPPED_TOGETHER = 50;
+  private static final Duration LONGEST_CALL = Duration.ofHours(1);
 
   private Triggers() {}
 
   /**
    * Compares definitions and database. Changes nothing, and takes no lock that a writer waits for.
-   * Where a definition has SQL, it makes a temporary view and undoes that: the transaction must be
-   * one that may write. Where schema pgonce has lost owners or rights, as after a restore without
-   * them, the plan is to give them back: what else is to be done, the next plan tells.
+   * SQL of a definition is planned, with the rights with which it would run, and not run. Where
+   * schema pgonce has lost owners or rights, as after a restore without them, the plan is to give
+   * them back: what else is to be done, the next plan tells.
    *
    * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}, {@code
    *     pgonce_admin} or {@code pgonce_listener} where the schema is there
@@ -101,7 +102,7 @@ public final class Triggers {
           for (var channel : ordered) {
             Installation.define(transaction, channel);
           }
-          Installer.installAll(transaction, captures(ordered));
+          Installer.install(transaction, captures(ordered));
         });
   }
 
@@ -140,8 +141,8 @@ public final class Triggers {
    * lock on the tables.
    *
    * <p>The way back of a channel that is new drops it, and of one that is there brings back its
-   * functions and triggers as PostgreSQL tells them, its mode, settings and subscriptions. Rights
-   * that others were given on the functions are not.
+   * functions, with their owners, and triggers as PostgreSQL tells them, its mode, settings and
+   * subscriptions. Rights that others were given on the functions are not.
    *
    * @throws IllegalArgumentException if two of the channels have the same name
    * @throws PgOnceException if a definition cannot be installed there, or the schema is missing
@@ -179,8 +180,8 @@ public final class Triggers {
   public static void drop(Connection transaction, TriggerChannel<?>... channels)
       throws SQLException {
     requireTransaction(transaction, "drop");
-    var captures = captures(inOneOrder(channels));
-    CallersTransaction.change(transaction, () -> Installer.dropAll(transaction, captures));
+    var names = inOneOrder(channels).stream().map(TriggerChannel::name).toList();
+    CallersTransaction.change(transaction, () -> ChannelDrop.all(transaction, names));
   }
 
   /**
@@ -200,15 +201,13 @@ public final class Triggers {
   public static void drop(DataSource dataSource, TriggerChannel<?>... channels)
       throws SQLException {
     Objects.requireNonNull(dataSource, "dataSource");
-    var ordered = inOneOrder(channels);
-    var transactions = new OwnTransactions(dataSource);
-    for (var capture : captures(ordered)) {
-      transactions.run(transaction -> new Installer(transaction, capture).drop());
+    var names = inOneOrder(channels).stream().map(TriggerChannel::name).toList();
+    for (var name : names) {
+      drop(dataSource, transaction -> ChannelDrop.triggers(transaction, name));
     }
-    var names = ordered.stream().map(TriggerChannel::name).toList();
     for (var from = 0; from < names.size(); from += DROPPED_TOGETHER) {
       var some = names.subList(from, Math.min(names.size(), from + DROPPED_TOGETHER));
-      transactions.run(transaction -> Installer.dropChannels(transaction, some));
+      drop(dataSource, transaction -> ChannelDrop.channels(transaction, some));
     }
   }
 
@@ -245,59 +244,20 @@ public final class Triggers {
       throws SQLException {
     Objects.requireNonNull(dataSource, "dataSource");
     for (var orphan : List.copyOf(Objects.requireNonNull(orphans, "orphans"))) {
-      Orphans.drop(new OwnTransactions(dataSource), orphan);
+      drop(dataSource, transaction -> Orphans.dropTriggers(transaction, orphan));
+      drop(dataSource, transaction -> Orphans.dropChannel(transaction, orphan));
     }
   }
 
-  /**
-   * A record for a table, as Java source that compiles: a component per column, of the type that
-   * {@linkplain org.pgonce.triggers the package} documents and named as Java names are, records for
-   * composite types, enums for enums, and at its end the channel of its new rows. It can be a file
-   * of its own, or a member of a class (with the imports above that). Columns that no trigger sees,
-   * and those that a record has no room for, are left out, which a comment says. Read-only; takes
-   * no lock on the table, and needs no right on it, nor pgonce's schema.
-   *
-   * @param table as SQL writes it, as for {@link TriggerChannel#on(String, Class)}
-   * @return lines that end with \n
-   * @throws IllegalArgumentException if the name is none
-   * @throws PgOnceException if there is no such table, or it cannot feed a channel
-   */
-  public static String printRecord(Connection connection, String table) throws SQLException {
-    return printRecord(connection, TableName.parse(Objects.requireNonNull(table, "table")));
-  }
-
-  /** As {@link #printRecord(Connection, String)}, with the name as PostgreSQL stores it. */
-  public static String printRecord(Connection connection, TableName table) throws SQLException {
-    Objects.requireNonNull(connection, "connection");
-    Objects.requireNonNull(table, "table");
-    var comparison = CallersTransaction.read(connection, () -> Comparison.with(connection, table));
-    if (comparison.obstacle() != null) {
-      throw new PgOnceException("pgonce cannot print a record: " + comparison.obstacle());
-    }
-    return RecordSource.of(table, comparison.columns());
-  }
-
-  /**
-   * Where a record and a table disagree, whether or not there is a channel: all that {@link #plan}
-   * would refuse the record for, and beside that what differs without harm. Read-only; takes no
-   * lock on the table, and needs no right on it, nor pgonce's schema.
-   *
-   * @param table as SQL writes it, as for {@link TriggerChannel#on(String, Class)}
-   * @param rowType what a row is to be decoded to
-   * @throws IllegalArgumentException if the name is none, or the type cannot hold a row
-   */
-  public static Fit fit(Connection connection, String table, Class<?> rowType) throws SQLException {
-    return fit(connection, TableName.parse(Objects.requireNonNull(table, "table")), rowType);
-  }
-
-  /** As {@link #fit(Connection, String, Class)}, with the name as PostgreSQL stores it. */
-  public static Fit fit(Connection connection, TableName table, Class<?> rowType)
-      throws SQLException {
-    Objects.requireNonNull(connection, "connection");
-    Objects.requireNonNull(table, "table");
-    RowType.requireRow(Objects.requireNonNull(rowType, "rowType"));
-    return CallersTransaction.read(connection, () -> Comparison.with(connection, table))
-        .fit(rowType);
+  /** In a short transaction on its own connection, in which each lock is waited for 10 s. */
+  private static void drop(DataSource dataSource, Transactions.Change change) throws SQLException {
+    new Transactions(dataSource, LONGEST_CALL)
+        .make(
+            transaction -> {
+              PinnedPath.pin(transaction);
+              Installation.bound(transaction);
+              change.on(transaction);
+            });
   }
 
   /** Two that work on the same channels must not wait for each other. */

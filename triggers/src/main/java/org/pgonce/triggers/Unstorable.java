@@ -1,22 +1,28 @@
 package org.pgonce.triggers;
 
 /**
- * What becomes of a row that a channel cannot store as it is defined: an expression fails (a column
- * that it names was dropped, a division by zero), a computed payload is null, the primary key that
- * alone is stored was dropped, a column that must not be stored has another name by now, or the row
- * as JSON would be longer than PostgreSQL takes (1 GB).
+ * What becomes of a row that a channel cannot store as it is defined: an expression or a cast to
+ * json fails, a computed payload is null, a due time is infinity, an update shows fewer rows after
+ * it than before it (see {@link TriggerForm#STATEMENT}), or the row as JSON would be longer than
+ * PostgreSQL takes (1 GB).
  */
 public enum Unstorable {
   /**
-   * The writer goes on. The row, and where the trigger fires per statement all rows of the
-   * statement, become dead letters with reason NOT_STORABLE, the primary key as their payload as
-   * far as the channel may store it, and what was wrong as their error. In {@link
-   * org.pgonce.Mode#BROADCAST}, which stores nothing, they are not sent, with a WARNING.
+   * The default. The writer's statement fails with PostgreSQL's own error, whose context names the
+   * channel's function. A row is stored if and only if its write is.
    */
-  DEAD_LETTER,
+  FAIL_WRITE,
   /**
-   * The writer's statement fails, with an error that says what is wrong with which column or
-   * expression.
+   * The writer goes on. The row, and where the trigger fires per statement all rows of the
+   * statement, become dead letters with reason NOT_STORABLE. Their payload is the primary key, as
+   * the channel's function was made for it and as far as the channel may store it; <code>{}</code>
+   * if nothing is left of it. Their error is what was wrong, but only its SQLSTATE where the
+   * message may quote the row. In {@link org.pgonce.Mode#BROADCAST}, which stores nothing, the rows
+   * are not sent, with a WARNING each.
+   *
+   * <p>It costs each write that everything is computed twice, the first time in a block that
+   * catches errors. An error of the storing itself, such as a deadlock over a delivery key or a
+   * full disk, fails the write all the same.
    */
-  FAIL_WRITE
+  DEAD_LETTER
 }

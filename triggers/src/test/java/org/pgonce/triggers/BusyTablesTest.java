@@ -198,7 +198,7 @@ class BusyTablesTest {
     createTables(database, List.of("second", "third"));
     for (var table : List.of("second", "third")) {
       database.execute(
-          "create trigger also after insert on %s referencing new table as new_rows execute function pgonce.\"capture_a\"()"
+          "create trigger also after insert on %s referencing new table as new_rows execute function pgonce_triggers.\"capture_a\"()"
               .formatted(table));
     }
     try (var reader = begin(database, "select * from third");

@@ -157,12 +157,14 @@ class DatabaseSettingsTest {
     createTable(database);
     Defaults.STRICT.set(database);
     database.execute(Migration.ofSchema().up());
-    database.execute(Migration.of(all()).up());
+    try (var connection = database.dataSource().getConnection()) {
+      database.execute(Triggers.migration(connection, all()).up());
+    }
     assertNoDrift(database);
     database.execute("alter database %s reset all".formatted(database.name()));
     assertNoDrift(database);
     database.execute(
-        "alter function pgonce.\"capture_per_row\"() set search_path = \"pg_catalog, pg_temp\"");
+        "alter function pgonce_triggers.\"capture_per_row\"() set search_path = \"pg_catalog, pg_temp\"");
     try (var connection = database.dataSource().getConnection()) {
       assertThat(Triggers.check(connection, fed()))
           .as("one schema of such a name is another path")

@@ -8,11 +8,17 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.records.TableName;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 
@@ -122,5 +128,38 @@ class DefinitionTest {
         .isThrownBy(() -> TriggerChannel.on("author", Twice.class))
         .withMessageContaining("firstName and name")
         .withMessageContaining("both read column first_name");
+  }
+
+  @Test
+  void whatNamesTheTablesColumnsIsPrintedWithALookAtThemOnly() {
+    for (var channel :
+        List.of(
+            added().when("new.id > 1").build(),
+            added().withoutColumns("secret").build(),
+            added().primaryKeyOnly().build(),
+            added().deliveryKey("id").build(),
+            added()
+                .orderKey("id")
+                .options(ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS))
+                .build(),
+            added().unstorable(Unstorable.DEAD_LETTER).build(),
+            added().columns("id").form(TriggerForm.ROW).build(),
+            added().afterUpdateOf("id").onlyIfChanged("id").named("author").build())) {
+      for (var print :
+          List.<ThrowableAssert.ThrowingCallable>of(
+              () -> PgOnce.migration(channel), () -> Migration.of(channel))) {
+        assertThatThrownBy(print)
+            .isInstanceOf(PgOnceException.class)
+            .hasMessageContaining("without a look at table author")
+            .hasMessageContaining("print it with Triggers.migration(connection, …)");
+      }
+    }
+    for (var channel : List.of(added().build(), added().columns("id").build())) {
+      assertThat(PgOnce.migration(channel)).contains("capture_author_inserted");
+    }
+  }
+
+  private static TriggerChannelBuilder<JsonNode> added() {
+    return TriggerChannel.on("author", JsonNode.class).afterInsert();
   }
 }

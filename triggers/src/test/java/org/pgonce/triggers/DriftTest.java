@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
@@ -21,7 +22,7 @@ class DriftTest {
 
   private static final TriggerChannel<Author> ADDED =
       TriggerChannel.on("author", Author.class).afterInsert().build();
-  private static final String FUNCTION = "pgonce.\"capture_author_inserted\"()";
+  private static final String FUNCTION = "pgonce_triggers.\"capture_author_inserted\"()";
 
   @BeforeEach
   void install(TestDatabase database) throws Exception {
@@ -148,7 +149,7 @@ class DriftTest {
         """
         drop trigger pgonce_author_inserted on author;
         create trigger pgonce_author_inserted after insert or update on author
-        for each row execute function pgonce."capture_author_inserted"()
+        for each row execute function pgonce_triggers."capture_author_inserted"()
         """);
     assertThat(problems(database)).singleElement().asString().contains("from another definition");
 
@@ -199,17 +200,104 @@ class DriftTest {
     assertThat(problems(database)).singleElement().asString().contains("by pgonce_listener");
   }
 
+  /** Its id stays in the function, which does no harm. */
   @Test
-  void aFunctionOfAnotherOwnerIsFoundAndNotTouched(TestDatabase database) throws Exception {
-    database.execute(
-        "alter function %s owner to %s; comment on function %1$s is 'mine'"
-            .formatted(FUNCTION, database.user()));
+  void aSubscriptionThatWasDroppedIsToldAndKeepsNobodyFromStarting(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(with("default", "audit", "search"));
+    assertThat(problems(database)).isEmpty();
+    database.execute("select pgonce.drop_subscription('author_inserted', 'audit')");
 
     assertThat(problems(database))
-        .anyMatch(problem -> problem.contains("belongs to " + database.user()));
+        .singleElement()
+        .asString()
+        .contains("stores for subscriptions that the channel has no longer");
+    try (var pgonce = PgOnce.using(database.pooled(2))) {
+      pgonce.listen(ADDED, (author, tx) -> {}).start();
+    }
+    assertMended(database);
+  }
+
+  @Test
+  void aSubscriptionThatWasAddedBySqlAloneIsFound(TestDatabase database) throws Exception {
+    database.execute(
+        "select pgonce.install_channel('author_inserted', 'EXACTLY_ONCE', 'trigger on author', '{\"audit\": {\"tenant\": \"a)\"}}')");
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("does not store for all subscriptions of the channel");
+    try (var pgonce = PgOnce.using(database.pooled(2))) {
+      pgonce.listen(ADDED, (author, tx) -> {});
+      assertThatThrownBy(pgonce::start).hasMessageContaining("install the channel again");
+    }
+    assertMended(database);
+  }
+
+  private static TriggerChannel<Author> with(String... subscriptions) {
+    return TriggerChannel.on("author", Author.class)
+        .afterInsert()
+        .options(ChannelOptions.DEFAULT.withSubscriptions(subscriptions))
+        .build();
+  }
+
+  /**
+   * Where table or function was given to another. What took a right away is what brings it back.
+   */
+  @Test
+  void aFunctionOfAnotherOwnerIsFoundAndNotTakenOver(TestDatabase database) throws Exception {
+    var other = database.loginRole("other").user();
+    database.execute("alter function %s owner to %s".formatted(FUNCTION, other));
+    assertThat(problems(database))
+        .singleElement()
+        .asString()
+        .contains("belongs to " + other + ", who may not put triggers on the table");
+    assertGivenByHand(database, database.user());
+
+    var buyer = database.loginRole("buyer");
+    database.execute("alter table author owner to " + buyer.user());
+    assertThat(problems(database)).as("the former owner may do it still").isEmpty();
+    database.execute("alter function %s owner to %s".formatted(FUNCTION, other));
+    assertGivenByHand(database, buyer.user());
+    database.execute("insert into author values (7, 'Eve')");
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":7,\"name\":\"Eve\"}");
+  }
+
+  private static void assertGivenByHand(TestDatabase database, String owner) throws Exception {
+    var before = owner(database);
+    var how = "ALTER FUNCTION %s OWNER TO %s".formatted(FUNCTION.replace("\"", ""), owner);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, ADDED).obstacles())
+          .singleElement()
+          .asString()
+          .contains("of role \"%s\" already".formatted(before), how);
+    }
     assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
         .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("OWNER TO pgonce_owner");
+        .hasMessageContaining(how);
+    assertThat(owner(database)).isEqualTo(before);
+    database.execute(how);
+    assertMended(database);
+    assertThat(owner(database)).isEqualTo(owner);
+  }
+
+  /** REASSIGN OWNED leaves them to one role, which has no right on the channel's view yet. */
+  @Test
+  void aTableThatIsReassignedWithItsFunctionIsMended(TestDatabase database) throws Exception {
+    var seller = database.loginRole("seller", "pgonce_admin");
+    var buyer = database.loginRole("buyer");
+    database.execute(
+        "alter table author owner to %1$s; alter function %2$s owner to %1$s; reassign owned by %1$s to %3$s"
+            .formatted(seller.user(), FUNCTION, buyer.user()));
+    assertThat(owner(database)).isEqualTo(buyer.user());
+    assertMended(database);
+    assertThat(owner(database)).isEqualTo(buyer.user());
+    database.execute("insert into author values (7, 'Eve')");
+    assertThat(lastPayload(database)).isEqualTo("{\"id\":7,\"name\":\"Eve\"}");
+  }
+
+  private static String owner(TestDatabase database) throws SQLException {
+    return database.queryString(
+        "select proowner::regrole::text from pg_proc where proname = 'capture_author_inserted'");
   }
 
   @Test

@@ -214,7 +214,7 @@ class DumpTest {
 
     var result = server.run("pg_restore", "-d", copy.name(), server.file("dump"));
 
-    assertThat(result.output()).contains("schema \"pgonce\" does not exist");
+    assertThat(result.output()).contains("schema \"pgonce_triggers\" does not exist");
     assertThat(copy.queryLong("select count(*) from author")).isEqualTo(3);
     PgOnce.using(copy.dataSource()).install(ADDED, MAIL, ONCE);
     copy.execute("insert into author values (4, 'Dan')");

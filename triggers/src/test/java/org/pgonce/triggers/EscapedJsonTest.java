@@ -54,8 +54,7 @@ class EscapedJsonTest {
     database.execute(
         "create table entry (id int, \"i\\u\"\"d\" int, body json, note text, at timestamptz, primary key (id, \"i\\u\"\"d\"))");
     for (var kind : kinds().toList()) {
-      PgOnce.using(database.dataSource())
-          .install(kind.form(form).unstorable(Unstorable.FAIL_WRITE).build());
+      PgOnce.using(database.dataSource()).install(kind.form(form).build());
     }
     var round = 0;
     for (var body : HOSTILE) {
@@ -65,11 +64,9 @@ class EscapedJsonTest {
       database.execute("update entry set note = 'b'");
       database.execute("update entry set body = '%s'".formatted(body.replace("{", "{ ")));
       assertThat(payload(database, "key"))
-          .contains("{ \"id\" : %d, \"i\\\\u\\\"d\" : 7 }".formatted(round));
+          .contains("{\"id\":%d,\"i\\\\u\\\"d\":7}".formatted(round));
       assertThat(payload(database, "bodiless"))
-          .contains(
-              "{ \"id\" : %d, \"i\\\\u\\\"d\" : 7, \"note\" : \"b\", \"at\" : null }"
-                  .formatted(round));
+          .contains("{\"id\":%d,\"i\\\\u\\\"d\":7,\"note\":\"b\",\"at\":null}".formatted(round));
       for (var kind : List.of("some", "without", "delivery", "changed")) {
         assertThat(payload(database, kind)).as(kind).contains(body.substring(1));
       }

@@ -193,14 +193,16 @@ class EventsTest {
     assertThat(stored(database)).containsExactly(row(1, "b", 1));
   }
 
-  @Test
-  void s04_aDueTimeComesFromTheRow(TestDatabase database) throws Exception {
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void s04_aDueTimeComesFromTheRow(TriggerForm form, TestDatabase database) throws Exception {
     database.execute("alter table price add column until timestamptz");
     install(
         database,
         TriggerChannel.on("price", Price.class)
             .afterInsert()
-            .dueAt("new.until - interval '6 hours'"));
+            .dueAt("new.until - interval '6 hours'")
+            .form(form));
     database.execute(
         "insert into price values (1, 'a', 1, '2199-01-01 06:00Z'), (2, 'b', 1, null), (3, 'c', 1, '-infinity')");
     assertThat(
@@ -208,13 +210,24 @@ class EventsTest {
                 "select payload ->> 'id' || ' ' || extract(epoch from due_at)::bigint from pgonce.scheduled where subscription_id > 0"))
         .isEqualTo("1 " + Instant.parse("2199-01-01T00:00:00Z").getEpochSecond());
     assertThat(stored(database)).hasSize(2);
-    // It would never come: the writer goes on, and somebody has a look.
-    database.execute("insert into price values (4, 'd', 1, 'infinity')");
+    // It would never come.
+    var never = "insert into price values (4, 'd', 1, 'infinity')";
+    assertThatThrownBy(() -> database.execute(never))
+        .hasMessageStartingWith(
+            "ERROR: the notification would be due at infinity, which never comes");
+    install(
+        database,
+        TriggerChannel.on("price", Price.class)
+            .afterInsert()
+            .dueAt("new.until - interval '6 hours'")
+            .unstorable(Unstorable.DEAD_LETTER)
+            .form(form));
+    database.execute(never);
     assertThat(
             database.queryString(
                 "select concat_ws(' ', reason, payload, error) from pgonce.dead_letter"))
         .isEqualTo(
-            "NOT_STORABLE {\"id\":4} due time: it would be due at infinity, which never comes");
+            "NOT_STORABLE {\"id\":4} the notification would be due at infinity, which never comes");
   }
 
   @Test

@@ -10,6 +10,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.pgonce.records.Fit;
+import org.pgonce.records.Records;
+import org.pgonce.records.TableName;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -25,7 +28,7 @@ class FitTest {
     database.execute(
         "create table account (id bigint not null, owner text, balance numeric(12,2))");
     try (var connection = database.dataSource().getConnection()) {
-      var fit = Triggers.fit(connection, "account", Account.class);
+      var fit = Records.fit(connection, "account", Account.class);
       assertThat(Files.readString(Path.of("../docs/records.md"))).contains(fit.toString());
       assertThat(fit)
           .hasToString(
@@ -58,7 +61,7 @@ class FitTest {
         create table trip (cities city[][] not null, mood mood, home city not null)
         """);
     try (var connection = database.dataSource().getConnection()) {
-      var fit = Triggers.fit(connection, new TableName("public", "trip"), Trip.class);
+      var fit = Records.fit(connection, new TableName("public", "trip"), Trip.class);
 
       assertThat(fit.fits()).isFalse();
       assertThat(fit.misfits())
@@ -86,8 +89,8 @@ class FitTest {
         create table t (many numbers[] not null, vectors int2vector[] not null)
         """);
     try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.fit(connection, "t", Nested.class)).hasToString("no difference\n");
-      assertThat(Triggers.fit(connection, "t", Flat.class).misfits())
+      assertThat(Records.fit(connection, "t", Nested.class)).hasToString("no difference\n");
+      assertThat(Records.fit(connection, "t", Flat.class).misfits())
           .containsExactly(
               "Flat.many is List<Integer>, but column many of table public.t is public.numbers[]: for its elements, use a List or an array",
               "Flat.vectors is List<String>, but column vectors of table public.t is int2vector[]: for its elements, use a List or an array");
@@ -106,9 +109,9 @@ class FitTest {
     try (var connection = database.dataSource().getConnection()) {
       var unseen =
           "column twice of table public.t is generated when it is read: no trigger sees it, and the payload has null in its place";
-      assertThat(Triggers.fit(connection, "t", Virtual.class))
+      assertThat(Records.fit(connection, "t", Virtual.class))
           .isEqualTo(new Fit(List.of(), List.of(unseen)));
-      assertThat(Triggers.fit(connection, "t", JsonNode.class).remarks())
+      assertThat(Records.fit(connection, "t", JsonNode.class).remarks())
           .containsExactly(
               "JsonNode is not compared with the columns of table public.t: it reads whatever it reads",
               unseen);
@@ -126,15 +129,15 @@ class FitTest {
   void whatCanFeedNoChannelFitsNothing(TestDatabase database) throws Exception {
     database.execute("create view seen as select 1 as id");
     try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.fit(connection, "seen", Account.class).misfits())
+      assertThat(Records.fit(connection, "seen", Account.class).misfits())
           .singleElement()
           .asString()
           .startsWith("public.seen is a view");
-      assertThat(Triggers.fit(connection, "absent", Account.class).misfits())
+      assertThat(Records.fit(connection, "absent", Account.class).misfits())
           .singleElement()
           .asString()
           .startsWith("table absent does not exist");
-      assertThatThrownBy(() -> Triggers.fit(connection, "seen", String.class))
+      assertThatThrownBy(() -> Records.fit(connection, "seen", String.class))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("a row cannot be a java.lang.String");
     }

@@ -28,11 +28,11 @@ final class MigrationScene {
       """
       select coalesce(string_agg(line, e'\\n' order by line), '') from (
         select 'function ' || pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') || p.proowner::regrole || coalesce(obj_description(p.oid, 'pg_proc'), '')
-          from pg_proc p where p.pronamespace = to_regnamespace('pgonce') and p.prokind = 'f'
+          from pg_proc p where p.pronamespace in (to_regnamespace('pgonce'), to_regnamespace('pgonce_private'), to_regnamespace('pgonce_triggers')) and p.prokind = 'f'
         union all
         select 'trigger ' || pg_get_triggerdef(t.oid) || t.tgenabled::text from pg_trigger t where not t.tgisinternal
         union all
-        select 'class ' || c.relname || c.relkind::text || coalesce(c.relacl::text, '') from pg_class c where c.relnamespace = to_regnamespace('pgonce')
+        select 'class ' || c.relname || c.relkind::text || coalesce(c.relacl::text, '') || c.relowner::regrole from pg_class c where c.relnamespace = to_regnamespace('pgonce')
         union all
         select 'default ' || d.defaclacl::text from pg_default_acl d
         union all
@@ -42,7 +42,7 @@ final class MigrationScene {
 
   private static final String CHANNELS =
       """
-      select coalesce(string_agg(concat_ws(' ', to_jsonb(c) - array['id', 'held_until', 'installed_at', 'installed_by'],
+      select coalesce(string_agg(concat_ws(' ', to_jsonb(c) - array['id', 'numbered', 'held_until', 'installed_at', 'installed_by'],
                (select jsonb_object_agg(s.name, s.filter) from pgonce.subscription s where s.channel_id = c.id)), e'\\n' order by c.name), '')
         from pgonce.channel c
       """;
@@ -58,17 +58,21 @@ final class MigrationScene {
   }
 
   static MigrationScene of(TestDatabase database, Path directory) throws SQLException {
-    for (var role : List.of("owner", "publisher", "listener", "admin", "sandbox")) {
+    for (var role : List.of("owner", "installer", "publisher", "listener", "admin")) {
       database.execute(
           "do $$ begin create role pgonce_%s nologin; exception when duplicate_object or unique_violation then null; end $$"
               .formatted(role));
     }
-    database.execute("grant pgonce_sandbox to pgonce_owner"); // as a superuser's installation does
     var deployer = database.loginRole("deployer", "pgonce_owner");
     database.execute(
         "grant create on database %s to %s; grant create on schema public to %2$s"
             .formatted(database.name(), deployer.user()));
     return new MigrationScene(database, directory, deployer);
+  }
+
+  /** Lets the deploying role act as another. */
+  void makeMemberOf(Login role) throws SQLException {
+    database.execute("grant %s to %s".formatted(role.user(), deployer.user()));
   }
 
   /** As the deploying role. */

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,6 +18,7 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.records.TableName;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -103,8 +105,11 @@ class MigrationTest {
             .build();
     scene.execute("create table \"odd ${user.name} \"\"t\\\" (id bigint not null, name text)");
     database.execute(PgOnce.migration());
-    var migration = Migration.of(channel);
     var before = scene.state();
+    Migration migration;
+    try (var connection = database.dataSource().getConnection()) {
+      migration = Triggers.migration(connection, channel);
+    }
     run(tool, migration);
 
     try (var connection = database.dataSource().getConnection()) {
@@ -156,6 +161,98 @@ class MigrationTest {
           .asString()
           .contains("is ENABLE ALWAYS and per statement");
     }
+  }
+
+  /** The function stores for those that it names. */
+  @Test
+  void h83_aSubscriptionOfATriggerChannelComesAndGoesWithItsFunction(TestDatabase database)
+      throws Exception {
+    var changed =
+        TriggerChannel.on("author", Author.class)
+            .afterInsert()
+            .options(
+                ChannelOptions.DEFAULT
+                    .withSubscription("default", Map.of("tenant", "7"))
+                    .withSubscription("audit", Map.of()))
+            .build();
+    PgOnce.using(database.dataSource()).install(ADDED);
+    var before = scene.state();
+    Migration migration;
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.plan(connection, changed).changes())
+          .extracting(Plan.Change::summary)
+          .containsExactly(
+              "change channel", "replace function pgonce_triggers.\"capture_author_inserted\"");
+      migration = Triggers.migration(connection, changed);
+    }
+
+    scene.execute(migration.up());
+    assertCaptures(database, changed); // of audit alone
+    database.execute("delete from pgonce.notification where subscription_id > 0");
+    scene.execute(migration.down());
+
+    assertThat(scene.state()).isEqualTo(before);
+    assertCaptures(database, ADDED);
+  }
+
+  /** Of a table of another role than the one that migrates. */
+  @Test
+  void h83_theWayBackGivesFunctionsTheirOwnerAndRights(TestDatabase database) throws Exception {
+    var keeper = database.loginRole("keeper");
+    scene.makeMemberOf(keeper);
+    database.execute("alter table author owner to " + keeper.user());
+    var former =
+        TriggerChannel.changesOf("author", Author.class).afterInsert().afterDelete().named("c");
+    var changed =
+        TriggerChannel.changesOf("author", Author.class).afterInsert().afterUpdate().named("c");
+    PgOnce.using(database.dataSource()).install(former.build());
+    var owners =
+        "select string_agg(distinct proowner::regrole::text, ' ') from pg_proc where proname like 'capture%'";
+    assertThat(database.queryString(owners)).isEqualTo(keeper.user());
+    var before = scene.state();
+    Migration migration;
+    try (var connection = database.dataSource().getConnection()) {
+      migration = Triggers.migration(connection, changed.build());
+    }
+
+    scene.execute(migration.up());
+    assertThat(database.queryString(owners)).isEqualTo(keeper.user());
+    scene.execute(migration.down());
+
+    assertThat(scene.state()).isEqualTo(before);
+    assertCaptures(database, former.build());
+  }
+
+  /** The table was given to another role since, which takes over no function unseen. */
+  @Test
+  void h83_functionsOfAFormerOwnerAreGivenToTheNewOneBeforeAMigration(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(ADDED);
+    var keeper = database.loginRole("keeper");
+    scene.makeMemberOf(keeper);
+    database.execute("alter table author owner to " + keeper.user());
+    var changed =
+        TriggerChannel.on("author", Author.class).afterInsert().columns("id", "name").build();
+    try (var connection = database.dataSource().getConnection()) {
+      assertThatThrownBy(() -> Triggers.migration(connection, changed))
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining(
+              "ALTER FUNCTION pgonce_triggers.capture_author_inserted() OWNER TO " + keeper.user());
+      database.execute(
+          "alter function pgonce_triggers.capture_author_inserted owner to " + keeper.user());
+      var before = scene.state();
+      var migration = Triggers.migration(connection, changed);
+
+      scene.execute(migration.up());
+      assertCaptures(database, changed);
+      database.execute("delete from pgonce.notification where subscription_id > 0");
+      scene.execute(migration.down());
+      assertThat(functions(scene.state())).isEqualTo(functions(before));
+    }
+  }
+
+  private static List<String> functions(String state) {
+    return state.lines().filter(line -> line.contains("capture_")).toList();
   }
 
   private void run(String tool, Migration migration) throws Exception {
@@ -288,7 +385,7 @@ class MigrationTest {
         statement.execute("set search_path = pgonce, app");
         assertThat(Triggers.migration(connection, thing.form(form).build()).down())
             .contains(" ON app.thing ")
-            .contains("EXECUTE FUNCTION pgonce.capture_thing()");
+            .contains("EXECUTE FUNCTION pgonce_triggers.capture_thing()");
         try (var path = statement.executeQuery("show search_path")) {
           path.next();
           assertThat(path.getString(1)).isEqualTo("pgonce, app");

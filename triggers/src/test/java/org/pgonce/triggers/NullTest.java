@@ -13,6 +13,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.Channel;
+import org.pgonce.records.Records;
+import org.pgonce.records.TableName;
 import org.pgonce.testkit.Nulls;
 
 /** What must not be null is refused where it is given, by name, and before any SQL. */
@@ -38,16 +40,16 @@ class NullTest {
         that("a channel", () -> Triggers.orphans(connection, Nulls.<Channel<?>>none())),
         that("dataSource", () -> Triggers.dropOrphans(none(), List.of())),
         that("orphans", () -> Triggers.dropOrphans(unaskedSource(), none())),
-        that("connection", () -> Triggers.printRecord(none(), "t")),
-        that("connection", () -> Triggers.printRecord(none(), name)),
-        that("table", () -> Triggers.printRecord(connection, Nulls.<String>none())),
-        that("table", () -> Triggers.printRecord(connection, Nulls.<TableName>none())),
-        that("connection", () -> Triggers.fit(none(), "t", Object.class)),
-        that("connection", () -> Triggers.fit(none(), name, Object.class)),
-        that("table", () -> Triggers.fit(connection, Nulls.<String>none(), Object.class)),
-        that("table", () -> Triggers.fit(connection, Nulls.<TableName>none(), Object.class)),
-        that("rowType", () -> Triggers.fit(connection, "t", none())),
-        that("rowType", () -> Triggers.fit(connection, name, none())),
+        that("connection", () -> Records.print(none(), "t")),
+        that("connection", () -> Records.print(none(), name)),
+        that("table", () -> Records.print(connection, Nulls.<String>none())),
+        that("table", () -> Records.print(connection, Nulls.<TableName>none())),
+        that("connection", () -> Records.fit(none(), "t", Object.class)),
+        that("connection", () -> Records.fit(none(), name, Object.class)),
+        that("table", () -> Records.fit(connection, Nulls.<String>none(), Object.class)),
+        that("table", () -> Records.fit(connection, Nulls.<TableName>none(), Object.class)),
+        that("rowType", () -> Records.fit(connection, "t", none())),
+        that("rowType", () -> Records.fit(connection, name, none())),
         that("table", () -> TriggerChannel.on(Nulls.<String>none(), Object.class)),
         that("table", () -> TriggerChannel.changesOf(Nulls.<String>none(), Object.class)),
         that("table", () -> TriggerChannel.changesOf(Nulls.<TableName>none(), Object.class)),

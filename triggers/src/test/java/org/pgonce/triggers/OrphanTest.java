@@ -71,7 +71,7 @@ class OrphanTest {
 
   @Test
   void h83_aChannelWhoseTriggerIsGoneIsFound(TestDatabase database) throws Exception {
-    database.execute("drop function pgonce.capture_old cascade");
+    database.execute("drop function pgonce_triggers.capture_old cascade");
     assertThat(orphans(database))
         .singleElement()
         .hasToString(
@@ -90,23 +90,24 @@ class OrphanTest {
     assertThat(orphans(database))
         .singleElement()
         .hasToString(
-            "channel old is not installed, function without a trigger pgonce.\"capture_old\"");
+            "channel old is not installed, function without a trigger pgonce_triggers.\"capture_old\"");
 
     Triggers.dropOrphans(database.dataSource(), orphans(database));
     assertThat(orphans(database)).isEmpty();
-    assertThat(database.queryString("select to_regproc('pgonce.capture_old')::text")).isNull();
+    assertThat(database.queryString("select to_regproc('pgonce_triggers.capture_old')::text"))
+        .isNull();
   }
 
   @Test
   void h83_whatIsNotPgoncesIsNeitherFoundNorDropped(TestDatabase database) throws Exception {
     database.execute(
         """
-        create function pgonce.capture_mine() returns trigger language plpgsql as 'begin return null; end';
+        create function pgonce_triggers.capture_mine() returns trigger language plpgsql as 'begin return null; end';
         create function public.capture_old() returns trigger language plpgsql as 'begin return null; end';
-        create function pgonce."capture_old:mine"() returns trigger language plpgsql as 'begin return null; end';
-        create trigger pgonce_mine after insert on author for each row execute function pgonce.capture_mine();
+        create function pgonce_triggers."capture_old:mine"() returns trigger language plpgsql as 'begin return null; end';
+        create trigger pgonce_mine after insert on author for each row execute function pgonce_triggers.capture_mine();
         create trigger pgonce_old2 after insert on author for each row execute function public.capture_old();
-        create trigger mine after insert on author for each row execute function pgonce."capture_old:mine"()
+        create trigger mine after insert on author for each row execute function pgonce_triggers."capture_old:mine"()
         """);
     assertThat(orphans(database)).extracting(Orphan::channel).containsExactly("old");
 

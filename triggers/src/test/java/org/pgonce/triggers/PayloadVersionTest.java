@@ -162,9 +162,9 @@ class PayloadVersionTest {
       var plan = Triggers.plan(connection, second);
       assertThat(plan.changes())
           .extracting(Plan.Change::summary)
-          .containsExactly("replace function pgonce.\"capture_thing_inserted\"");
+          .containsExactly("replace function pgonce_triggers.\"capture_thing_inserted\"");
       assertThat(plan.changes().get(0).diff())
-          .anyMatch(line -> line.contains("pgonce.stamp(writer_depth, 2)"));
+          .anyMatch(line -> line.contains("::integer, 0) + 65536"));
     }
     try (pgonce) {
       pgonce.listen(second, noting());
@@ -187,14 +187,25 @@ class PayloadVersionTest {
     var plain = thing("plain").options(options).build();
     var perRow = thing("per_row").form(TriggerForm.ROW).options(options).build();
     var keyed = thing("keyed").deliveryKey("id").dueAt("new.due").options(options).build();
-    var unstorable = thing("unstorable").when("1 / (new.id - 2) < 5").options(options).build();
+    var unstorable = thing("unstorable").when("1 / (new.id - 2) < 5").options(options);
+    var buried = unstorable.unstorable(Unstorable.DEAD_LETTER).build();
     var deep = thing("deep").options(options.withMaxDepth(1)).build();
     var deepKeyed = thing("deep_keyed").deliveryKey("id").options(options.withMaxDepth(1)).build();
     var first = thing("first").build();
     PgOnce.using(database.dataSource())
-        .install(plain, perRow, keyed, unstorable, deep, deepKeyed, first);
+        .install(plain, perRow, keyed, buried, deep, deepKeyed, first);
     database.execute(
         "set pgonce.depth = 2; insert into thing values (1, null), (2, now() + interval '1 hour')");
+    try (var pgonce = PgOnce.using(database.pooled(4))) {
+      pgonce.listen(deep, noting()).listen(deepKeyed, noting()).start();
+      await()
+          .atMost(SOON)
+          .until(
+              () ->
+                  database.queryLong(
+                          "select count(*) from pgonce.dead_letter where reason = 'TOO_DEEP'")
+                      == 4);
+    }
     assertThat(
             database.queryString(
                 """

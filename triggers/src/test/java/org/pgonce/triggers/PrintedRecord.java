@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnce;
 import org.pgonce.operations.DeadLetters.DeadLetter;
 import org.pgonce.operations.Operations;
+import org.pgonce.records.Fit;
+import org.pgonce.records.Records;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -29,7 +31,7 @@ record PrintedRecord(TestDatabase database, String table, String source, Class<?
 
   static PrintedRecord of(TestDatabase database, String table) throws Exception {
     try (var connection = database.dataSource().getConnection()) {
-      var source = Triggers.printRecord(connection, table);
+      var source = Records.print(connection, table);
       var name = NAME.matcher(source);
       assertThat(name.find()).as(source).isTrue();
       return new PrintedRecord(database, table, source, CompiledSource.load(name.group(1), source));
@@ -39,7 +41,7 @@ record PrintedRecord(TestDatabase database, String table, String source, Class<?
   /** What the record and its table disagree in. */
   Fit fit() throws Exception {
     try (var connection = database.dataSource().getConnection()) {
-      return Triggers.fit(connection, table, type);
+      return Records.fit(connection, table, type);
     }
   }
 

@@ -11,6 +11,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnceException;
+import org.pgonce.records.Records;
+import org.pgonce.records.TableName;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -35,13 +37,13 @@ class RecordSourceTest {
           scores int[] not null)
         """);
     try (var connection = database.dataSource().getConnection()) {
-      var printed = Triggers.printRecord(connection, "app.author");
+      var printed = Records.print(connection, "app.author");
       assertThat(Files.readString(Path.of("../docs/records.md"))).contains(printed);
       assertThat(printed)
           .isEqualTo(
               """
               // A row of table "app.author", as it was when this was printed.
-              // What each type of PostgreSQL is in Java is told by the package org.pgonce.triggers.
+              // What each type of PostgreSQL is in Java is told by the package org.pgonce.records.
 
               import com.fasterxml.jackson.annotation.JsonProperty;
               import java.time.Instant;
@@ -285,13 +287,13 @@ class RecordSourceTest {
   void h12_whatCanFeedNoChannelHasNoRecord(TestDatabase database) throws Exception {
     database.execute("create view seen as select 1 as id");
     try (var connection = database.dataSource().getConnection()) {
-      assertThatThrownBy(() -> Triggers.printRecord(connection, "seen"))
+      assertThatThrownBy(() -> Records.print(connection, "seen"))
           .isInstanceOf(PgOnceException.class)
           .hasMessageContaining("pgonce cannot print a record: public.seen is a view");
-      assertThatThrownBy(() -> Triggers.printRecord(connection, "absent"))
+      assertThatThrownBy(() -> Records.print(connection, "absent"))
           .isInstanceOf(PgOnceException.class)
           .hasMessageContaining("table absent does not exist");
-      assertThatThrownBy(() -> Triggers.printRecord(connection, "a b"))
+      assertThatThrownBy(() -> Records.print(connection, "a b"))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("table name «a b» is not one that SQL reads");
     }
@@ -302,7 +304,7 @@ class RecordSourceTest {
     database.execute("create schema app; create table app.author (id int not null)");
     var reader = database.loginRole("reader");
     try (var connection = reader.dataSource().getConnection()) {
-      assertThat(Triggers.printRecord(connection, "app.author")).contains("int id) {");
+      assertThat(Records.print(connection, "app.author")).contains("int id) {");
     }
   }
 

@@ -156,17 +156,29 @@ class TableFormTest {
   }
 
   @Test
-  void h06_aDefinitionThatKeepsNoPlanIsToldToNameItsSchema(TestDatabase database) throws Exception {
+  void h10_aColumnIsRetypedInTheMidstOfASessionOfADefinitionWithoutASchema(TestDatabase database)
+      throws Exception {
     database.execute("create schema app; create table app.thing (id int, note text)");
-    try (var connection = database.dataSource().getConnection()) {
-      connection.createStatement().execute("set search_path = app");
-      assertThat(Triggers.plan(connection, some("thing")).warnings())
-          .singleElement()
-          .asString()
-          .contains("makes a plan for each row")
-          .contains("give it with the schema");
-      assertThat(Triggers.plan(connection, some("app.thing")).warnings()).isEmpty();
+    var sql = TriggerChannel.on("thing", Object.class).afterInsert().form(TriggerForm.ROW);
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("set search_path = app");
+      assertThat(Triggers.plan(connection, some("thing")).warnings()).isEmpty();
+      connection.setAutoCommit(false);
+      var withSql = sql.when("new.note <> ''").named("with_sql").build();
+      Triggers.apply(connection, some("thing"), withSql);
+      connection.commit();
+      for (var n = 0; n < 10; n++) {
+        statement.execute("insert into thing values (%d, 'x')".formatted(n));
+      }
+      statement.execute("alter table thing alter id type bigint, alter note type varchar(9)");
+      statement.execute("insert into thing values (1 + 2147483647::bigint, 'y')");
+      connection.commit();
     }
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.notification where payload ->> 'id' = '2147483648'"))
+        .isEqualTo(2);
   }
 
   private static TriggerChannel<?> some(String table) {

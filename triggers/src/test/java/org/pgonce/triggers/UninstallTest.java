@@ -150,7 +150,7 @@ class UninstallTest {
   void h74_whatBelongsToItGoes(TestDatabase database) throws Exception {
     database.execute(
         """
-        create trigger by_hand after insert on author referencing new table as new_rows execute function pgonce."capture_author_inserted"();
+        create trigger by_hand after insert on author referencing new table as new_rows execute function pgonce_triggers."capture_author_inserted"();
         create policy nobody on pgonce.channel using (true);
         create index by_feed on pgonce.channel (feed);
         create publication partial for table pgonce.channel;

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -16,6 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
+import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -23,6 +27,12 @@ import org.pgonce.testkit.TestDatabase;
 /** Rows that cannot be stored as the channel is defined. */
 @PgTest(PgOnceInstalled.class)
 class UnstorableTest {
+
+  private static final String STORED =
+      "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0)";
+
+  private static final String PAYLOADS =
+      "select string_agg(payload::text, E'\\n' order by id) from pgonce.notification where subscription_id > 0";
 
   private static final String LETTERS =
       "select string_agg(concat_ws(' ', reason, payload, error), E'\\n' order by id) from pgonce.dead_letter";
@@ -32,87 +42,210 @@ class UnstorableTest {
     database.execute("create table doc (id int primary key, body text, secret text, j json)");
   }
 
+  private static final String FAILING = "1 / length(coalesce(new.body, old.body)) > 0";
+
   private static TriggerChannelBuilder<RowChange<Object>> docs() {
     return TriggerChannel.changesOf("doc", Object.class).afterInsert().afterUpdate();
   }
 
+  private static TriggerChannelBuilder<RowChange<Object>> buried() {
+    return docs().unstorable(Unstorable.DEAD_LETTER);
+  }
+
+  /** By default. */
   @ParameterizedTest
   @EnumSource(TriggerForm.class)
-  void h04_anExpressionThatFailsMakesADeadLetterWithTheKey(TriggerForm form, TestDatabase database)
+  void h04_aRowThatCannotBeStoredFailsTheWrite(TriggerForm form, TestDatabase database)
       throws Exception {
-    PgOnce.using(database.dataSource())
-        .install(docs().form(form).when("1 / length(new.body) > 0").build());
-    database.execute("insert into doc values (1, 'x'), (2, '')");
-    assertThat(database.queryString(LETTERS))
-        .contains(
-            "NOT_STORABLE {\"op\" : \"INSERT\", \"new\" : {\"id\":2}} condition: an error of SQLSTATE 22012");
-    assertThat(database.queryLong("select count(*) from doc")).isEqualTo(2);
+    PgOnce.using(database.dataSource()).install(docs().form(form).when(FAILING).build());
+    database.execute("insert into doc values (1, 'x')");
+    assertThatThrownBy(() -> database.execute("insert into doc values (2, 'x'), (3, '')"))
+        .hasMessageStartingWith("ERROR: division by zero")
+        .hasMessageContaining("PL/pgSQL function pgonce_triggers.\"capture_doc_changed:insert\"()");
+    assertThat(database.queryLong("select count(*) from doc")).isEqualTo(1);
+    assertThat(database.queryLong(STORED)).isEqualTo(1);
   }
 
   @ParameterizedTest
   @EnumSource(TriggerForm.class)
-  void h04_orFailsTheWriteWhereAsked(TriggerForm form, TestDatabase database) throws Exception {
+  void h04_orMakesADeadLetterWithTheKeyWhereAsked(TriggerForm form, TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(buried().form(form).when(FAILING).build());
+    database.execute("insert into doc values (1, 'x'), (2, '')");
+    var second =
+        "NOT_STORABLE {\"op\" : \"INSERT\", \"new\" : {\"id\":2}} an error of SQLSTATE 22012";
+    assertThat(database.queryString(LETTERS))
+        .isEqualTo(
+            form == TriggerForm.STATEMENT
+                ? second.replace("2}", "1}") + "\n" + second // all rows of the statement
+                : second);
+    assertThat(database.queryLong("select count(*) from doc")).isEqualTo(2);
+    database.execute("insert into doc values (3, 'x')");
+    assertThat(database.queryLong(STORED)).isEqualTo(form == TriggerForm.STATEMENT ? 1 : 2);
+  }
+
+  /** Each event in each form, with keys and without, whichever way the payload is made. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h04_soDoesEachEvent(TriggerForm form, TestDatabase database) throws Exception {
+    var ordered = ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS);
+    for (var builder :
+        List.of(
+            buried().when(FAILING).named("plain"),
+            buried().when(FAILING).columns("id", "body").named("columns"),
+            buried().when(FAILING).onlyIfChanged("id").named("changed"),
+            buried().when(FAILING).deliveryKey("id", "body").named("keyed"),
+            buried().deliveryKeySql("(" + FAILING + ")::text || tg_op").named("sqlkey"),
+            buried().options(ordered).orderKeySql("(" + FAILING + ")::text").named("order"),
+            buried().when(FAILING).dueAfter(Duration.ofHours(1)).named("later"),
+            buried().when(FAILING).options(twoVersions()).named("versions"))) {
+      PgOnce.using(database.dataSource())
+          .install(builder.afterDelete().afterTruncate().form(form).build());
+    }
+    database.execute("insert into doc values (1, '')");
+    assertThat(letters(database)).isEqualTo("8 {'op':'INSERT','new':{'id':1}}");
+    // Asked for per statement, an update may show no row after it.
+    database.execute("update doc set id = 2");
+    assertThat(letters(database))
+        .isEqualTo(
+            form == TriggerForm.STATEMENT
+                ? "8 {'op':'UPDATE','old':{'id':1}}"
+                : "8 {'op':'UPDATE','new':{'id':2}}");
+    database.execute("delete from doc");
+    assertThat(letters(database)).isEqualTo("8 {'op':'DELETE','old':{'id':2}}");
+    assertThat(database.queryLong(STORED)).isZero();
+    database.execute("insert into doc values (3, 'x'); update doc set id = 4; delete from doc");
+    database.execute("truncate doc");
+    assertThat(letters(database)).isNull();
+    assertThat(database.queryLong(STORED))
+        .as("eight channels, four events, one key twice")
+        .isEqualTo(31);
+  }
+
+  private static ChannelOptions twoVersions() {
+    return ChannelOptions.DEFAULT.withPayload(PayloadRules.DEFAULT.withVersion(2).withOldest(2));
+  }
+
+  /** How many there are of each payload; forgets them. */
+  private static @Nullable String letters(TestDatabase database) throws SQLException {
+    var letters =
+        database.queryString(
+            "select string_agg(count || ' ' || payload, E'\\n') from (select count(*), replace(replace(payload::text, ' ', ''), '\"', chr(39)) as payload from pgonce.dead_letter group by 2 order by 2) as l");
+    database.execute("delete from pgonce.dead_letter");
+    return letters;
+  }
+
+  /** Where nothing of the definition can fail, the row itself may. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h04_aCastThatFailsMakesADeadLetterToo(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute(
+        """
+        create type sort as enum ('good', 'bad');
+        create function sort_json(value sort) returns json language plpgsql as
+        $$ begin if value = 'bad' then raise exception 'bad'; end if; return '"good"'; end $$;
+        create cast (sort as json) with function sort_json(sort);
+        create table thing ("new" int primary key, s sort)
+        """);
+    var rows = TriggerChannel.on("thing", Object.class).unstorable(Unstorable.DEAD_LETTER);
     PgOnce.using(database.dataSource())
         .install(
-            docs()
+            rows.afterInsert().form(form).named("inserted").build(),
+            TriggerChannel.on("thing", Object.class)
+                .unstorable(Unstorable.DEAD_LETTER)
+                .afterDelete()
                 .form(form)
-                .when("1 / length(new.body) > 0")
-                .unstorable(Unstorable.FAIL_WRITE)
+                .named("deleted")
+                .build(),
+            TriggerChannel.changesOf("thing", Object.class)
+                .unstorable(Unstorable.DEAD_LETTER)
+                .afterInsert()
+                .afterUpdate()
+                .afterDelete()
+                .form(form)
+                .named("changed")
                 .build());
-    database.execute("insert into doc values (1, 'x')");
-    assertThatThrownBy(() -> database.execute("insert into doc values (2, '')"))
-        .hasMessageContaining(
-            "pgonce: channel doc_changed cannot take a row of table public.doc: condition: division by zero");
-    assertThat(database.queryLong("select count(*) from doc")).isEqualTo(1);
+    database.execute("insert into thing values (1, 'bad')");
+    assertThat(letters(database)).isEqualTo("1 {'new':1}\n1 {'op':'INSERT','new':{'new':1}}");
+    database.execute("update thing set s = 'good', \"new\" = 2");
+    assertThat(letters(database))
+        .isEqualTo(
+            form == TriggerForm.STATEMENT
+                ? "1 {'op':'UPDATE','old':{'new':1}}"
+                : "1 {'op':'UPDATE','new':{'new':2}}");
+    assertThat(database.queryLong(STORED)).isZero();
+    database.execute("delete from thing");
+    assertThat(database.queryLong(STORED)).isEqualTo(2);
+    database.execute("alter table thing drop constraint thing_pkey");
+    PgOnce.using(database.dataSource()).install(rows.build());
+    database.execute("insert into thing values (3, 'bad')");
+    assertThat(letters(database)).endsWith("\n1 {}");
   }
 
+  /** It is none of the columns that the function names. */
   @Test
   void h35_aSecretColumnThatIsRenamedIsNotStored(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(docs().withoutColumns("secret").build());
     database.execute("alter table doc rename column secret to hidden");
     database.execute("insert into doc values (1, 'x', 'hush')");
-    assertThat(database.queryString(LETTERS))
-        .isEqualTo(
-            "NOT_STORABLE {\"op\" : \"INSERT\", \"new\" : {\"row\":null}} column secret must not be stored and is not there: it was dropped, or has another name now");
+    assertThat(database.queryString(PAYLOADS))
+        .isEqualTo("{\"op\" : \"INSERT\", \"new\" : {\"id\":1,\"body\":\"x\",\"j\":null}}");
   }
 
   @Test
   void h35_whatAnErrorQuotesOfARowIsNotStored(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource())
-        .install(docs().when("new.secret::integer > 0").named("cast").build());
+        .install(buried().when("new.secret::integer > 0").named("cast").build());
     database.execute("insert into doc values (1, 'x', 'hush')");
     assertThat(database.queryString(LETTERS)).doesNotContain("hush").contains("SQLSTATE 22P02");
   }
 
-  @Test
-  void h04_aBroadcastThatCannotBeSentIsWarnedOf(TestDatabase database) throws Exception {
-    PgOnce.using(database.dataSource())
-        .install(docs().mode(Mode.BROADCAST).when("1 / length(new.body) > 0").build());
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h04_aBroadcastThatCannotBeSentIsWarnedOf(TriggerForm form, TestDatabase database)
+      throws Exception {
+    var channel = buried().afterDelete().mode(Mode.BROADCAST).when(FAILING).form(form).build();
+    PgOnce.using(database.dataSource()).install(channel);
     try (var connection = database.dataSource().getConnection();
-        var statement = connection.createStatement()) {
-      statement.execute("insert into doc values (1, '')");
-      assertThat(Objects.requireNonNull(statement.getWarnings()).getMessage())
-          .contains("pgonce: channel doc_changed cannot send a row of table public.doc");
+        var statement = connection.createStatement();
+        var ear = new Ear(database, channel)) {
+      for (var write :
+          List.of("insert into doc values (1, '')", "update doc set id = 2", "delete from doc")) {
+        statement.execute(write);
+        assertThat(Objects.requireNonNull(statement.getWarnings()).getMessage())
+            .isEqualTo("pgonce: channel doc_changed cannot send a row: an error of SQLSTATE 22012");
+      }
+      assertThat(ear.take()).isEmpty();
+      statement.execute("insert into doc values (3, 'x')");
+      assertThat((Throwable) statement.getWarnings()).isNull();
+      assertThat(ear.take()).hasSize(1);
     }
+    assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isZero();
+  }
+
+  @Test
+  void h04_orFailsTheWriteByDefault(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(docs().mode(Mode.BROADCAST).when(FAILING).build());
+    assertThatThrownBy(() -> database.execute("insert into doc values (1, '')"))
+        .hasMessageStartingWith("ERROR: division by zero");
   }
 
   @Test
   void h04_jsonWithANulIsStoredAsItIs(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(docs().build());
     database.execute("insert into doc values (1, 'x', null, '{\"a\":\"\\u0000\"}')");
-    assertThat(
-            database.queryString(
-                "select payload::text from pgonce.notification where subscription_id > 0"))
-        .contains("\\u0000");
+    assertThat(database.queryString(PAYLOADS)).contains("\\u0000");
   }
 
   @ParameterizedTest
   @EnumSource(TriggerForm.class)
-  void h04_whatFailsIsNamed(TriggerForm form, TestDatabase database) throws Exception {
+  void h04_theErrorNamesTheFunctionOfTheChannel(TriggerForm form, TestDatabase database)
+      throws Exception {
     var failing = "(1 / length(new.body))::text";
     var kinds =
         Map.of(
-            "condition", docs().when("1 / length(new.body) > 0"),
+            "condition", docs().when(FAILING),
             "delivery key", docs().deliveryKeySql(failing).when("new.id > 0"),
             "order key",
                 docs()
@@ -121,17 +254,11 @@ class UnstorableTest {
             "due time", docs().dueAt("now() + interval '1 second' / length(new.body)"),
             "payload", TriggerChannel.computed("doc", Object.class, failing).afterInsert());
     for (var kind : kinds.entrySet()) {
-      var channel =
-          kind.getValue()
-              .form(form)
-              .named(kind.getKey().replace(' ', '_'))
-              .unstorable(Unstorable.FAIL_WRITE)
-              .build();
+      var channel = kind.getValue().form(form).named(kind.getKey().replace(' ', '_')).build();
       PgOnce.using(database.dataSource()).install(channel);
       assertThatThrownBy(() -> database.execute("insert into doc values (1, '')"))
-          .hasMessageContaining(
-              "pgonce: channel %s cannot take a row of table public.doc: %s: division by zero"
-                  .formatted(channel.name(), kind.getKey()));
+          .hasMessageStartingWith("ERROR: division by zero")
+          .hasMessageContaining("capture_" + channel.name());
       database.execute("alter table doc disable trigger user");
     }
   }
@@ -141,34 +268,36 @@ class UnstorableTest {
   void h04_aComputedNullIsNoPayload(TriggerForm form, TestDatabase database) throws Exception {
     var computed =
         TriggerChannel.computed("doc", Object.class, "'doc ' || new.body").afterInsert().form(form);
-    PgOnce.using(database.dataSource()).install(computed.build());
+    PgOnce.using(database.dataSource())
+        .install(computed.unstorable(Unstorable.DEAD_LETTER).build());
     database.execute("insert into doc values (1, null)");
     assertThat(database.queryString(LETTERS))
         .isEqualTo(
-            "NOT_STORABLE {\"id\":1} payload: it is null, which is no payload: which rows make a notification is said by a condition");
+            "NOT_STORABLE {\"id\":1} the computed payload is null, which is no payload: say by a condition which rows make a notification");
     PgOnce.using(database.dataSource())
         .install(computed.named("strict").unstorable(Unstorable.FAIL_WRITE).build());
     assertThatThrownBy(() -> database.execute("insert into doc values (2, null)"))
-        .hasMessageContaining("channel strict cannot take a row of table public.doc: payload: ");
+        .hasMessageStartingWith("ERROR: the computed payload is null")
+        .hasMessageContaining("capture_strict");
   }
 
   @ParameterizedTest
   @EnumSource(TriggerForm.class)
-  void h10_aPrimaryKeyThatIsGoneIsToldOf(TriggerForm form, TestDatabase database) throws Exception {
+  void h10_aPrimaryKeyThatIsDroppedIsStoredAndFound(TriggerForm form, TestDatabase database)
+      throws Exception {
     var added =
         TriggerChannel.on("doc", Object.class).afterInsert().primaryKeyOnly().form(form).build();
     PgOnce.using(database.dataSource()).install(added);
     database.execute("insert into doc values (1, 'x')");
     database.execute("alter table doc drop constraint doc_pkey");
     database.execute("insert into doc values (2, 'x')");
-    assertThat(database.queryString(LETTERS))
-        .isEqualTo(
-            "NOT_STORABLE {\"row\":null} the table has no primary key any more, or another one than the transaction can see, and nothing else is to be stored");
+    assertThat(database.queryString(PAYLOADS)).isEqualTo("{\"id\":1}\n{\"id\":2}");
     try (var connection = database.dataSource().getConnection()) {
       assertThat(Triggers.check(connection, added))
-          .singleElement()
-          .asString()
-          .contains("table public.doc has no primary key, and the channel stores nothing but that");
+          .anyMatch(
+              line ->
+                  line.contains(
+                      "table public.doc has no primary key, and the channel stores nothing but that"));
       assertThat(Triggers.plan(connection, added).obstacles()).isNotEmpty();
     }
   }
@@ -179,15 +308,17 @@ class UnstorableTest {
   @EnumSource(
       value = TriggerForm.class,
       names = {"STATEMENT", "ROW"})
-  void h04_aRowWhoseJsonIsTooLongNamesItsColumn(TriggerForm form, TestDatabase database)
+  void h04_aRowWhoseJsonIsTooLongMakesADeadLetter(TriggerForm form, TestDatabase database)
       throws Exception {
     assumeEnoughMemory();
     database.execute("alter table doc add column amounts numeric[]");
-    PgOnce.using(database.dataSource()).install(docs().form(form).build());
+    PgOnce.using(database.dataSource()).install(buried().form(form).build());
     database.execute("insert into doc values (1, 'x')");
     database.execute("update doc set amounts = array_fill(1e131071, array[10000])");
     assertThat(database.queryString(LETTERS))
-        .startsWith("NOT_STORABLE {\"op\" : \"UPDATE\", \"new\" : {\"id\":1}} column amounts: ");
+        .startsWith(
+            "NOT_STORABLE {\"op\" : \"UPDATE\", \"%s\" : {\"id\":1}} "
+                .formatted(form == TriggerForm.STATEMENT ? "old" : "new"));
     assertThat(database.queryLong("select cardinality(amounts) from doc")).isEqualTo(10_000);
   }
 
@@ -197,13 +328,13 @@ class UnstorableTest {
   void h04_soIsARowOfOnePlainValue(TestDatabase database) throws Exception {
     assumeEnoughMemory();
     database.execute("alter table doc add column bits varbit");
-    PgOnce.using(database.dataSource()).install(docs().build());
+    PgOnce.using(database.dataSource()).install(buried().build());
     var bits = "repeat('0', 65000000)::varbit";
     database.execute(
         "insert into doc values (1, 'x', null, null, %s)"
             .formatted(String.join(" || ", Collections.nCopies(17, bits))));
     assertThat(database.queryString(LETTERS))
-        .startsWith("NOT_STORABLE {\"op\" : \"INSERT\", \"new\" : {\"id\":1}} column bits: ");
+        .startsWith("NOT_STORABLE {\"op\" : \"INSERT\", \"new\" : {\"id\":1}} ");
     assertThat(database.queryLong("select length(bits) from doc")).isEqualTo(17 * 65_000_000L);
   }
 
@@ -214,7 +345,7 @@ class UnstorableTest {
         "skipped: a server makes 1 GB of JSON here, and this machine has less than 6 GB of memory");
   }
 
-  /** Each of them is less than a gigabyte of JSON, and small enough to be stored unlooked at. */
+  /** Each of them is less than a gigabyte of JSON. */
   @Test
   void h04_theRowsBeforeAndAfterCountTogether(TestDatabase database) throws Exception {
     assumeEnoughMemory();
@@ -228,7 +359,7 @@ class UnstorableTest {
     database.execute(
         "insert into doc values (1, 'x', null, null, %1$s || %1$s || %1$s || %1$s || %1$s || %1$s || %1$s)"
             .formatted(bits));
-    PgOnce.using(database.dataSource()).install(docs().build());
+    PgOnce.using(database.dataSource()).install(buried().build());
     database.execute("update doc set id = 2");
     assertThat(database.queryString(LETTERS)).startsWith("NOT_STORABLE").contains("{\"id\":2}}");
   }

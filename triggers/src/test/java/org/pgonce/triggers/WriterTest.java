@@ -28,6 +28,12 @@ class WriterTest {
       values ('Ann', '2024-02-29 12:34:56.789+00', '\\xc0ffee', 'P1DT2H', 0.1::float8 + 0.2::float8, 12.34)
       """;
 
+  private static final String FORGE =
+      """
+      create trigger forge after insert on lair.bait referencing new table as new_rows
+      for each statement execute function pgonce_triggers."capture_reading_inserted"()
+      """;
+
   private Login writer;
 
   @BeforeEach
@@ -72,14 +78,13 @@ class WriterTest {
     try (var connection = attacker.dataSource().getConnection()) {
       execute(connection, "create table lair.bait (name text)");
 
-      assertThatThrownBy(
-              () ->
-                  execute(
-                      connection,
-                      """
-                      create trigger forge after insert on lair.bait referencing new table as new_rows
-                      for each statement execute function pgonce."capture_reading_inserted"()
-                      """))
+      assertThatThrownBy(() -> execute(connection, FORGE))
+          .hasMessageContaining("permission denied for schema pgonce_triggers");
+    }
+    // Nor where it may use the schema, as any role that has installed a channel.
+    database.execute("grant usage on schema pgonce_triggers to \"%s\"".formatted(attacker.user()));
+    try (var connection = attacker.dataSource().getConnection()) {
+      assertThatThrownBy(() -> execute(connection, FORGE))
           .hasMessageContaining("permission denied for function");
     }
   }

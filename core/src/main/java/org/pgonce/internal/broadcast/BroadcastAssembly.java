@@ -42,11 +42,6 @@ final class BroadcastAssembly {
     var number = Integer.parseInt(matcher.group(2));
     var parts = Integer.parseInt(matcher.group(3));
     var depth = matcher.group(5) == null ? 0 : Integer.parseInt(matcher.group(5));
-    if (parts == 0 && depth > 0) {
-      throw new UnreadablePayloadException(
-          "it was published at depth %d, by the handler of a notification that a handler published, and so on, and the channel does not allow that: look for a loop of handlers, or raise max_depth"
-              .formatted(depth));
-    }
     if (parts == 0) {
       throw new UnreadablePayloadException(
           "its payload is larger than 1 MiB, which BROADCAST does not carry; publish a reference instead");

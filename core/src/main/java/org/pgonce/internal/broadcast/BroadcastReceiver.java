@@ -13,6 +13,7 @@ import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.NewerVersionException;
 import org.pgonce.internal.handle.OwnTransaction;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.handle.TooDeepException;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
@@ -143,7 +144,7 @@ public final class BroadcastReceiver<T> {
                   .observer()
                   .handled(subscribed.name(), message.id(), 1, Duration.ZERO, inHandler)
           : () -> context.observer().skipped(subscribed.name(), message.id(), 1);
-    } catch (UnreadablePayloadException | NewerVersionException e) {
+    } catch (UnreadablePayloadException | NewerVersionException | TooDeepException e) {
       return () -> dropped(String.valueOf(e.getMessage()));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, costs this message and not its worker.

@@ -33,6 +33,7 @@ public final class Delivery<T> {
    * @return whether it was run: not if its condition does not hold
    * @throws UnreadablePayloadException if there is nothing to run it with
    * @throws NewerVersionException if others have
+   * @throws TooDeepException if its channel allows no such depth
    * @throws Exception whatever the handler throws
    */
   public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
@@ -43,6 +44,7 @@ public final class Delivery<T> {
   public boolean run(
       long id, NotificationHeaders headers, String json, HandlerTx.ConnectionSupplier connection)
       throws Exception {
+    subscribed.requireDepth(headers.depth());
     var payload = reader.read(id, headers.version(), json);
     return run(subscribed.notification(id, 1, null, headers, payload), connection);
   }
@@ -92,7 +94,8 @@ public final class Delivery<T> {
   }
 
   private Notification<T> notification(Claim claim)
-      throws SQLException, UnreadablePayloadException, NewerVersionException {
+      throws SQLException, UnreadablePayloadException, NewerVersionException, TooDeepException {
+    subscribed.requireDepth(claim.headers().depth());
     var version = claim.headers().version();
     var payload = reader.read(claim.id(), version, claim.payload().text());
     return subscribed.notification(

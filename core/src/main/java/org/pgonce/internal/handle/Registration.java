@@ -56,6 +56,14 @@ public record Registration<T>(
     return !handler.run(List.of(notification), tx).isEmpty();
   }
 
+  /** Cuts a loop of handlers. */
+  public void requireDepth(int depth) throws TooDeepException {
+    var most = channel.options().maxDepth();
+    if (depth > most) {
+      throw new TooDeepException(depth, most);
+    }
+  }
+
   /** What its handler is given. */
   public Notification<T> notification(
       long id, int attempt, @Nullable Instant storedAt, NotificationHeaders origin, T payload) {

@@ -7,5 +7,6 @@ public enum DeadLetterReason {
   ATTEMPTS_USED_UP,
   UNREADABLE,
   REJECTED,
+  TOO_DEEP,
   OUTCOME_UNKNOWN
 }

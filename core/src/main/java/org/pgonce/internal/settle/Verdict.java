@@ -11,6 +11,7 @@ import org.pgonce.RejectedException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.NewerVersionException;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.handle.TooDeepException;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
@@ -41,6 +42,9 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
     }
     if (failure instanceof UnreadablePayloadException) {
       return deadLetter(DeadLetterReason.UNREADABLE, reason);
+    }
+    if (failure instanceof TooDeepException) {
+      return deadLetter(DeadLetterReason.TOO_DEEP, reason);
     }
     var words = Failures.inWords(failure);
     var why = utf8 ? words : Failures.inAscii(words);

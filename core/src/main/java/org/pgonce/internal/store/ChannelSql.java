@@ -7,6 +7,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
+import org.pgonce.spi.ChannelFeed;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The SQL that installs and drops a channel: run, or pasted into a migration tool. */
@@ -76,7 +77,13 @@ public final class ChannelSql {
           case "feed" -> "-- with everything that waits in it:\n" + drop(channel);
           default -> "";
         };
-    return first + installWithFeed(channel);
+    var feed =
+        channel.feed() == ChannelFeed.PUBLISHED
+            ? ""
+            : "-- and PgOnce.install, or a migration printed for this database, for its "
+                + channel.feed().description()
+                + "\n";
+    return first + install(channel) + feed;
   }
 
   /** Not milliseconds: PostgreSQL 14 takes no more than 2^31 of them. */

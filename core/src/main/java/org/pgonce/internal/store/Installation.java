@@ -125,6 +125,12 @@ public final class Installation {
       throw new PgOnceException(
           "pgonce cannot install channel %s: %s".formatted(channel.name(), damage));
     }
+    var missing = Rights.missingToInstall(transaction);
+    if (missing != null) {
+      throw new PgOnceException(
+          "pgonce cannot install channel %s, nothing was changed: %s"
+              .formatted(channel.name(), missing));
+    }
     // Not prepared: a definition may hold a question mark.
     try (var statement = transaction.createStatement()) {
       statement.execute(ChannelSql.install(channel));

@@ -52,6 +52,11 @@ public record Installed(
     public boolean isMendedByInstall() {
       return !what.equals("mode") && !what.equals("feed");
     }
+
+    /** Whether it is of a subscription's filter. */
+    public boolean isOfFilter() {
+      return what.startsWith("filter of subscription ");
+    }
   }
 
   public static Installed lookUp(Connection connection, Channel<?> channel, String subscription)

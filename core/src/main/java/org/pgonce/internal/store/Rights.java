@@ -75,6 +75,13 @@ public final class Rights {
         FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce'
       """;
 
+  private static final String INSTALLING =
+      """
+      SELECT pg_catalog.format('role %1$I may not install channels: GRANT pgonce_installer TO %1$I', current_user)
+        FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+       WHERE n.nspname = 'pgonce' AND p.proname = 'install_channel' AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
+      """;
+
   private static final String COPY = "SELECT pgonce.copy_of_another()";
 
   private Rights() {}
@@ -83,6 +90,12 @@ public final class Rights {
   public static List<String> problems(Connection connection) throws SQLException {
     var damage = damage(connection);
     return damage == null ? texts(connection, PROBLEMS) : List.of(damage);
+  }
+
+  /** What keeps the role from installing channels, and what to do; null if nothing does. */
+  static @Nullable String missingToInstall(Connection connection) throws SQLException {
+    var missing = texts(connection, INSTALLING);
+    return missing.isEmpty() ? null : missing.get(0);
   }
 
   /** Why nothing may be delivered in this database if it is a copy: one line, or none. */

@@ -26,13 +26,16 @@ class ClaimHolderTest {
   private static final String IDLE =
       "select current_setting('idle_in_transaction_session_timeout')";
 
+  private int subscription;
+
   @BeforeEach
   void setUp(TestDatabase database) throws SQLException {
     PgOnce.using(database.unpooled()).install(Channel.of("orders", String.class));
     database.execute("select pgonce.publish('orders', '\"a\"')");
+    subscription = (int) database.queryLong("select id from pgonce.subscription");
   }
 
-  private static Claim claim(Connection connection) throws SQLException {
+  private Claim claim(Connection connection) throws SQLException {
     return claim(
         new ClaimSession(
             connection,
@@ -40,8 +43,8 @@ class ClaimHolderTest {
             Duration.ofMinutes(5)));
   }
 
-  private static Claim claim(ClaimSession session) throws SQLException {
-    return ClaimStatement.claim(session, 1, false, 0, 1).get(0);
+  private Claim claim(ClaimSession session) throws SQLException {
+    return ClaimStatement.claim(session, subscription, false, 0, 1).get(0);
   }
 
   private static String idle(Connection connection) throws SQLException {

@@ -9,7 +9,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PayloadRules;
-import org.pgonce.triggers.TableName;
+import org.pgonce.records.TableName;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.Unstorable;
 
@@ -33,13 +34,7 @@ public record Capture(
    * @param rules by which it is read; each row knows their version
    */
   public record Stored(
-      Content content, Keys keys, Unstorable unstorable, boolean byKey, PayloadRules rules) {
-
-    /** The version as a last argument in SQL; empty where that is 1, which it is by default. */
-    String versionArgument() {
-      return rules.version() == 1 ? "" : ", " + rules.version();
-    }
-  }
+      Content content, Keys keys, Unstorable unstorable, boolean byKey, PayloadRules rules) {}
 
   /** What feeds the channel: for example {@code trigger on author}. */
   public String feed() {
@@ -64,11 +59,13 @@ public record Capture(
   /**
    * The triggers that it takes, one per event, so that each function is about one.
    *
-   * @param ofSeveral whether the table has partitions, or inherits, or is inherited from
+   * @param table as it is
    */
-  public List<CaptureTrigger> triggers(boolean ofSeveral) {
+  public List<CaptureTrigger> triggers(WatchedTable table) {
     return events().stream()
-        .map(event -> new CaptureTrigger(this, event, form(event, ofSeveral)))
+        .map(
+            event ->
+                new CaptureTrigger(this, event, form(event, table.form().isOfSeveral()), table))
         .toList();
   }
 

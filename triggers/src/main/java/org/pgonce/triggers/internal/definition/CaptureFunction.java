@@ -7,40 +7,31 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.pgonce.triggers.TriggerForm;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.records.internal.catalog.WatchedTable;
 
 /**
- * The function that a trigger runs: one per trigger. Whatever the writer's session has set, the
+ * The function that a trigger runs: one per trigger. It belongs to a role that may put triggers on
+ * the table, and runs with the rights of that role. Whatever the writer's session has set, the
  * payload is the same; whatever the writer may not do on pgonce, the row is stored.
  */
 public record CaptureFunction(CaptureTrigger trigger) {
 
-  private static final String CREATE =
-      """
-      CREATE OR REPLACE FUNCTION %1$s() RETURNS trigger
-      LANGUAGE plpgsql SECURITY DEFINER
-      %2$s
-      AS %3$s;
-      REVOKE ALL ON FUNCTION %1$s() FROM PUBLIC;
-      COMMENT ON FUNCTION %1$s() IS %4$s;
-      """;
+  /** Where all of them are. */
+  public static final String SCHEMA = "pgonce_triggers";
+
+  private static final String SUBSCRIPTIONS = "{" + CaptureBody.SUBSCRIPTIONS + "}";
+  private static final String WATCHED = "{" + CaptureBody.WATCHED + "}";
+  private static final String TEXT = ", text ";
 
   public String name() {
-    return name(trigger.bareFunctionName());
-  }
-
-  /** Quoted, with the schema. */
-  public static String name(String bareName) {
-    return "pgonce." + Quoted.identifier(bareName);
+    return SCHEMA + "." + Quoted.identifier(trigger.bareFunctionName());
   }
 
   /**
-   * What the function pins, by the names that PostgreSQL shows: where names lead to, and all that
-   * decides how row_to_json writes a value (lc_monetary for money). Where it has SQL of the user's,
-   * also what decides how that is read. Per statement, that plans are kept: left to itself,
-   * PostgreSQL (14 to 18) takes what plans for single rows have cost for a measure, and where a
-   * kept one has to be made anew just as many rows are written, as after an ANALYZE, it makes one
-   * for each statement from then on, which costs single rows as much as all else together.
+   * What the function pins, by the names that PostgreSQL shows: where names lead to, and what
+   * decides how to_json writes a value (lc_monetary for money). Where it has SQL of the user's,
+   * also what decides how that is read.
    */
   public Map<String, String> settings() {
     var settings = new LinkedHashMap<String, String>();
@@ -52,9 +43,6 @@ public record CaptureFunction(CaptureTrigger trigger) {
     settings.put("extra_float_digits", "1");
     settings.put("lc_monetary", "C");
     settings.put("quote_all_identifiers", "off");
-    if (trigger.form() == TriggerForm.STATEMENT) {
-      settings.put("plan_cache_mode", "force_generic_plan");
-    }
     if (!trigger.capture().expressions().isEmpty()) {
       settings.put("standard_conforming_strings", "on");
       settings.put("transform_null_equals", "off");
@@ -62,12 +50,30 @@ public record CaptureFunction(CaptureTrigger trigger) {
     return settings;
   }
 
-  public String body() {
-    return new CaptureBody(trigger).text();
+  /**
+   * Its text as PostgreSQL keeps it.
+   *
+   * @param subscriptions by pgonce.subscriptions_sql; null for placeholders of all that is this
+   *     database's
+   */
+  public String body(@Nullable String subscriptions) {
+    var body = "\n" + new CaptureBody(trigger).text();
+    return subscriptions == null
+        ? body
+        : body.replace(WATCHED, String.valueOf(trigger.table().oid()))
+            .replace(SUBSCRIPTIONS, subscriptions);
   }
 
-  /** What the definition is known by in the database: in words, and by its hash. */
-  public String comment() {
+  /**
+   * What the function is known by in the database: its definition in words and by its hash, and the
+   * hash of its text, by which a change by hand is found.
+   */
+  public String comment(String body) {
+    return definition() + TEXT + hash(body);
+  }
+
+  /** The definition's part of the comment. It is the same for whichever table. */
+  public String definition() {
     var capture = trigger.capture();
     var version = capture.stored().rules().version();
     return "pgonce: %s, %s,%s definition %s"
@@ -75,14 +81,72 @@ public record CaptureFunction(CaptureTrigger trigger) {
             capture.description(),
             capture.mode(),
             version == 1 ? "" : " version " + version + ",",
-            hash());
+            definitionHash());
   }
 
-  /** To be run as pgonce_owner. */
-  public String create() {
-    var settings =
-        settings().entrySet().stream().map(CaptureFunction::set).collect(Collectors.joining("\n"));
-    return CREATE.formatted(name(), settings, Quoted.dollar(body()), Quoted.literal(comment()));
+  /** The same of an installed function's comment. */
+  public static String definitionIn(String comment) {
+    return comment.replaceFirst(TEXT + "[0-9a-f]+$", "");
+  }
+
+  /** Whether a body is still the one with which its comment was made. */
+  public static boolean isUnchanged(String body, String comment) {
+    return comment.endsWith(TEXT + hash(body));
+  }
+
+  /**
+   * Makes it, as the role that it is to belong to.
+   *
+   * @param subscriptions as of {@link #body}
+   */
+  public String create(@Nullable String subscriptions) {
+    var body = body(subscriptions);
+    return function(body) + commentOn(Quoted.literal(comment(body)));
+  }
+
+  private String function(String body) {
+    return Template.fill(
+        "function.sql",
+        Map.of("function", name(), "settings", settingsSql(), "body", Quoted.dollar(body)));
+  }
+
+  private String commentOn(String text) {
+    return "COMMENT ON FUNCTION %s() IS %s;\n".formatted(name(), text);
+  }
+
+  /**
+   * Looks the channel's subscriptions up for {@link #createLater}. Whom the function is to belong
+   * to may not.
+   */
+  public static String lookUpSubscriptions(String channel) {
+    return "SELECT pg_catalog.set_config('pgonce.subscriptions', pgonce.subscriptions_sql(%s), false);\n"
+        .formatted(Quoted.literal(channel));
+  }
+
+  /** The same where the subscriptions and the table are not known yet: they are looked up then. */
+  public String createLater() {
+    var text = Quoted.dollar(function(body(null)));
+    if (text.contains(WATCHED)) {
+      text =
+          "replace(%s, '%s', %s::regclass::oid::text)"
+              .formatted(text, WATCHED, Quoted.literal(Quoted.table(trigger.table().name())));
+    }
+    var block =
+        Template.fill(
+            "later.sql",
+            Map.of(
+                "text", text,
+                "placeholder", SUBSCRIPTIONS,
+                "comment", Quoted.literal(commentOn("%L")),
+                "definition", Quoted.literal(definition() + TEXT),
+                "name", Quoted.literal(name() + "()")));
+    return "DO " + Quoted.dollar(block) + ";\n";
+  }
+
+  private String settingsSql() {
+    return settings().entrySet().stream()
+        .map(CaptureFunction::set)
+        .collect(Collectors.joining(" "));
   }
 
   private static String set(Map.Entry<String, String> setting) {
@@ -94,14 +158,30 @@ public record CaptureFunction(CaptureTrigger trigger) {
   }
 
   /** Drops the triggers that run it too: a lock on their tables that waits for every reader. */
-  public static String drop(String bareName) {
-    return "DROP FUNCTION IF EXISTS " + name(bareName) + "() CASCADE;\n";
+  public String drop() {
+    return drop(name());
   }
 
-  private String hash() {
+  /** The same of one by its name in SQL. */
+  public static String drop(String name) {
+    return "DROP FUNCTION IF EXISTS " + name + "() CASCADE;\n";
+  }
+
+  private String definitionHash() {
+    // Of whatever table: when that is altered, the definition stays the same.
+    var capture = trigger.capture();
+    var table = WatchedTable.unknown(capture.table());
+    var any = new CaptureTrigger(capture, trigger.event(), trigger.form(), table);
+    return hash(
+        capture.description()
+            + trigger.create(capture.table())
+            + settings()
+            + new CaptureBody(any).text());
+  }
+
+  /** Of 12 digits, as the database has it by sha256. */
+  private static String hash(String text) {
     try {
-      var capture = trigger.capture();
-      var text = capture.description() + trigger.create(capture.table()) + settings() + body();
       var digest =
           MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
       return HexFormat.of().formatHex(digest, 0, 6);

@@ -1,56 +1,27 @@
 package org.pgonce.triggers.internal.definition;
 
 import java.util.Locale;
-import java.util.Set;
 import java.util.stream.Collectors;
-import org.pgonce.triggers.TableName;
+import org.pgonce.records.TableName;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.TriggerForm;
 
 /** One trigger of a channel, after one event; it runs a function of its own. */
-public record CaptureTrigger(Capture capture, Event event, TriggerForm form) {
+public record CaptureTrigger(Capture capture, Event event, TriggerForm form, WatchedTable table) {
 
   private static final String CREATE =
       """
-      CREATE OR REPLACE TRIGGER %s AFTER %s%s ON %s
-      %sFOR EACH %s
+      CREATE %sTRIGGER %s AFTER %s ON %s
+      %s
       EXECUTE FUNCTION %s();
       """;
-
-  // There is no OR REPLACE for these.
-  private static final String CREATE_DEFERRED =
-      """
-      CREATE CONSTRAINT TRIGGER %s AFTER %s%s ON %s
-      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-      EXECUTE FUNCTION %s();
-      """;
-
-  /**
-   * How PostgreSQL keeps it.
-   *
-   * @param type tgtype of pg_trigger
-   * @param oldTable whether it has the old rows as old_rows
-   * @param newTable whether it has the new rows as new_rows
-   * @param columns of its UPDATE OF
-   */
-  public record Shape(
-      int type, boolean oldTable, boolean newTable, boolean deferred, Set<String> columns) {}
-
-  public Shape shape() {
-    var row = form != TriggerForm.STATEMENT;
-    return new Shape(
-        event.triggerType() + (row ? 1 : 0),
-        !row && readsOldTable(),
-        !row && event.hasNew(),
-        form == TriggerForm.DEFERRED,
-        event == Event.UPDATE ? Set.copyOf(capture.watch().updateOf()) : Set.of());
-  }
 
   /** Unquoted. At most 62 bytes. */
   public String bareName() {
     return "pgonce_" + capture.channel() + suffix();
   }
 
-  /** Of its function: unquoted, without the schema, which is always pgonce. At most 63 bytes. */
+  /** Of its function: unquoted, without the schema. At most 63 bytes. */
   public String bareFunctionName() {
     return bareFunctionName(capture.channel()) + suffix();
   }
@@ -70,18 +41,51 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form) {
 
   /** To be run as who may create triggers on the table. */
   public String create(TableName table) {
+    var kind = isConstraint() ? "CONSTRAINT " : "OR REPLACE ";
     var name = Quoted.identifier(bareName());
     var function = new CaptureFunction(this).name();
-    return form == TriggerForm.DEFERRED
-        ? drop(table)
-            + CREATE_DEFERRED.formatted(name, event, columns(), Quoted.table(table), function)
-        : CREATE.formatted(
-            name, event, columns(), Quoted.table(table), transitionTables(), form, function);
+    // There is no OR REPLACE for constraint triggers.
+    return (isConstraint() ? drop(table) : "")
+        + CREATE.formatted(kind, name, firesAfter(), Quoted.table(table), firesFor(), function);
   }
 
-  /** Whether the table has it, as it is defined. */
-  public TriggerLookup lookup(TableName table) {
-    return TriggerLookup.of(table, bareName(), bareFunctionName(), shape());
+  /** Whether it is deferred, which PostgreSQL has of constraint triggers only. */
+  public boolean isConstraint() {
+    return form == TriggerForm.DEFERRED;
+  }
+
+  /** What PostgreSQL prints of it, without quotes, its name and its table. */
+  public String printedForm() {
+    return "CREATE %sTRIGGER AFTER %s %s EXECUTE FUNCTION %s()"
+        .formatted(
+            isConstraint() ? "CONSTRAINT " : "",
+            firesAfter(),
+            firesFor(),
+            new CaptureFunction(this).name())
+        .replace("\"", "");
+  }
+
+  private String firesAfter() {
+    var columns = capture.watch().updateOf();
+    return event != Event.UPDATE || columns.isEmpty()
+        ? event.name()
+        : columns.stream()
+            .sorted()
+            .map(Quoted::identifier)
+            .collect(Collectors.joining(", ", "UPDATE OF ", ""));
+  }
+
+  private String firesFor() {
+    if (isConstraint()) {
+      return "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW";
+    }
+    if (form == TriggerForm.ROW) {
+      return "FOR EACH ROW";
+    }
+    var rows =
+        (readsOldTable() ? "OLD TABLE AS old_rows " : "")
+            + (event.hasNew() ? "NEW TABLE AS new_rows " : "");
+    return (rows.isEmpty() ? "" : "REFERENCING " + rows) + "FOR EACH STATEMENT";
   }
 
   /** To be run by the table's owner. */
@@ -90,42 +94,14 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form) {
         .formatted(Quoted.identifier(bareName()), Quoted.table(table));
   }
 
-  private String columns() {
-    var columns = shape().columns();
-    return columns.isEmpty()
-        ? ""
-        : columns.stream()
-            .sorted()
-            .map(Quoted::identifier)
-            .collect(Collectors.joining(", ", " OF ", ""));
+  /** Whether its function finds the table by name, for which its role may use the schema. */
+  public boolean findsItsTable() {
+    return table.isKnown() && namesColumnsPerRow();
   }
 
-  private String transitionTables() {
-    var shape = shape();
-    var tables = shape.oldTable() ? "OLD TABLE AS old_rows " : "";
-    tables += shape.newTable() ? "NEW TABLE AS new_rows " : "";
-    return tables.isEmpty() ? "" : "REFERENCING " + tables;
-  }
-
-  /** Whether it makes a plan for each row, were the table there. */
-  public boolean plansForEachRowIn(String schema) {
-    return form != TriggerForm.STATEMENT
-        && new CapturedRows(this).namesColumns()
-        && capture.table().schema() == null
-        && !schema.equals(CapturedRows.DEFAULT_SCHEMA);
-  }
-
-  /**
-   * Whether its function finds the table by its name, for which its owner must be allowed to use
-   * the schema.
-   *
-   * @param found where it is
-   */
-  public boolean looksUp(TableName found) {
-    var schema = capture.table().schema();
-    return form != TriggerForm.STATEMENT
-        && new CapturedRows(this).namesColumns()
-        && (schema == null ? CapturedRows.DEFAULT_SCHEMA : schema).equals(found.schema());
+  /** Whether it fires per row and names columns: its function is about this one table then. */
+  public boolean namesColumnsPerRow() {
+    return form != TriggerForm.STATEMENT && new CapturedRows(this).namesColumns();
   }
 
   /** Whether it has to know the row before: always of a deletion, now and then of an update. */

@@ -1,158 +1,119 @@
 package org.pgonce.triggers.internal.definition;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
+import java.util.Locale;
+import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.triggers.TableName;
+import org.pgonce.internal.text.SqlToken;
+import org.pgonce.records.internal.catalog.Column;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.TriggerForm;
+import org.pgonce.triggers.Unstorable;
 import org.pgonce.triggers.internal.definition.Content.Selection;
 
 /**
- * What one call of a trigger stores: payload, key, order_key and due_at of each row.
+ * What one call of a trigger stores, as SQL: the rows it comes from, and the values of each.
  *
- * <p>A column that was dropped or renamed must break no write. Where rows are stored whole, they
- * are passed whole. Where columns are named, each name is written so that it is null if there is no
- * such column: it is looked for in the row first, and then one level further out. They are not
- * looked for in the row's JSON: PostgreSQL reads all of a document for that, and fails at escapes
- * that text cannot hold, which a json column may have.
- *
- * <p>PostgreSQL (18 and before) does not notice by itself that a column was retyped since the plan
- * was made of SQL that takes the row of a trigger per row apart, and the write would fail. So such
- * a trigger passes its row as a whole, as simple expressions, which is faster too; or its query
- * depends on the table, see {@link CaptureTrial}.
+ * <p>Rows that are stored whole are passed whole. Where columns are named, a row is one of these
+ * columns only, {@code old} or {@code new}. Each name is looked for in the row first, and then one
+ * level further out, where it is null: so a column that was dropped or renamed since breaks no
+ * write.
  */
-final class CapturedRows {
+public final class CapturedRows {
 
-  /** Where a table is looked for whose definition does not say where it is. */
-  static final String DEFAULT_SCHEMA = "public";
+  // Both tables have the rows in the order in which they were changed, old and new one at the same
+  // place (AfterTriggerSaveEvent appends to both). So a changed primary key is no trouble. FULL is
+  // never a nested loop, which would take the square of the rows' number.
+  private static final String PAIRS =
+      """
+      (SELECT o.pgonce_row AS old_row, n.pgonce_row AS new_row
+              FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o
+              FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place)
+             OFFSET 0) AS pair""";
+
+  private static final Set<String> SHORT = Set.of("smallint", "integer", "bigint", "uuid");
 
   private final CaptureTrigger trigger;
   private final Capture capture;
   private final Content content;
   private final Event event;
-  private final boolean ofPlainTypes;
+  private final WatchedTable table;
+  private final Set<String> used;
 
   CapturedRows(CaptureTrigger trigger) {
-    this(trigger, false);
-  }
-
-  /**
-   * @param ofPlainTypes whether the table is known to have none but PostgreSQL's own types when the
-   *     query is run
-   */
-  CapturedRows(CaptureTrigger trigger, boolean ofPlainTypes) {
     this.trigger = trigger;
-    this.ofPlainTypes = ofPlainTypes;
     this.capture = trigger.capture();
     this.content = capture.stored().content();
     this.event = trigger.event();
+    this.table = trigger.table();
+    this.used = event == Event.TRUNCATE ? Set.of() : columnsOfExpressions();
   }
 
-  /** Whether it names columns, or has SQL that does. */
+  /** Whether it names columns, those of the primary key too, or has SQL that does. */
   boolean namesColumns() {
     var keys = capture.stored().keys();
     return event != Event.TRUNCATE
-        && (content.selection() == Selection.ONLY
-            || comparesSome()
+        && (!capture.expressions().isEmpty()
+            || content.selection() != Selection.ALL
+            || !changed().isEmpty()
             || !keys.delivery().isEmpty()
             || !keys.order().isEmpty()
-            || !capture.expressions().isEmpty());
+            // The primary key of a dead letter.
+            || capture.stored().unstorable() == Unstorable.DEAD_LETTER);
   }
 
-  /** Whether it asks for the primary key that the table has when it is called. */
-  boolean asksForPrimaryKey() {
-    return event != Event.TRUNCATE && content.selection() == Selection.PRIMARY_KEY;
-  }
-
-  /** Whether it can fail though its rows are ordinary ones. */
-  boolean canFail() {
-    return event != Event.TRUNCATE && (content.canFail() || !capture.expressions().isEmpty());
-  }
-
-  /** For the function itself to run. */
-  String query() {
-    if (event == Event.TRUNCATE) {
-      return "SELECT '{\"op\":\"TRUNCATE\"}'::json AS payload, NULL::text AS key, NULL::text AS order_key, %s AS due_at"
-          .formatted(dueAfter());
+  private Set<String> columnsOfExpressions() {
+    var columns = new LinkedHashSet<String>();
+    for (var sql : capture.expressions().values()) {
+      var named = columnsIn(sql);
+      columns.addAll(named == null ? seenColumns() : named);
     }
-    return namesColumns() ? byColumns(VARIABLES) : byWholeRows();
+    return columns;
   }
 
-  /** The same for EXECUTE, which is given {@link #parameters}: of a row, by columns. */
-  String queryOfParameters() {
-    return byColumns(PARAMETERS);
+  /** The columns that SQL over old and new names; null if it takes such a row as a whole. */
+  public static @Nullable Set<String> columnsIn(String sql) {
+    var tokens =
+        SqlToken.of(sql).stream()
+            .filter(
+                token ->
+                    token.kind() != SqlToken.Kind.SPACE && token.kind() != SqlToken.Kind.COMMENT)
+            .toList();
+    var columns = new LinkedHashSet<String>();
+    for (var i = 0; i < tokens.size(); i++) {
+      var isField = i > 0 && tokens.get(i - 1).is(".");
+      if (isField || !(tokens.get(i).is("old") || tokens.get(i).is("new"))) {
+        continue;
+      }
+      var name = i + 2 < tokens.size() && tokens.get(i + 1).is(".") ? tokens.get(i + 2) : null;
+      if (name == null
+          || !(name.kind() == SqlToken.Kind.WORD || name.kind() == SqlToken.Kind.IDENTIFIER)) {
+        return null;
+      }
+      columns.add(
+          name.kind() == SqlToken.Kind.WORD
+              ? name.text().toLowerCase(Locale.ROOT)
+              : name.content().replace("\"\"", "\""));
+    }
+    return columns;
   }
 
-  /** What EXECUTE is given. */
-  String parameters() {
-    return "OLD, NEW, TG_OP" + (asksForPrimaryKey() ? ", " + VARIABLES.primaryKey() : "");
+  private List<String> selected() {
+    return switch (content.selection()) {
+      case ALL -> List.of();
+      case ONLY -> content.columns();
+      case WITHOUT ->
+          seenColumns().stream().filter(column -> !content.columns().contains(column)).toList();
+      case PRIMARY_KEY -> table.primaryKey();
+    };
   }
 
-  /** What PL/pgSQL has of a call. */
-  private record Call(String old, String now, String operation, String primaryKey) {}
-
-  private static final Call VARIABLES =
-      new Call("OLD", "NEW", "TG_OP", CaptureBody.LABEL + ".primary_key");
-  private static final Call PARAMETERS = new Call("$1", "$2", "$3", "$4");
-
-  private String byWholeRows() {
-    var old = trigger.pairs() ? "pair.before_row" : "old.*";
-    var now = trigger.pairs() ? "pair.after_row" : "new.*";
-    var json = new ArrayList<String>();
-    if (trigger.readsOldTable()) {
-      json.add(asJson(old) + " AS o");
-    }
-    if (event.hasNew()) {
-      json.add(asJson(now) + " AS n");
-    }
-    return """
-        SELECT %s AS payload, NULL::text AS key, NULL::text AS order_key, %s AS due_at
-          FROM (SELECT %s FROM %s%s OFFSET 0) AS r"""
-        .formatted(
-            payload("r.o", "r.n", VARIABLES),
-            dueAfter(),
-            String.join(", ", json),
-            trigger.pairs() ? PAIRS : table(),
-            comparesAll() ? " WHERE " + differ(old, now) : "");
-  }
-
-  /** The same of one row, into the variables of a trigger per row. */
-  String assignments() {
-    var lines = new ArrayList<String>();
-    if (comparesAll()) {
-      lines.add("IF " + differ("OLD", "NEW") + " THEN");
-    }
-    if (trigger.readsOldTable()) {
-      lines.add("old_json := pgonce.as_json(OLD);");
-    }
-    if (event.hasNew()) {
-      lines.add("new_json := pgonce.as_json(NEW);");
-    }
-    lines.add("row_payload := %s;".formatted(payload("old_json", "new_json", VARIABLES)));
-    if (capture.stored().keys().dueAfterUs() > 0) {
-      lines.add("row_due_at := %s;".formatted(dueAfter()));
-    }
-    if (comparesAll()) {
-      lines.add("END IF;");
-    }
-    return lines.stream().map(line -> "    " + line + "\n").collect(Collectors.joining());
-  }
-
-  private boolean comparesAll() {
-    var changed = capture.watch().changed();
-    return event == Event.UPDATE && changed != null && changed.isEmpty();
-  }
-
-  private boolean comparesSome() {
-    var changed = capture.watch().changed();
-    return event == Event.UPDATE && changed != null && !changed.isEmpty();
-  }
-
-  private static String differ(String one, String other) {
-    return one + " OPERATOR(pg_catalog.*<>) " + other;
+  private List<String> seenColumns() {
+    return table.seenColumns().stream().map(Column::name).toList();
   }
 
   private List<String> changed() {
@@ -160,145 +121,134 @@ final class CapturedRows {
     return changed == null ? List.of() : changed;
   }
 
-  private String byColumns(Call call) {
-    var keys = capture.stored().keys();
-    return """
-        SELECT %s AS payload, %s AS key, %s AS order_key, %s AS due_at
-          FROM %s"""
+  private boolean isPerRow() {
+    return trigger.form() != TriggerForm.STATEMENT;
+  }
+
+  /** A row as one value. With a star, since a name alone could be a column. */
+  private String whole(String row) {
+    return isPerRow() && !namesColumns()
+        ? row.toUpperCase(Locale.ROOT)
+        : isPair() ? "pair." + row + "_row" : row + "_row.*";
+  }
+
+  private boolean isPair() {
+    return trigger.pairs() && !isPerRow();
+  }
+
+  /** A row as a list of its columns. */
+  private String star(String row) {
+    return isPair() ? "(" + whole(row) + ").*" : whole(row);
+  }
+
+  private boolean isThere(String row) {
+    return row.equals("new")
+        ? event.hasNew()
+        : isPerRow() ? event.hasOld() : trigger.readsOldTable();
+  }
+
+  /** The from list; empty where a row comes as OLD or NEW. */
+  String from() {
+    var parts = new ArrayList<String>();
+    if (event == Event.TRUNCATE) {
+      return "";
+    }
+    if (isPair()) {
+      parts.add(PAIRS);
+    } else if (!isPerRow()) {
+      parts.add("%1$s_rows AS %1$s_row".formatted(event.row()));
+    } else if (namesColumns()) {
+      Stream.of("old", "new").filter(this::isThere).forEach(row -> parts.add(record(row)));
+      if (table.isKnown()) {
+        parts.add(watched());
+      }
+    }
+    Stream.of("old", "new").filter(this::isNamed).forEach(row -> parts.add(row(row)));
+    return String.join(",\n         ", parts);
+  }
+
+  private boolean isNamed(String row) {
+    return capture.expressions().values().stream()
+        .flatMap(sql -> SqlToken.of(sql).stream())
+        .anyMatch(token -> token.is(row));
+  }
+
+  private static String record(String row) {
+    return "(SELECT (%s).*) AS %s_row".formatted(row.toUpperCase(Locale.ROOT), row);
+  }
+
+  private String nulls() {
+    return used.stream()
+        .map(column -> "NULL::" + table.typeOf(column) + " AS " + Quoted.identifier(column))
+        .collect(Collectors.joining(", "));
+  }
+
+  // A plan that is kept is made anew when a table is altered that it has as a constant. PostgreSQL
+  // (18 and before) does not notice by itself that a column of OLD or NEW was retyped. By its
+  // number, since a name that leads nowhere any more would fail the write.
+  private static String watched() {
+    return "(SELECT '{" + CaptureBody.WATCHED + "}'::regclass OFFSET 0) AS watched";
+  }
+
+  // The nulls are in a scope of their own. Beside the other row a column that is gone would be
+  // ambiguous, since that has it too.
+  private String row(String name) {
+    var names = used.stream().map(Quoted::identifier).collect(Collectors.joining(", "));
+    return isThere(name)
+        ? "LATERAL (SELECT pgonce_row.* FROM (SELECT %s) AS pgonce_gone, LATERAL (SELECT %s FROM (SELECT %s) AS pgonce_all) AS pgonce_row) AS %s"
+            .formatted(nulls(), names, star(name), name)
+        : "(SELECT %s) AS %s".formatted(nulls(), name);
+  }
+
+  /** An expression over columns of a row; a column that is not there is what is given for it. */
+  private String inRow(String row, List<String> columns, Expression expression, String gone) {
+    var names = columns.stream().map(Quoted::identifier).toList();
+    return "(SELECT (SELECT %s FROM (SELECT %s FROM (SELECT %s) AS pgonce_all) AS pgonce_row) FROM (SELECT %s) AS pgonce_gone)"
         .formatted(
-            payload(columnsOf("old"), columnsOf("new"), call),
-            key(keys.delivery()),
-            key(keys.order()),
-            keys.due() == null ? dueAfter() : due(keys.due()),
-            filtered(call, capture.watch().condition()));
-  }
-
-  /** The rows that are captured, by the names old and new. */
-  private String filtered(Call call, @Nullable String condition) {
-    var conditions = new ArrayList<String>();
-    if (comparesAll()) {
-      conditions.add(differ("old.*", "new.*"));
-    } else if (comparesSome()) {
-      // One that is not there counts as changed: better one too many.
-      conditions.add(
-          differ(
-              inRow("old", changed(), ROW_OF, "'old'"), inRow("new", changed(), ROW_OF, "'new'")));
-    }
-    if (condition != null) {
-      conditions.add("(\n" + condition + "\n)");
-    }
-    var dependsOn =
-        isPerRow() && call.equals(VARIABLES)
-            ? ", %s::regclass AS pgonce_table".formatted(Quoted.literal(qualifiedTable()))
-            : "";
-    return "%s CROSS JOIN (SELECT %s AS tg_op%s) AS event%s"
-        .formatted(
-            source(call),
-            call.operation(),
-            dependsOn,
-            conditions.isEmpty() ? "" : "\n WHERE " + String.join(" AND ", conditions));
-  }
-
-  /**
-   * A query for each expression of the definition that fails if it cannot be computed, by what it
-   * is for. The condition comes first: the others are asked of rows that meet it.
-   */
-  Map<String, String> probes() {
-    var probes = new LinkedHashMap<String, String>();
-    var keys = capture.stored().keys();
-    var call = isPerRow() ? PARAMETERS : VARIABLES;
-    capture
-        .expressions()
-        .forEach(
-            (what, sql) -> {
-              var condition = sql.equals(capture.watch().condition()) && what.equals("condition");
-              var value =
-                  switch (what) {
-                    case "payload" -> computed(sql);
-                    case "delivery key" -> key(keys.delivery());
-                    case "order key" -> key(keys.order());
-                    case "due time" -> due(sql);
-                    default -> "(\n" + sql + "\n)";
-                  };
-              probes.put(
-                  what,
-                  "count(%s) FROM %s"
-                      .formatted(
-                          value, filtered(call, condition ? null : capture.watch().condition())));
-            });
-    return probes;
-  }
-
-  private static String due(String sql) {
-    return "pgonce.row_due((\n" + sql + "\n)::timestamptz)";
-  }
-
-  private static String computed(String sql) {
-    return "pgonce.given_payload(pgonce.as_json((\n" + sql + "\n)))";
-  }
-
-  private String key(Keys.Key key) {
-    if (key.expression() != null) {
-      return "pgonce.given_key(pgonce.key_part(pgonce.as_json((\n" + key.expression() + "\n))))";
-    }
-    // As the payload writes it, whatever the session has set. Not by a cast to text, which a role
-    // could have made for a type of its own, and which would run with the rights of pgonce_owner.
-    return key.columns().isEmpty()
-        ? "NULL::text"
-        : inRow(
-            event.row(),
-            key.columns(),
-            names ->
-                names.stream()
-                    .map(name -> "pgonce.key_part(" + asJson(name) + ")")
-                    .collect(Collectors.joining(", ", "pgonce.row_key(", ")")),
-            "NULL::text");
-  }
-
-  private String columnsOf(String row) {
-    return content.selection() == Selection.ONLY
-        ? inRow(row, content.columns(), names -> asJson("pgonce_row.*"), "NULL::text")
-        : asJson(row + ".*");
-  }
-
-  /**
-   * A row or a column as JSON. Where the table has types that are not PostgreSQL's own, as a role
-   * without rights, see pgonce.as_json: that costs some 4 microseconds.
-   */
-  private String asJson(String value) {
-    return isPerRow()
-        ? "pgonce.as_json(" + value + ")"
-        : ofPlainTypes
-            ? "to_json(" + value + ")"
-            : "CASE WHEN %1$s.own_types THEN pgonce.as_json(%2$s) ELSE to_json(%2$s) END"
-                .formatted(CaptureBody.LABEL, value);
+            expression.of(names),
+            String.join(", ", names),
+            star(row),
+            names.stream().map(name -> gone + " AS " + name).collect(Collectors.joining(", ")));
   }
 
   private interface Expression {
     String of(List<String> quotedNames);
   }
 
-  private static final Expression ROW_OF = names -> "ROW(" + String.join(", ", names) + ")";
-
-  /** An expression over columns of a row; one that is not there is what is given for it. */
-  private static String inRow(
-      String row, List<String> columns, Expression expression, String gone) {
-    var names = columns.stream().map(Quoted::identifier).toList();
-    return "(SELECT (SELECT %s FROM (SELECT %s FROM (SELECT %s.*) AS pgonce_all) AS pgonce_row) FROM (SELECT %s) AS pgonce_gone)"
-        .formatted(
-            expression.of(names),
-            String.join(", ", names),
-            row,
-            names.stream().map(name -> gone + " AS " + name).collect(Collectors.joining(", ")));
+  /** The where clause; empty if all rows are captured. */
+  String where() {
+    var conditions = new ArrayList<String>();
+    if (event == Event.UPDATE && capture.watch().changed() != null) {
+      // A column that is not there any more counts as changed: better one too many.
+      Expression row = names -> "ROW(" + String.join(", ", names) + ")";
+      conditions.add(
+          changed().isEmpty()
+              ? whole("old") + " *<> " + whole("new")
+              : inRow("old", changed(), row, "'old'")
+                  + " *<> "
+                  + inRow("new", changed(), row, "'new'"));
+    }
+    var condition = capture.watch().condition();
+    if (condition != null && event != Event.TRUNCATE) {
+      conditions.add("(\n" + condition + "\n)");
+    }
+    if (trigger.mayLoseHalves()) {
+      // Nobody knows which belong together then, see TriggerForm.STATEMENT.
+      conditions.add(
+          "pgonce.require_pairs((SELECT count(*) FROM old_rows), (SELECT count(*) FROM new_rows))");
+    }
+    return conditions.isEmpty() ? "" : "\n   WHERE " + String.join(" AND ", conditions);
   }
 
-  /** The payload of these rows, as JSON. */
-  private String payload(String before, String after, Call call) {
-    if (content.expression() != null) {
-      return computed(content.expression());
+  String payload() {
+    if (event == Event.TRUNCATE) {
+      return "'{\"op\":\"TRUNCATE\"}'::json";
     }
-    var old = selected(before, call);
-    var now = selected(after, call);
+    if (content.expression() != null) {
+      return "pgonce.given_payload(to_json((\n" + content.expression() + "\n)))";
+    }
+    var old = asJson("old");
+    var now = asJson("new");
     if (content.kind() == Content.Kind.ROW) {
       return event.hasNew() ? now : old;
     }
@@ -309,104 +259,76 @@ final class CapturedRows {
     };
   }
 
-  private String selected(String row, Call call) {
-    return switch (content.selection()) {
-      case ALL, ONLY -> row;
-      case WITHOUT ->
-          "pgonce.row_without(%s, ARRAY[%s])"
-              .formatted(
-                  row,
-                  content.columns().stream()
-                      .map(Quoted::literal)
-                      .collect(Collectors.joining(", ")));
-      case PRIMARY_KEY -> "pgonce.row_only(%s, %s)".formatted(row, call.primaryKey());
-    };
+  private String asJson(String row) {
+    return content.selection() == Selection.ALL
+        ? "to_json(" + whole(row) + ")"
+        : columnsAsJson(row, selected());
   }
 
-  /**
-   * Of whose change a kept plan hears. Where no schema is given it is most likely public; where
-   * not, no plan is kept.
-   */
-  private String qualifiedTable() {
-    var table = capture.table();
-    return Quoted.table(
-        table.schema() == null ? new TableName(DEFAULT_SCHEMA, table.table()) : table);
+  private String columnsAsJson(String row, List<String> columns) {
+    return inRow(row, columns, names -> "to_json(pgonce_row.*)", "NULL::text");
   }
 
-  private boolean isPerRow() {
-    return trigger.form() != TriggerForm.STATEMENT;
+  /** What a dead letter shows of a row that cannot be stored: of its key what may be stored. */
+  String primaryKey() {
+    // A cast to json of a user's type may be what failed. These have a schema in their names.
+    var shown =
+        table.primaryKey().stream()
+            .filter(column -> content.shows(column) && !table.typeOf(column).contains("."))
+            .toList();
+    var row = trigger.mayLoseHalves() ? "old" : event.row();
+    var key = shown.isEmpty() ? "'{}'::json" : columnsAsJson(row, shown);
+    return content.kind() == Content.Kind.CHANGE
+        ? "json_build_object('op', '%s', '%s', %s)".formatted(event, row, key)
+        : key;
   }
 
-  private String dueAfter() {
-    var us = capture.stored().keys().dueAfterUs();
+  /** What is tried before anything is stored. */
+  String tried() {
+    return Stream.of(payload(), deliveryKey(), orderKey(), due())
+        .filter(value -> !value.startsWith("NULL::"))
+        .map(value -> "count(" + value + ")")
+        .collect(Collectors.joining(", "));
+  }
+
+  String deliveryKey() {
+    return key(capture.stored().keys().delivery());
+  }
+
+  String orderKey() {
+    return key(capture.stored().keys().order());
+  }
+
+  private String key(Keys.Key key) {
+    if (event == Event.TRUNCATE || key.isEmpty()) {
+      return "NULL::text";
+    }
+    if (key.expression() != null) {
+      return "pgonce.given_key((\n" + key.expression() + "\n)::text)";
+    }
+    return inRow(event.row(), key.columns(), names -> keyOf(key.columns(), names), "NULL::text");
+  }
+
+  /** Of the values as the payload writes them. Null if one is. */
+  private String keyOf(List<String> columns, List<String> names) {
+    // These need no escapes, and are short.
+    if (columns.stream().allMatch(column -> SHORT.contains(table.typeOf(column)))) {
+      return names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
+    }
+    return names.stream()
+        .map(name -> "pgonce.key_part(to_json(" + name + "))")
+        .collect(Collectors.joining(", ", "pgonce.row_key(", ")"));
+  }
+
+  String due() {
+    var keys = capture.stored().keys();
+    if (keys.due() != null && event != Event.TRUNCATE) {
+      return "pgonce.given_due((\n" + keys.due() + "\n)::timestamptz)";
+    }
+    var us = keys.dueAfterUs();
     return us == 0
         ? "NULL::timestamptz"
         : "clock_timestamp() + interval '%d.%06d seconds'"
             .formatted(us / 1_000_000, us % 1_000_000);
-  }
-
-  // Both tables have the rows in the order in which they were changed, old and new one at the same
-  // place (AfterTriggerSaveEvent appends to both). So a changed primary key is no trouble. A kept
-  // plan was made when the tables had a row or two: FULL, as that is never a nested loop, which
-  // would take the square of their number. Where one has lost its other half nobody asks for them,
-  // see CaptureTrial. A name alone could be a column; with a star it is the row. Of a query: a
-  // dropped column is counted in a row of the table itself when it is run, and not when it is
-  // planned.
-  private static final String PAIRS =
-      "(SELECT o.pgonce_row AS before_row, n.pgonce_row AS after_row"
-          + " FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o"
-          + " FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place) OFFSET 0) AS pair";
-
-  private String table() {
-    return event.row() + "_rows AS " + event.row();
-  }
-
-  /** Both rows by the names old and new: where there is none, all of its columns are null. */
-  private String source(Call call) {
-    if (event == Event.UPDATE) {
-      return isPerRow()
-          ? "(SELECT (%s).*) AS old CROSS JOIN (SELECT (%s).*) AS new"
-              .formatted(call.old(), call.now())
-          : trigger.pairs()
-              ? PAIRS
-                  + " CROSS JOIN LATERAL (SELECT (pair.before_row).*) AS old CROSS JOIN LATERAL (SELECT (pair.after_row).*) AS new"
-              : table();
-    }
-    var there = event.row();
-    var other = there.equals("new") ? "old" : "new";
-    var rows =
-        isPerRow()
-            ? "(SELECT (%s).*)".formatted(there.equals("new") ? call.now() : call.old())
-            : there + "_rows";
-    return "%s AS %s LEFT JOIN %s AS %s ON false".formatted(rows, there, rows, other);
-  }
-
-  /**
-   * Per statement: whether each row is so small, and where two make one payload, each half that,
-   * and each has its other half.
-   */
-  String areSurelyStorable() {
-    var tables =
-        trigger.readsOldTable() && event.hasNew() ? List.of("old", "new") : List.of(event.row());
-    var small =
-        tables.stream()
-            .map(
-                table ->
-                    "NOT EXISTS (SELECT FROM %s_rows AS large WHERE pg_column_size(large.*) > %d)"
-                        .formatted(table, CaptureTrial.SURELY_STORABLE / tables.size()))
-            .collect(Collectors.joining(" AND "));
-    return trigger.mayLoseHalves()
-        ? small + " AND (SELECT count(*) FROM old_rows) = (SELECT count(*) FROM new_rows)"
-        : small;
-  }
-
-  /** The table of the rows, for whoever looks at them once more; $1 where a row is passed. */
-  String rows() {
-    return isPerRow() ? "(SELECT ($1).*)" : event.row() + "_rows";
-  }
-
-  /** The row that it is about, as PL/pgSQL has it where it is called per row. */
-  @Nullable String record() {
-    return !isPerRow() ? null : event.hasNew() ? "NEW" : "OLD";
   }
 }

@@ -59,9 +59,4 @@ public record Content(
       case WITHOUT -> !columns.contains(column);
     };
   }
-
-  /** Whether storing it can fail though the row is an ordinary one. */
-  boolean canFail() {
-    return expression != null || selection == Selection.WITHOUT;
-  }
 }

@@ -3,7 +3,6 @@ package org.pgonce.triggers.internal.definition;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,8 +80,8 @@ public record Keys(Key delivery, Key order, @Nullable String due, long dueAfterU
   public Map<String, String> uses() {
     var uses = new LinkedHashMap<String, String>();
     delivery.columns().forEach(column -> uses.put(column, "delivery key"));
-    Stream.of(order)
-        .flatMap(key -> key.columns().stream())
+    order
+        .columns()
         .forEach(column -> uses.merge(column, "order key", (one, other) -> one + " and " + other));
     return uses;
   }

@@ -1,6 +1,6 @@
 package org.pgonce.triggers.internal.definition;
 
-import org.pgonce.triggers.TableName;
+import org.pgonce.records.TableName;
 
 /** Names and texts in SQL. */
 public final class Quoted {

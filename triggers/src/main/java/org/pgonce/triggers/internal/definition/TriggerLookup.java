@@ -1,83 +1,49 @@
 package org.pgonce.triggers.internal.definition;
 
 import java.util.stream.Collectors;
-import org.pgonce.triggers.TableName;
-import org.pgonce.triggers.internal.definition.CaptureTrigger.Shape;
+import java.util.stream.Stream;
+import org.pgonce.records.TableName;
 
 /**
  * DDL of triggers that looks before it locks. CREATE and DROP TRIGGER take the table's lock before
  * they know whether there is anything to do: a migration that is run again would have writers wait
- * for nothing behind whatever transaction is open.
- *
- * <p>The looking is done by a function of pgonce's, which pins its path: no operator is looked up
- * by the session's, and the table is found where that leads.
+ * for nothing behind whatever transaction is open. The looking is done by a function of pgonce's,
+ * which pins its path.
  */
 public final class TriggerLookup {
 
-  private final String condition;
+  private TriggerLookup() {}
 
-  private TriggerLookup(String condition) {
-    this.condition = condition;
-  }
-
-  /** A trigger of this name. */
-  public static TriggerLookup of(TableName table, String name) {
-    return new TriggerLookup(
-        "pgonce.has_trigger(%s, %s)"
-            .formatted(Quoted.literal(Quoted.table(table)), Quoted.literal(name)));
+  /**
+   * Statements, to be run where the table has a trigger of this name and form.
+   *
+   * @param form as {@link CaptureTrigger#printedForm}; empty for any
+   */
+  public static String ifThere(TableName table, String name, String form, String statements) {
+    return block("", table, name, form, "", statements);
   }
 
   /**
-   * The same if it is in this form.
+   * The same where it has none that fires like this.
    *
-   * @param function bare name of the function that it runs
+   * @param firing tgenabled of pg_trigger; empty for any
    */
-  public static TriggerLookup of(TableName table, String name, String function, Shape shape) {
-    return new TriggerLookup(call(table, name, function, shape, ""));
+  public static String unlessThere(
+      TableName table, String name, String form, String firing, String statements) {
+    return block("NOT ", table, name, form, firing, statements);
   }
 
-  /**
-   * The same if it fires like this.
-   *
-   * @param firing tgenabled of pg_trigger
-   */
-  public static TriggerLookup of(
-      TableName table, String name, String function, Shape shape, String firing) {
-    return new TriggerLookup(
-        call(table, name, function, shape, ", fires => " + Quoted.literal(firing)));
-  }
-
-  private static String call(
-      TableName table, String name, String function, Shape shape, String more) {
-    return "pgonce.has_trigger(%s, %s, %s, %d, %s, %s, %s, CAST(ARRAY[%s] AS pg_catalog.text[])%s)"
-        .formatted(
-            Quoted.literal(Quoted.table(table)),
-            Quoted.literal(name),
-            Quoted.literal(function),
-            shape.type(),
-            shape.oldTable(),
-            shape.newTable(),
-            shape.deferred(),
-            shape.columns().stream()
-                .sorted()
-                .map(Quoted::literal)
-                .collect(Collectors.joining(", ")),
-            more);
-  }
-
-  /** The statements, to be run where there is no such trigger. */
-  public String unlessThere(String statements) {
-    return block("NOT " + condition, statements);
-  }
-
-  /** The statements, to be run where there is one. */
-  public String ifThere(String statements) {
-    return block(condition, statements);
-  }
-
-  private static String block(String condition, String statements) {
+  private static String block(
+      String not, TableName table, String name, String form, String firing, String statements) {
+    var arguments =
+        Stream.of(Quoted.table(table), name, form, firing)
+            .filter(argument -> !argument.isEmpty())
+            .map(Quoted::literal)
+            .collect(Collectors.joining(", "));
     return "DO "
-        + Quoted.dollar("\nBEGIN\n  IF " + condition + " THEN\n" + statements + "  END IF;\nEND\n")
+        + Quoted.dollar(
+            "\nBEGIN\n  IF %spgonce.has_trigger(%s) THEN\n%s  END IF;\nEND\n"
+                .formatted(not, arguments, statements))
         + ";\n";
   }
 }

@@ -2,7 +2,7 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
+import org.pgonce.internal.jdbc.Statements;
 
 /** Who holds a lock of a table that another one conflicts with. */
 final class Blockers {
@@ -12,10 +12,6 @@ final class Blockers {
 
   /** What does not conflict with SHARE ROW EXCLUSIVE. */
   static final String OF_WRITERS = "{AccessShareLock,RowShareLock}";
-
-  /** What does not conflict with ACCESS SHARE, of those who look. */
-  static final String OF_READERS =
-      "{AccessShareLock,RowShareLock,RowExclusiveLock,ShareUpdateExclusiveLock,ShareLock,ShareRowExclusiveLock,ExclusiveLock}";
 
   private static final String QUERY =
       """
@@ -40,17 +36,8 @@ final class Blockers {
    *
    * @param harmless the modes that do not conflict, as an array
    */
-  static String inWords(Connection connection, long table, String harmless) throws SQLException {
-    try (var statement = connection.prepareStatement(QUERY)) {
-      statement.setLong(1, table);
-      statement.setString(2, harmless);
-      var blockers = new ArrayList<String>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          blockers.add(row.getString(1));
-        }
-      }
-      return blockers.isEmpty() ? "nobody any more" : String.join("; ", blockers);
-    }
+  static String inWords(Connection transaction, long table, String harmless) throws SQLException {
+    var blockers = Statements.rows(transaction, QUERY, row -> row.getString(1), table, harmless);
+    return blockers.isEmpty() ? "nobody any more" : String.join("; ", blockers);
   }
 }

@@ -2,15 +2,17 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/** The channels' own rows, with what waits in them. */
-final class ChannelDrop {
+/** Drops the functions and triggers of channels, and the channels with what waits in them. */
+public final class ChannelDrop {
 
   private static final String EMPTY = "SELECT pgonce.empty_channels(%s)::text";
   private static final String DROP = "SELECT pgonce.drop_channels(%s, NULL, '%s'::bigint[])";
@@ -19,60 +21,104 @@ final class ChannelDrop {
 
   private ChannelDrop() {}
 
+  /** Both in the caller's transaction, all channels or none. */
+  public static void all(Connection transaction, List<String> channels) throws SQLException {
+    var emptied = empty(transaction, channels);
+    var changes = new ArrayList<TableChange>();
+    for (var channel : channels) {
+      changes.addAll(changes(transaction, channel));
+    }
+    if (emptied != null) {
+      var target =
+          new TableChange.Target(
+              Statements.row(transaction, STORE, row -> row.getLong(1)), "pgonce.notification");
+      var purpose =
+          "drop " + (channels.size() == 1 ? "channel " : "channels ") + String.join(", ", channels);
+      changes.add(
+          new TableChange(
+              DROP.formatted(array(channels), emptied),
+              new TableChange.Told(purpose, purpose, List.of()),
+              target,
+              false,
+              false,
+              true));
+    }
+    new BoundedLock(transaction).run(changes);
+  }
+
+  /** The functions, and with them every trigger that runs one. Does nothing if there is none. */
+  public static void triggers(Connection transaction, String channel) throws SQLException {
+    new BoundedLock(transaction).run(changes(transaction, channel));
+  }
+
+  private static List<TableChange> changes(Connection transaction, String channel)
+      throws SQLException {
+    if (InstalledFunction.of(transaction, channel).isEmpty()) {
+      return List.of();
+    }
+    Installer.lock(transaction, channel);
+    return changes(transaction, channel, InstalledFunction.of(transaction, channel));
+  }
+
+  /** These functions of the channel's. */
+  static void functions(Connection transaction, String channel, List<InstalledFunction> functions)
+      throws SQLException {
+    new BoundedLock(transaction).run(changes(transaction, channel, functions));
+  }
+
+  private static List<TableChange> changes(
+      Connection transaction, String channel, List<InstalledFunction> functions)
+      throws SQLException {
+    var changes = new ArrayList<TableChange>();
+    for (var function : functions) {
+      var triggers = InstalledTrigger.of(transaction, function);
+      changes.add(TriggerSteps.dropping(channel, function, triggers));
+    }
+    return changes;
+  }
+
+  /**
+   * Channels whose triggers are gone, with the tries and pauses of the database's own function.
+   *
+   * @throws PgOnceException if one has triggers again; roll back then
+   */
+  public static void channels(Connection transaction, List<String> channels) throws SQLException {
+    var emptied = empty(transaction, channels);
+    if (emptied != null) {
+      drop(transaction, channels, emptied);
+    }
+  }
+
+  /**
+   * One of them, if it holds no more than so many notifications.
+   *
+   * @throws PgOnceException if it holds more, or has triggers again; roll back then
+   */
+  static void channel(Connection transaction, String channel, long atMost) throws SQLException {
+    var emptied = empty(transaction, List.of(channel));
+    if (emptied != null) {
+      requireNoMore(channel, Long.parseLong(emptied.substring(1, emptied.length() - 1)), atMost);
+      drop(transaction, List.of(channel), emptied);
+    }
+  }
+
   /**
    * The long part, which keeps nobody waiting. How many rows it deleted of each channel, as an
    * array of PostgreSQL's; null if the schema is not there.
    */
-  static @Nullable String empty(Connection transaction, List<String> channels) throws SQLException {
-    return Schema.exists(transaction) ? text(transaction, EMPTY.formatted(array(channels))) : null;
-  }
-
-  /** The short part: no one stores anything meanwhile, in whichever channel. */
-  static TableChange of(Connection transaction, List<String> channels, String emptied)
+  private static @Nullable String empty(Connection transaction, List<String> channels)
       throws SQLException {
-    return new TableChange(
-        DROP.formatted(array(channels), emptied),
-        "drop " + (channels.size() == 1 ? "channel " : "channels ") + String.join(", ", channels),
-        new TableChange.Target(Long.parseLong(text(transaction, STORE)), "pgonce.notification"),
-        false,
-        false,
-        true);
+    return Schema.exists(transaction)
+        ? Statements.row(transaction, EMPTY.formatted(array(channels)), row -> row.getString(1))
+        : null;
   }
 
   /**
-   * Both, with the tries and pauses of the database's own function.
-   *
-   * @throws PgOnceException if one has triggers again; roll back then
+   * The short part: no one stores anything meanwhile, in whichever channel. An installation keeps
+   * the channel's row to its end, and so does a drop that has emptied the channel: each sees here
+   * what the other has done, and no triggers are left without a channel.
    */
-  static void run(Connection transaction, List<String> channels) throws SQLException {
-    var emptied = empty(transaction, channels);
-    if (emptied != null) {
-      requireNoTriggers(transaction, channels);
-      text(transaction, DROP.formatted(array(channels), emptied));
-    }
-  }
-
-  /**
-   * One, if it holds no more than so many notifications.
-   *
-   * @throws PgOnceException if it holds more, or has triggers again; roll back then
-   */
-  static void run(Connection transaction, String channel, long atMost) throws SQLException {
-    var names = List.of(channel);
-    var emptied = empty(transaction, names);
-    if (emptied != null) {
-      requireNoMore(channel, Long.parseLong(emptied.substring(1, emptied.length() - 1)), atMost);
-      requireNoTriggers(transaction, names);
-      text(transaction, DROP.formatted(array(names), emptied));
-    }
-  }
-
-  /**
-   * An installation keeps the channel's row to its end, and so does a drop that has emptied the
-   * channel: each sees here what the other has done, and nobody's triggers are left without a
-   * channel.
-   */
-  private static void requireNoTriggers(Connection transaction, List<String> channels)
+  private static void drop(Connection transaction, List<String> channels, String emptied)
       throws SQLException {
     for (var channel : channels) {
       if (!Orphans.functions(transaction, channel).isEmpty()) {
@@ -85,6 +131,7 @@ final class ChannelDrop {
                         : ", and so are those that were to be dropped together with it"));
       }
     }
+    Statements.execute(transaction, DROP.formatted(array(channels), emptied));
   }
 
   static void requireNoMore(String channel, long held, long atMost) {
@@ -99,13 +146,5 @@ final class ChannelDrop {
     return channels.stream()
         .map(Quoted::literal)
         .collect(Collectors.joining(", ", "ARRAY[", "]::text[]"));
-  }
-
-  private static String text(Connection transaction, String sql) throws SQLException {
-    try (var statement = transaction.createStatement();
-        var row = statement.executeQuery(sql)) {
-      row.next();
-      return row.getString(1);
-    }
   }
 }

@@ -14,9 +14,9 @@ import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.Migration;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
 
 /** One channel's way to its definition, and back to what the database had before. */
@@ -24,6 +24,19 @@ public final class ChannelMigration {
 
   // Of what keeps a table's writers waiting, after it has the table.
   private static final String SHORTLY = "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n";
+
+  private static final String SCHEMA_DOWN =
+      """
+      -- Removes pgonce with all its channels. Not while something waits in one: it would be lost.
+      SET lock_timeout = '800 ms';
+      DO $$
+      BEGIN
+        IF pg_catalog.to_regnamespace('pgonce') IS NOT NULL THEN
+          PERFORM pgonce.refuse_loss(NULL);
+        END IF;
+      END
+      $$;
+      """;
 
   private final Connection connection;
   private final Channel<?> channel;
@@ -33,6 +46,12 @@ public final class ChannelMigration {
     this.connection = connection;
     this.channel = channel;
     this.feed = feed;
+  }
+
+  /** The schema and the way back from it. */
+  public static Migration ofSchema() {
+    return new Migration(
+        Schema.script(), SCHEMA_DOWN + Schema.uninstallScript() + "RESET lock_timeout;\n");
   }
 
   /** By name, so that two that work on the same channels do not wait for each other in a circle. */
@@ -47,12 +66,12 @@ public final class ChannelMigration {
   public static Migration fromNothing(Channel<?> channel) {
     var functions =
         channel.feed() instanceof TriggerFeed feed
-            ? feed.capture().triggers(false).stream().map(CaptureTrigger::bareFunctionName).toList()
-            : List.<String>of();
+            ? feed.functions(WatchedTable.unknown(feed.capture().table()))
+            : List.<CaptureFunction>of();
     return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel, functions));
   }
 
-  private static String dropAll(Channel<?> channel, List<String> functions) {
+  private static String dropAll(Channel<?> channel, List<CaptureFunction> functions) {
     return "-- Drops channel %s. Not while something waits in it: it would be lost.\n"
             .formatted(channel.name())
         + drop(functions)
@@ -64,13 +83,13 @@ public final class ChannelMigration {
         .formatted(Quoted.literal(channel.name()));
   }
 
-  private static String drop(List<String> functions) {
+  private static String drop(List<CaptureFunction> functions) {
     return functions.isEmpty()
         ? ""
-        : "SET lock_timeout = '%d ms';\nSET ROLE pgonce_owner;\n%sRESET ROLE;\nRESET lock_timeout;\n"
-            .formatted(
-                BoundedLock.LONGEST_WAIT_MS,
-                functions.stream().map(CaptureFunction::drop).collect(Collectors.joining()));
+        : TriggerSteps.boundedScript(
+            functions.stream()
+                .map(CaptureFunction::drop)
+                .collect(Collectors.joining("", "SET ROLE pgonce_owner;\n", "RESET ROLE;\n")));
   }
 
   private static String shortly(String statements) {
@@ -101,17 +120,21 @@ public final class ChannelMigration {
   private static Migration ofPublished(Connection connection, Channel<?> channel)
       throws SQLException {
     var row = ChannelRow.of(connection, channel);
-    refuse(channel, row.obstacles());
+    var former = row.former(connection);
+    refuse(channel, row.obstaclesToMigrate());
     return row.isAsDefined()
         ? new Migration("", "")
-        : new Migration(row.up(), row.isNew() ? dropAll(channel, List.of()) : shortly(row.down()));
+        : new Migration(
+            row.up(former),
+            former == null ? dropAll(channel, List.of()) : shortly(row.down(former)));
   }
 
   private Migration make() throws SQLException {
     var capture = feed.capture();
-    var state = State.of(connection, capture);
     var row = ChannelRow.of(connection, channel);
-    var obstacles = new ArrayList<>(row.obstacles());
+    var former = row.former(connection);
+    var state = State.of(connection, capture).withSubscriptionsOf(row);
+    var obstacles = new ArrayList<>(row.obstaclesToMigrate());
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
     var table = state.table();
     if (table != null) {
@@ -119,13 +142,13 @@ public final class ChannelMigration {
     }
     refuse(channel, obstacles);
     var steps = new TriggerSteps(capture, state, Objects.requireNonNull(table));
-    var up = (row.isAsDefined() ? "" : row.up()) + TriggerFeed.migration(steps);
+    var up = (row.isAsDefined() ? "" : row.up(former)) + TriggerFeed.migration(steps);
     if (up.isEmpty()) {
       return new Migration("", "");
     }
-    var former = new FormerTriggers(connection, capture, state, table.name());
-    if (row.isNew() && state.installed().isEmpty()) {
-      return new Migration(up, dropAll(channel, former.added()));
+    var triggers = new FormerTriggers(connection, state, table.name());
+    if (former == null && state.installed().isEmpty()) {
+      return new Migration(up, dropAll(channel, triggers.added()));
     }
     var down = new StringBuilder();
     down.append(
@@ -133,10 +156,10 @@ public final class ChannelMigration {
             .formatted(channel.name()));
     if (!steps.isEmpty()) {
       down.append("SELECT pg_catalog.pg_advisory_xact_lock(%d);\n".formatted(Installer.lockKey()));
-      down.append(drop(former.added())).append(former.restored());
+      down.append(drop(triggers.added())).append(triggers.restored());
     }
     if (!row.isAsDefined()) {
-      down.append(shortly(row.isNew() ? dropRow(channel) : row.down()));
+      down.append(shortly(former == null ? dropRow(channel) : row.down(former)));
     }
     return new Migration(up, down.toString());
   }

@@ -3,106 +3,149 @@ package org.pgonce.triggers.internal.install;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.internal.store.Installed.Difference;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/**
- * What the database knows of a channel and its subscriptions, and the way from there and back.
- *
- * @param formerMode null if it has no such channel
- * @param formerFeed likewise
- * @param former the call that installs it as it is; likewise
- */
-record ChannelRow(
-    Channel<?> channel,
-    boolean isAsDefined,
-    List<String> newSubscriptions,
-    @Nullable String formerMode,
-    @Nullable String formerFeed,
-    @Nullable String former) {
+/** What the database knows of a channel and its subscriptions, and the way from there and back. */
+final class ChannelRow {
 
   // Each setting of a channel is a column, and a parameter of the same name; some columns are none.
   private static final String FORMER =
       """
-      SELECT c.mode, c.feed,
+      SELECT c.mode,
              pg_catalog.format('SELECT pgonce.install_channel(channel_name => %L, subscriptions => %L%s);', c.name,
                (SELECT pg_catalog.jsonb_object_agg(s.name, s.filter) FROM pgonce.subscription s WHERE s.channel_id = c.id),
                (SELECT pg_catalog.string_agg(pg_catalog.format(', %I => %L', e.key, e.value), '' ORDER BY e.key)
-                  FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(c) - CAST(ARRAY['id', 'name', 'held_until', 'installed_at', 'installed_by'] AS text[])) e))
+                  FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(c) - CAST(ARRAY['id', 'name', 'held_until', 'installed_at', 'installed_by', 'numbered', 'owner'] AS text[])) e))
         FROM pgonce.channel c WHERE c.name = ?
       """;
 
-  ChannelRow {
-    newSubscriptions = List.copyOf(newSubscriptions);
+  private final Channel<?> channel;
+  private final Map<String, Installed> installed;
+
+  private ChannelRow(Channel<?> channel, Map<String, Installed> installed) {
+    this.channel = channel;
+    this.installed = installed;
   }
 
   static ChannelRow of(Connection connection, Channel<?> channel) throws SQLException {
-    var outdated = false;
-    var missing = new ArrayList<String>();
+    var installed = new LinkedHashMap<String, Installed>();
     for (var name : channel.options().names()) {
-      var installed = Installed.lookUp(connection, channel, name);
-      outdated |= !installed.differences(channel, name).isEmpty();
-      if (installed.subscription() == 0) {
-        missing.add(name);
-      }
+      installed.put(name, Installed.lookUp(connection, channel, name));
     }
-    var isAsDefined = !outdated && missing.isEmpty();
-    if (isAsDefined) {
-      return new ChannelRow(
-          channel, true, missing, channel.mode().name(), channel.feed().description(), "");
-    }
-    try (var statement = connection.prepareStatement(FORMER)) {
-      statement.setString(1, channel.name());
-      try (var row = statement.executeQuery()) {
-        return row.next()
-            ? new ChannelRow(
-                channel, false, missing, row.getString(1), row.getString(2), row.getString(3))
-            : new ChannelRow(channel, false, missing, null, null, null);
-      }
-    }
+    return new ChannelRow(channel, installed);
+  }
+
+  boolean hasSchema() {
+    return installed.values().stream().allMatch(Installed::schema);
   }
 
   boolean isNew() {
-    return former == null;
+    return installed.values().stream().noneMatch(Installed::channel);
   }
 
-  private boolean changesMode() {
-    return formerMode != null && !formerMode.equals(channel.mode().name());
+  boolean isAsDefined() {
+    return differences().findAny().isEmpty() && newSubscriptions().isEmpty();
   }
 
+  /** Whether functions that name the channel's subscriptions are to be made anew. */
+  boolean changesSubscriptions() {
+    return differences().anyMatch(Difference::isOfFilter) || !newSubscriptions().isEmpty();
+  }
+
+  private Stream<Difference> differences() {
+    return installed.entrySet().stream()
+        .flatMap(one -> one.getValue().differences(channel, one.getKey()).stream());
+  }
+
+  private List<String> newSubscriptions() {
+    return installed.entrySet().stream()
+        .filter(one -> one.getValue().subscription() == 0)
+        .map(Map.Entry::getKey)
+        .toList();
+  }
+
+  /** What no installation changes, with what to do: the mode, and what feeds it. */
   List<String> obstacles() {
-    return formerFeed == null || formerFeed.equals(channel.feed().description())
-        ? List.of()
-        : List.of(
-            "it is installed with feed \"%s\", not \"%s\": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%s);"
-                .formatted(
-                    formerFeed, channel.feed().description(), Quoted.literal(channel.name())));
+    return obstacles(difference -> true);
   }
 
-  String up() {
-    return (changesMode() ? changeMode(channel.mode().name()) : "") + ChannelSql.install(channel);
+  /** What no migration changes: what feeds it. */
+  List<String> obstaclesToMigrate() {
+    return obstacles(difference -> !difference.what().equals("mode"));
   }
 
-  /** Of a channel that was there before. */
-  String down() {
-    var down = new StringBuilder();
-    for (var name : newSubscriptions) {
-      var both = Quoted.literal(channel.name()) + ", " + Quoted.literal(name);
-      down.append(
+  private List<String> obstacles(Predicate<Difference> of) {
+    return differences()
+        .filter(difference -> !difference.isMendedByInstall())
+        .filter(of)
+        .map(Difference::sentence)
+        .distinct()
+        .toList();
+  }
+
+  /** What installing changes of a channel that is there, as lines of a diff; empty if nothing. */
+  List<String> diff() {
+    var diff = new LinkedHashSet<String>();
+    differences()
+        .filter(Difference::isMendedByInstall)
+        .forEach(
+            difference -> {
+              diff.add("- " + difference.what() + ": " + difference.installed());
+              diff.add("+ " + difference.what() + ": " + difference.defined());
+            });
+    newSubscriptions().forEach(name -> diff.add("+ subscription " + name));
+    if (!diff.isEmpty()) {
+      ChannelSql.install(channel).lines().forEach(line -> diff.add("+ " + line));
+    }
+    return List.copyOf(diff);
+  }
+
+  /** As it is in the database. */
+  record Former(String mode, String install) {}
+
+  /** Null if it has no such channel. */
+  @Nullable Former former(Connection connection) throws SQLException {
+    return Statements.rows(
+            connection,
+            FORMER,
+            row -> new Former(row.getString(1), row.getString(2)),
+            channel.name())
+        .stream()
+        .findFirst()
+        .orElse(null);
+  }
+
+  String up(@Nullable Former former) {
+    return changeMode(former, channel.mode().name()) + ChannelSql.install(channel);
+  }
+
+  String down(Former former) {
+    var down = new ArrayList<String>();
+    for (var name : newSubscriptions()) {
+      down.add(
           "SELECT pgonce.refuse_loss(%1$s);\nSELECT pgonce.drop_subscription(%1$s);\n"
-              .formatted(both));
+              .formatted(Quoted.literal(channel.name()) + ", " + Quoted.literal(name)));
     }
-    if (changesMode() && formerMode != null) {
-      down.append(changeMode(formerMode));
-    }
-    return down.append(former).append('\n').toString();
+    down.add(changeMode(former, former.mode()));
+    down.add(former.install() + "\n");
+    return String.join("", down);
   }
 
-  private String changeMode(String mode) {
-    return "SELECT pgonce.change_mode(%s, '%s');\n".formatted(Quoted.literal(channel.name()), mode);
+  private String changeMode(@Nullable Former former, String mode) {
+    return former == null || former.mode().equals(channel.mode().name())
+        ? ""
+        : "SELECT pgonce.change_mode(%s, '%s');\n".formatted(Quoted.literal(channel.name()), mode);
   }
 }

@@ -3,35 +3,36 @@ package org.pgonce.triggers.internal.install;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.triggers.internal.catalog.InstalledFunction;
+import org.pgonce.records.internal.catalog.WatchedTable;
+import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 
 /** In what one of a channel's functions differs from its definition. */
 final class FunctionDrift {
 
-  static final String OWNER = "pgonce_owner";
+  /** A subscription in a function's text, with its filter, as pgonce.subscriptions_sql has it. */
+  private static final Pattern SUBSCRIPTION =
+      Pattern.compile("\\(\\d+(?:, +E?'(?:[^']|'')*'::jsonb)?\\)");
 
   private final CaptureFunction wanted;
   private final @Nullable InstalledFunction installed;
+  private final @Nullable String subscriptions;
 
   FunctionDrift(CaptureTrigger trigger, State state) {
     this.wanted = new CaptureFunction(trigger);
     this.installed = state.function(trigger);
-  }
-
-  /** Why it cannot be replaced; empty if it can. */
-  List<String> obstacles() {
-    return installed == null || installed.owner().equals(OWNER) ? List.of() : problems();
+    this.subscriptions = state.subscriptions();
   }
 
   /** Whether creating it again makes it as defined, or at least comes closer. */
   boolean isToBeReplaced() {
     return installed == null
-        || !installed.comment().equals(wanted.comment())
-        || isChangedByHand(installed)
+        || !isTheSame(installed)
+        || !installed.mayCapture()
         || installed.grantees().contains("PUBLIC");
   }
 
@@ -42,18 +43,22 @@ final class FunctionDrift {
       return List.of(name + " is missing: install the channel again");
     }
     var problems = new ArrayList<String>();
-    if (!installed.comment().equals(wanted.comment())) {
+    if (!isOfDefinition(installed, wanted)) {
       problems.add(
           "%s was made from another definition («%s», not «%s»): install the channel again"
-              .formatted(name, installed.comment(), wanted.comment()));
-    } else if (isChangedByHand(installed)) {
+              .formatted(name, installed.comment(), wanted.definition()));
+    } else if (!isTheSame(installed) && !isUnchanged(installed)) {
       problems.add(
           name + " was changed after it was installed: install the channel again to mend it");
-    }
-    if (!installed.owner().equals(OWNER)) {
+    } else if (!storesForAll(installed)) {
       problems.add(
-          "%s belongs to %s, with whose rights it runs: ALTER FUNCTION %s() OWNER TO %s"
-              .formatted(name, installed.owner(), wanted.name(), OWNER));
+          name
+              + " does not store for all subscriptions of the channel, with their filters: install the channel again");
+    }
+    if (!installed.mayCapture()) {
+      problems.add(
+          "%s belongs to %s, who may not put triggers on the table, or not store into the channel, any more: install the channel again"
+              .formatted(name, installed.owner()));
     }
     for (var grantee : installed.grantees()) {
       problems.add(
@@ -63,24 +68,105 @@ final class FunctionDrift {
     return problems;
   }
 
+  /** Why it is not as it would be made now, though nobody has changed it; null if it is. */
+  @Nullable String concern() {
+    if (installed == null
+        || subscriptions == null
+        || !isOfDefinition(installed, wanted)
+        || isTheSame(installed)
+        || !isUnchanged(installed)
+        || !storesForAll(installed)) {
+      return null;
+    }
+    return installed.body().contains(subscriptions)
+        ? "function %s was made for the table as it was before it was altered: install the channel again"
+            .formatted(wanted.name())
+        : "function %s stores for subscriptions that the channel has no longer: install the channel again"
+            .formatted(wanted.name());
+  }
+
+  /**
+   * What became of the table, where its trigger's form fits the table as it was when the channel
+   * was installed; null if nothing did. PostgreSQL (14 to 18) attaches a table that has triggers
+   * per statement, with transition tables too, and lets it inherit; such a trigger fires for
+   * statements that name its own table, and for no others.
+   */
+  @Nullable String formProblem(WatchedTable table) {
+    var trigger = wanted.trigger();
+    if (installed == null || trigger.capture().watch().form() != null) {
+      return null;
+    }
+    var perRow = trigger.form() == TriggerForm.ROW;
+    var otherForm = perRow ? TriggerForm.STATEMENT : TriggerForm.ROW;
+    var former = new CaptureTrigger(trigger.capture(), trigger.event(), otherForm, trigger.table());
+    if (!isOfDefinition(installed, new CaptureFunction(former))) {
+      return null;
+    }
+    return perRow
+        ? "%s since its trigger for %s was made, which fires once for a statement that names %s and for no other: install the channel again, which makes the trigger per row"
+            .formatted(table.form().relations(table.name()), trigger.event(), table.name())
+        : "table %s has become a table by itself since its trigger for %s was made per row: install the channel again, which makes the trigger per statement"
+            .formatted(table.name(), trigger.event());
+  }
+
   /** What would change, as lines of a diff. */
   List<String> diff() {
     return installed == null
-        ? LineDiff.between(List.of(), wanted.create().lines().toList())
+        ? LineDiff.between(List.of(), wanted.create(subscriptions).lines().toList())
         : LineDiff.between(
-            lines(installed.settings(), installed.body(), installed.comment()),
-            lines(settings(), wanted.body(), wanted.comment()));
+            lines(settings(installed), installed.body(), installed.comment()),
+            lines(settings(), body(), wanted.comment(body())));
   }
 
-  private boolean isChangedByHand(InstalledFunction installed) {
-    return !installed.body().equals(wanted.body())
-        || !installed.definer()
-        || !FunctionSettings.of(installed.settings()).equals(FunctionSettings.of(settings()));
+  private static boolean isOfDefinition(InstalledFunction installed, CaptureFunction wanted) {
+    return CaptureFunction.definitionIn(installed.comment()).equals(wanted.definition());
+  }
+
+  private boolean isTheSame(InstalledFunction installed) {
+    return installed.body().equals(body())
+        && installed.comment().equals(wanted.comment(body()))
+        && hasItsSettings(installed);
+  }
+
+  /** Nobody has changed it, whatever became of table and subscriptions. */
+  private boolean isUnchanged(InstalledFunction installed) {
+    return hasItsSettings(installed)
+        && CaptureFunction.isUnchanged(installed.body(), installed.comment());
+  }
+
+  private boolean storesForAll(InstalledFunction installed) {
+    var has = withoutNulls(installed.body());
+    return subscriptions == null
+        || !body().contains(subscriptions)
+        || SUBSCRIPTION
+            .matcher(withoutNulls(subscriptions))
+            .results()
+            .allMatch(subscription -> has.contains(subscription.group()));
+  }
+
+  /** One without a filter is written with a null where others have one. */
+  private static String withoutNulls(String text) {
+    return text.replace(", NULL::jsonb)", ")");
+  }
+
+  private boolean hasItsSettings(InstalledFunction installed) {
+    return installed.definer() && settings(installed).equals(settings());
+  }
+
+  private String body() {
+    return wanted.body(subscriptions);
   }
 
   private Set<String> settings() {
     return wanted.settings().entrySet().stream()
         .map(setting -> setting.getKey() + "=" + setting.getValue())
+        .collect(Collectors.toSet());
+  }
+
+  /** Where quote_all_identifiers was on, PostgreSQL has put the schemas of the path in quotes. */
+  private static Set<String> settings(InstalledFunction installed) {
+    return installed.settings().stream()
+        .map(setting -> setting.replace("\"pg_catalog\", \"pg_temp\"", "pg_catalog, pg_temp"))
         .collect(Collectors.toSet());
   }
 

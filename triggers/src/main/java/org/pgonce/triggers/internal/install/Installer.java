@@ -4,10 +4,11 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.pgonce.PgOnceException;
-import org.pgonce.triggers.internal.catalog.WatchedTable;
+import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,38 +20,32 @@ public final class Installer {
   // Two that create the same function at once: the second fails with «tuple concurrently updated».
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(" + lockKey() + ")";
 
+  private static final String LET_CAPTURE = "SELECT pgonce.let_capture(?, ?)";
+  private static final String REFUSE_OTHERS = "SELECT pgonce.refuse_functions_of_others(?, ?)";
   private static final String KNOW_PARTITIONS =
       "SELECT pgonce.know_partitions(?, CAST(CAST(? AS bigint) AS oid))";
 
   private final Connection transaction;
   private final Capture capture;
 
-  public Installer(Connection transaction, Capture capture) {
+  Installer(Connection transaction, Capture capture) {
     this.transaction = transaction;
     this.capture = capture;
   }
 
   /** One for all channels of a database: "pgonce" in ASCII, and 1. */
-  public static long lockKey() {
+  static long lockKey() {
     return 123589553447782L;
   }
 
   /**
-   * Does what is to be done, and nothing if nothing is: then no lock is taken.
+   * Does what is to be done, and nothing if nothing is: then no lock is taken. Of several channels
+   * first what needs no lock of a table, then all their triggers together.
    *
    * @throws PgOnceException if table and definition do not go together, or rights are missing, or
    *     the table is locked by others
    */
-  public void install() throws SQLException {
-    new BoundedLock(transaction).run(prepare());
-  }
-
-  /**
-   * The same for several channels, as a whole: what needs no lock of a table first, then all their
-   * triggers together.
-   */
-  public static void installAll(Connection transaction, List<Capture> captures)
-      throws SQLException {
+  public static void install(Connection transaction, List<Capture> captures) throws SQLException {
     var changes = new ArrayList<TableChange>();
     for (var capture : captures) {
       changes.addAll(new Installer(transaction, capture).prepare());
@@ -67,7 +62,7 @@ public final class Installer {
       knowPartitions(watched);
       return List.of();
     }
-    lock();
+    lock(transaction, capture.channel());
     state = State.of(transaction, capture);
     var table = state.table();
     if (table == null) {
@@ -78,8 +73,15 @@ public final class Installer {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
     var steps = new TriggerSteps(capture, state, table);
-    for (var function : steps.functions()) {
-      OwnerRole.during(transaction, () -> create(function));
+    if (!steps.functions().isEmpty()) {
+      var owner = Objects.requireNonNull(state.owner(), "checked before");
+      Statements.execute(transaction, LET_CAPTURE, capture.channel(), owner);
+      for (var function : steps.functions()) {
+        var sql = function.create(state.subscriptions());
+        OwnerRole.during(transaction, owner, () -> execute(transaction, sql));
+      }
+      // Afterwards: nobody else can create one any more.
+      Statements.execute(transaction, REFUSE_OTHERS, capture.channel(), owner);
     }
     knowPartitions(table);
     return steps.tableChanges();
@@ -87,64 +89,15 @@ public final class Installer {
 
   // What is attached later is known from the next installation on.
   private void knowPartitions(WatchedTable table) throws SQLException {
-    if (!table.form().kind().equals("p")) {
-      return;
-    }
-    try (var statement = transaction.prepareStatement(KNOW_PARTITIONS)) {
-      statement.setString(1, capture.channel());
-      statement.setLong(2, table.oid());
-      statement.execute();
+    if (table.isPartitioned()) {
+      Statements.execute(transaction, KNOW_PARTITIONS, capture.channel(), table.oid());
     }
   }
 
-  /**
-   * Drops the functions, and with them every trigger that runs one. Does nothing if there is none.
-   */
-  public void drop() throws SQLException {
-    new BoundedLock(transaction).run(dropping());
-  }
-
-  /** The same for several channels, and the channels with them, as a whole. */
-  public static void dropAll(Connection transaction, List<Capture> captures) throws SQLException {
-    var channels = captures.stream().map(Capture::channel).toList();
-    var emptied = ChannelDrop.empty(transaction, channels);
-    var changes = new ArrayList<TableChange>();
-    for (var capture : captures) {
-      changes.addAll(new Installer(transaction, capture).dropping());
-    }
-    if (emptied != null) {
-      changes.add(ChannelDrop.of(transaction, channels, emptied));
-    }
-    new BoundedLock(transaction).run(changes);
-  }
-
-  /** Channels whose triggers are gone, with the tries and pauses of the database's function. */
-  public static void dropChannels(Connection transaction, List<String> channels)
-      throws SQLException {
-    ChannelDrop.run(transaction, channels);
-  }
-
-  private List<TableChange> dropping() throws SQLException {
-    if (State.of(transaction, capture).installed().isEmpty()) {
-      return List.of();
-    }
-    lock();
-    var state = State.of(transaction, capture);
-    return state.installed().entrySet().stream()
-        .map(
-            one ->
-                TriggerSteps.dropping(
-                    capture.channel(), one.getKey(), one.getValue(), capture.table().toString()))
-        .toList();
-  }
-
+  /** What keeps the connection's role from installing, or its triggers from being safe. */
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
     var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, state, table));
-    obstacles.addAll(UntrustedCasts.of(transaction, table));
-    for (var trigger : state.wanted()) {
-      obstacles.addAll(new FunctionDrift(trigger, state).obstacles());
-    }
-    obstacles.addAll(InstallRights.atWork(transaction, state, table));
+    obstacles.addAll(Concerns.untrustedCasts(transaction, table));
     var elsewhere = TriggerDrift.obstacle(capture.channel(), state);
     if (elsewhere != null) {
       obstacles.add(elsewhere);
@@ -152,14 +105,10 @@ public final class Installer {
     return obstacles;
   }
 
-  private void lock() throws SQLException {
-    lock(transaction, capture.channel());
-  }
-
   /** Until the transaction ends, nobody else changes triggers of pgonce. */
   static void lock(Connection transaction, String channel) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(LOCK);
+    try {
+      Statements.execute(transaction, LOCK);
     } catch (SQLException e) {
       if (!LockSettings.isLockTimeout(e)) {
         throw e;
@@ -171,9 +120,10 @@ public final class Installer {
     }
   }
 
-  private void create(CaptureFunction function) throws SQLException {
+  /** Runs statements that are not prepared: a question mark in them is one. */
+  static void execute(Connection transaction, String sql) throws SQLException {
     try (var statement = transaction.createStatement()) {
-      statement.execute(function.create());
+      statement.execute(sql);
     }
   }
 

@@ -2,6 +2,7 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * What bounds the waits of a transaction, as it was set before.
@@ -23,18 +24,11 @@ record LockSettings(String lockTimeout, String statementTimeout, long deadlockTi
   private static final String SET =
       "SELECT pg_catalog.set_config('lock_timeout', ?, true), pg_catalog.set_config('statement_timeout', ?, true)";
 
-  private static final String SET_WAIT =
-      """
-      SELECT pg_catalog.set_config('lock_timeout', CASE WHEN s.setting::integer BETWEEN 1 AND ? THEN s.setting ELSE ? END, true)
-        FROM pg_catalog.pg_settings s WHERE s.name = 'lock_timeout'
-      """;
-
   static LockSettings of(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement();
-        var row = statement.executeQuery(CURRENT)) {
-      row.next();
-      return new LockSettings(row.getString(1), row.getString(2), row.getLong(3));
-    }
+    return Statements.row(
+        transaction,
+        CURRENT,
+        row -> new LockSettings(row.getString(1), row.getString(2), row.getLong(3)));
   }
 
   /**
@@ -47,28 +41,13 @@ record LockSettings(String lockTimeout, String statementTimeout, long deadlockTi
     set(transaction, waitMs + "ms", statementMs + "ms");
   }
 
-  /**
-   * Bounds how long the next statements of the transaction wait for a lock, if they are not yet.
-   */
-  static void boundWaits(Connection transaction, int waitMs) throws SQLException {
-    try (var statement = transaction.prepareStatement(SET_WAIT)) {
-      statement.setInt(1, waitMs);
-      statement.setString(2, waitMs + "ms");
-      statement.execute();
-    }
-  }
-
   void restore(Connection transaction) throws SQLException {
     set(transaction, lockTimeout, statementTimeout);
   }
 
   private static void set(Connection transaction, String lockTimeout, String statementTimeout)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(SET)) {
-      statement.setString(1, lockTimeout);
-      statement.setString(2, statementTimeout);
-      statement.execute();
-    }
+    Statements.execute(transaction, SET, lockTimeout, statementTimeout);
   }
 
   /** Not as long as PostgreSQL waits before it ends one of those who wait in a circle. */

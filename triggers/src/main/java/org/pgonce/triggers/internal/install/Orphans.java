@@ -7,11 +7,9 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.Orphan;
-import org.pgonce.triggers.internal.catalog.InstalledFunction;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 
 /** What definitions have left behind in the database. */
@@ -25,7 +23,7 @@ public final class Orphans {
       SELECT c.name FROM pgonce.channel c
       UNION
       SELECT pg_catalog.split_part(pg_catalog.substr(p.proname, 9), ':', 1) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-       WHERE n.nspname = 'pgonce' AND pg_catalog.starts_with(p.proname, 'capture_') AND p.pronargs = 0
+       WHERE n.nspname IN ('pgonce', 'pgonce_triggers') AND pg_catalog.starts_with(p.proname, 'capture_') AND p.pronargs = 0
        ORDER BY 1
       """;
 
@@ -42,15 +40,8 @@ public final class Orphans {
     if (!Schema.exists(connection)) {
       return List.of();
     }
-    var names = new ArrayList<String>();
-    try (var statement = connection.createStatement();
-        var row = statement.executeQuery(NAMES)) {
-      while (row.next()) {
-        names.add(row.getString(1));
-      }
-    }
     var orphans = new ArrayList<Orphan>();
-    for (var name : names) {
+    for (var name : Statements.rows(connection, NAMES, row -> row.getString(1))) {
       var orphan = defined.contains(name) ? null : find(connection, name);
       if (orphan != null) {
         orphans.add(orphan);
@@ -68,58 +59,48 @@ public final class Orphans {
         triggers.add(Quoted.identifier(trigger.name()) + " on " + trigger.table());
       }
     }
-    var names = functions.stream().map(one -> CaptureFunction.name(one.name())).toList();
-    try (var statement = connection.prepareStatement(CHANNEL)) {
-      statement.setString(1, channel);
-      try (var row = statement.executeQuery()) {
-        if (row.next()) {
-          return new Orphan(
-              channel,
-              row.getString(1),
-              names,
-              triggers,
-              row.getLong(2),
-              row.getLong(3),
-              row.getLong(4));
-        }
-      }
-    }
-    return functions.isEmpty() ? null : new Orphan(channel, "", names, triggers, 0, 0, 0);
+    var names = functions.stream().map(InstalledFunction::sqlName).toList();
+    return Statements.rows(
+            connection,
+            CHANNEL,
+            row ->
+                new Orphan(
+                    channel,
+                    row.getString(1),
+                    names,
+                    triggers,
+                    row.getLong(2),
+                    row.getLong(3),
+                    row.getLong(4)),
+            channel)
+        .stream()
+        .findFirst()
+        .orElse(functions.isEmpty() ? null : new Orphan(channel, "", names, triggers, 0, 0, 0));
   }
 
   /** Those of the channel's that pgonce made. */
   static List<InstalledFunction> functions(Connection connection, String channel)
       throws SQLException {
     return InstalledFunction.of(connection, channel).stream()
-        .filter(one -> one.owner().equals(FunctionDrift.OWNER) && one.comment().startsWith(COMMENT))
+        .filter(one -> one.comment().startsWith(COMMENT))
         .toList();
   }
 
-  /** In short transactions of its own: the triggers, then the channel. */
-  public static void drop(OwnTransactions transactions, Orphan orphan) throws SQLException {
-    transactions.run(
-        transaction -> {
-          if (Schema.exists(transaction)) {
-            Installer.lock(transaction, orphan.channel());
-            requireUnchanged(find(transaction, orphan.channel()), orphan);
-            new BoundedLock(transaction).run(dropping(transaction, orphan.channel()));
-          }
-        });
-    if (orphan.isInstalled()) {
-      transactions.run(
-          transaction -> ChannelDrop.run(transaction, orphan.channel(), orphan.held()));
+  /** The triggers of one, in a transaction of its own; {@link #dropChannel} is to follow. */
+  public static void dropTriggers(Connection transaction, Orphan orphan) throws SQLException {
+    if (Schema.exists(transaction)) {
+      Installer.lock(transaction, orphan.channel());
+      requireUnchanged(find(transaction, orphan.channel()), orphan);
+      ChannelDrop.functions(
+          transaction, orphan.channel(), functions(transaction, orphan.channel()));
     }
   }
 
-  private static List<TableChange> dropping(Connection transaction, String channel)
-      throws SQLException {
-    var changes = new ArrayList<TableChange>();
-    for (var function : functions(transaction, channel)) {
-      changes.add(
-          TriggerSteps.dropping(
-              channel, function, InstalledTrigger.of(transaction, function), "none"));
+  /** The channel itself, in another transaction. */
+  public static void dropChannel(Connection transaction, Orphan orphan) throws SQLException {
+    if (orphan.isInstalled()) {
+      ChannelDrop.channel(transaction, orphan.channel(), orphan.held());
     }
-    return changes;
   }
 
   private static void requireUnchanged(@Nullable Orphan found, Orphan told) {

@@ -7,14 +7,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.internal.store.ChannelSql;
-import org.pgonce.internal.store.Installed;
 import org.pgonce.triggers.Plan;
 import org.pgonce.triggers.Plan.Change;
-import org.pgonce.triggers.TableName;
 import org.pgonce.triggers.internal.definition.Capture;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
-import org.pgonce.triggers.internal.definition.Quoted;
 
 /** Says what installing a channel would do. */
 public final class Planner {
@@ -39,112 +34,44 @@ public final class Planner {
   }
 
   public Plan plan() throws SQLException {
-    var subscriptions = new ArrayList<Installed>();
-    for (var name : channel.options().names()) {
-      subscriptions.add(Installed.lookUp(connection, channel, name));
-    }
-    var installed = subscriptions.get(0);
-    var state = State.of(connection, capture);
-    var obstacles = new ArrayList<String>();
-    for (var difference :
-        installed.differences(channel, channel.options().names().iterator().next())) {
-      if (!difference.isMendedByInstall()) {
-        obstacles.add(difference.sentence());
-      }
-    }
+    var row = ChannelRow.of(connection, channel);
+    var state = State.of(connection, capture).withSubscriptionsOf(row);
+    var obstacles = new ArrayList<>(row.obstacles());
     obstacles.addAll(Suitability.obstacles(connection, capture, state));
+    planChannel(row);
+    var warnings = new ArrayList<String>();
     var table = state.table();
-    planChannel(subscriptions);
-    for (var outdated : state.outdated()) {
-      var before = new ArrayList<String>();
-      for (var trigger : state.installed().getOrDefault(outdated, List.of())) {
-        before.addAll(TriggerText.lines(trigger, CaptureFunction.name(outdated.name())));
-      }
-      before.add(outdated.comment());
-      add(
-          "drop function %s and its trigger, which locks the table for a moment"
-              .formatted(CaptureFunction.name(outdated.name())),
-          LineDiff.between(before, List.of()));
-    }
-    for (var trigger : state.wanted()) {
-      planFunction(trigger, state);
-    }
     if (table != null) {
-      if (installed.schema() && !changes.isEmpty()) {
+      var steps = new TriggerSteps(capture, state, table);
+      steps.droppedFunctions().forEach(this::add);
+      steps.functionDiffs().forEach(this::add);
+      steps.triggerChanges().forEach(this::add);
+      if (row.hasSchema() && !changes.isEmpty()) {
         obstacles.addAll(new Installer(connection, capture).obstacles(state, table));
       }
       for (var trigger : state.wanted()) {
-        planTrigger(trigger, state, table.name());
-      }
-    }
-    var warnings = new ArrayList<String>();
-    if (table != null) {
-      for (var trigger : state.wanted()) {
-        Stream.ofNullable(FormDrift.problem(trigger, state, table)).forEach(warnings::add);
+        Stream.ofNullable(new FunctionDrift(trigger, state).formProblem(table))
+            .forEach(warnings::add);
       }
     }
     warnings.addAll(Suitability.warnings(connection, capture, state));
     return new Plan(changes, obstacles, warnings);
   }
 
-  private void planChannel(List<Installed> subscriptions) {
-    var installed = subscriptions.get(0);
-    if (!installed.schema()) {
+  private void planChannel(ChannelRow row) {
+    if (!row.hasSchema()) {
       add("create schema pgonce", List.of());
     }
-    var wanted = ChannelSql.install(channel).lines().toList();
-    if (!installed.channel()) {
-      add("create channel", LineDiff.between(List.of(), wanted));
-    } else {
-      var diff = new ArrayList<String>();
-      var names = channel.options().names().iterator();
-      var added = new ArrayList<String>();
-      for (var one : subscriptions) {
-        var name = names.next();
-        for (var difference : one.differences(channel, name)) {
-          if (difference.isMendedByInstall()) {
-            diff.add("- " + difference.what() + ": " + difference.installed());
-            diff.add("+ " + difference.what() + ": " + difference.defined());
-          }
-        }
-        if (one.subscription() == 0) {
-          added.add("+ subscription " + name);
-        }
-      }
-      diff.addAll(added);
-      if (!diff.isEmpty()) {
-        wanted.forEach(line -> diff.add("+ " + line));
-        add("change channel", diff.stream().distinct().toList());
-      }
+    if (row.isNew()) {
+      var install = ChannelSql.install(channel).lines().toList();
+      add("create channel", LineDiff.between(List.of(), install));
+    } else if (!row.diff().isEmpty()) {
+      add("change channel", row.diff());
     }
   }
 
-  private void planFunction(CaptureTrigger trigger, State state) {
-    var drift = new FunctionDrift(trigger, state);
-    if (drift.isToBeReplaced()) {
-      var verb = state.function(trigger) == null ? "create" : "replace";
-      add(verb + " function " + new CaptureFunction(trigger).name(), drift.diff());
-    }
-  }
-
-  private void planTrigger(CaptureTrigger trigger, State state, TableName table) {
-    var drift = new TriggerDrift(trigger, state);
-    var function = new CaptureFunction(trigger).name();
-    for (var surplus : drift.surplus()) {
-      add(
-          "drop trigger %s on %s, which runs the same function, and locks the table for a moment"
-              .formatted(Quoted.identifier(surplus.name()), table),
-          LineDiff.between(TriggerText.lines(surplus, function), List.of()));
-    }
-    if (drift.isToBeReplaced()) {
-      var before =
-          drift.replaced().map(there -> TriggerText.lines(there, function)).orElse(List.of());
-      var verb = before.isEmpty() ? "create" : "replace";
-      add(
-          "%s trigger %s on %s, which locks the table against writers for a moment"
-              .formatted(verb, Quoted.identifier(trigger.bareName()), table),
-          LineDiff.between(before, trigger.create(table).lines().toList()));
-    }
+  private void add(TableChange change) {
+    add(change.what().summary(), change.what().diff());
   }
 
   private void add(String summary, List<String> diff) {

@@ -5,12 +5,14 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.triggers.internal.catalog.InstalledFunction;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
-import org.pgonce.triggers.internal.catalog.WatchedTable;
+import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.internal.store.Schema;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 
 /**
@@ -20,11 +22,19 @@ import org.pgonce.triggers.internal.definition.CaptureTrigger;
  * @param wanted the triggers that the definition takes on this table
  * @param installed each function of the channel, with all triggers that run it, on whichever tables
  *     and by whichever names
+ * @param subscriptions as pgonce.subscriptions_sql has them; null if they are not known
+ * @param owner to whom the functions are to belong; null if nobody that the connection can act as
+ *     may put triggers on the table
  */
 record State(
     @Nullable WatchedTable table,
     List<CaptureTrigger> wanted,
-    Map<InstalledFunction, List<InstalledTrigger>> installed) {
+    Map<InstalledFunction, List<InstalledTrigger>> installed,
+    @Nullable String subscriptions,
+    @Nullable String owner) {
+
+  private static final String NO_RIGHT = "42501";
+  private static final String SUBSCRIPTIONS = "SELECT pgonce.subscriptions_sql(?)";
 
   static State of(Connection connection, Capture capture) throws SQLException {
     var table = WatchedTable.find(connection, capture.table());
@@ -33,25 +43,56 @@ record State(
       installed.put(function, InstalledTrigger.of(connection, function));
     }
     return new State(
-        table, capture.triggers(table != null && table.form().isOfSeveral()), installed);
+        table,
+        capture.triggers(table == null ? WatchedTable.unknown(capture.table()) : table),
+        installed,
+        subscriptions(connection, capture.channel()),
+        table == null ? null : OwnerRole.of(connection, table));
+  }
+
+  /** The same where it is not known yet which subscriptions there will be. */
+  State withSubscriptionsOf(ChannelRow row) {
+    return row.changesSubscriptions() ? new State(table, wanted, installed, null, owner) : this;
+  }
+
+  private static @Nullable String subscriptions(Connection connection, String channel)
+      throws SQLException {
+    if (!Schema.exists(connection)) {
+      return null;
+    }
+    try {
+      return Undone.during(
+              connection,
+              () ->
+                  Optional.ofNullable(
+                      Statements.row(connection, SUBSCRIPTIONS, row -> row.getString(1), channel)))
+          .orElse(null);
+    } catch (SQLException e) {
+      if (NO_RIGHT.equals(e.getSQLState())) {
+        return null; // a role that may not install is told so, see InstallRights
+      }
+      throw e;
+    }
   }
 
   @Nullable InstalledFunction function(CaptureTrigger wanted) {
     return installed.keySet().stream()
-        .filter(function -> function.name().equals(wanted.bareFunctionName()))
+        .filter(function -> isNamed(function, wanted.bareFunctionName()))
         .findFirst()
         .orElse(null);
   }
 
-  /** Those that run its function. */
-  List<InstalledTrigger> triggers(CaptureTrigger wanted) {
-    var function = function(wanted);
-    return function == null ? List.of() : installed.getOrDefault(function, List.of());
+  /** Those that run the function, on whichever tables. */
+  List<InstalledTrigger> triggersOf(InstalledFunction function) {
+    return installed.getOrDefault(function, List.of());
   }
 
-  /** The same on the table. */
+  /** Those on the table that run its function. */
   List<InstalledTrigger> triggersOnTable(CaptureTrigger wanted) {
-    return triggers(wanted).stream().filter(this::isOnTable).toList();
+    var function = function(wanted);
+    return function == null
+        ? List.of()
+        : triggersOf(function).stream().filter(this::isOnTable).toList();
   }
 
   /** All triggers of the channel that are on other tables. */
@@ -66,8 +107,12 @@ record State(
   List<InstalledFunction> outdated() {
     var names = wanted.stream().map(CaptureTrigger::bareFunctionName).collect(Collectors.toSet());
     return installed.keySet().stream()
-        .filter(function -> !names.contains(function.name()))
+        .filter(function -> names.stream().noneMatch(name -> isNamed(function, name)))
         .toList();
+  }
+
+  private static boolean isNamed(InstalledFunction function, String name) {
+    return function.schema().equals(CaptureFunction.SCHEMA) && function.name().equals(name);
   }
 
   private boolean isOnTable(InstalledTrigger trigger) {

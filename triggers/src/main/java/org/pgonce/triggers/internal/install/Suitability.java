@@ -4,19 +4,17 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
+import java.util.stream.Stream;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.records.internal.catalog.Column;
+import org.pgonce.records.internal.catalog.WatchedTable;
+import org.pgonce.records.internal.fit.RecordFit;
 import org.pgonce.triggers.TriggerForm;
-import org.pgonce.triggers.internal.catalog.Column;
-import org.pgonce.triggers.internal.catalog.Columns;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
-import org.pgonce.triggers.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Content.Selection;
 import org.pgonce.triggers.internal.definition.Event;
-import org.pgonce.triggers.internal.fit.KeyFit;
-import org.pgonce.triggers.internal.fit.RecordFit;
-import org.pgonce.triggers.internal.fit.RecordRemarks;
 
 /** Whether a table can feed a channel at all, and whether its rows can be read. */
 final class Suitability {
@@ -24,6 +22,13 @@ final class Suitability {
   // Subscriptions that the definition does not name stay as they are installed.
   private static final String FILTERED =
       "SELECT why FROM pgonce.deferred_with_filter(?, true) AS why WHERE why IS NOT NULL";
+
+  private static final String SCHEMA_RIGHT =
+      """
+      SELECT pg_catalog.format('role %1$I may not use schema %2$I of table %2$I.%3$I, whose triggers run with its rights: GRANT USAGE ON SCHEMA %2$I TO %1$I', r.rolname, n.nspname, c.relname)
+        FROM pg_catalog.pg_roles r CROSS JOIN pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+       WHERE r.rolname = ? AND c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.has_schema_privilege(r.oid, n.oid, 'USAGE')
+      """;
 
   private Suitability() {}
 
@@ -35,44 +40,61 @@ final class Suitability {
       return List.of(missing(connection, capture, state));
     }
     var obstacles = new ArrayList<String>();
-    var form = table.form().obstacle(table.name());
+    var form = table.obstacle();
     if (form != null) {
       obstacles.add(form);
     } else {
-      var columns = Columns.of(connection, table);
-      if (capture.stored().content().selection() == Selection.PRIMARY_KEY
-          && Columns.primaryKey(connection, table).isEmpty()) {
+      if (selection(capture) == Selection.PRIMARY_KEY && table.primaryKey().isEmpty()) {
         obstacles.add(
             "table %s has no primary key, and the channel stores nothing but that: add one, or name the columns with columns(…)"
                 .formatted(table.name()));
       }
       var rowType = capture.rowType();
       if (rowType != null) {
-        obstacles.addAll(
-            RecordFit.misfits(rowType, table.name(), shown(connection, capture, table, columns)));
+        obstacles.addAll(RecordFit.misfits(rowType, table.name(), shown(capture, table)));
       }
-      obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), columns));
-      obstacles.addAll(ExpressionFit.problems(connection, capture, table));
+      obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), table.columns()));
+      obstacles.addAll(ExpressionFit.problems(connection, capture, table, state.owner()));
+      obstacles.addAll(schemaRight(connection, state, table));
     }
     if (isDeferred(state) && Schema.exists(connection)) {
-      obstacles.addAll(CatalogLines.of(connection, FILTERED, capture.channel()));
+      obstacles.addAll(
+          Statements.rows(connection, FILTERED, row -> row.getString(1), capture.channel()));
     }
     return obstacles;
   }
 
+  /** Of a role that owns the table, and may not use the schema that it is in. */
+  private static List<String> schemaRight(Connection connection, State state, WatchedTable table)
+      throws SQLException {
+    for (var trigger : state.wanted()) {
+      var installed = state.function(trigger);
+      var owner = installed == null ? state.owner() : installed.owner();
+      if (owner != null && trigger.findsItsTable()) {
+        return Statements.rows(
+            connection, SCHEMA_RIGHT, row -> row.getString(1), owner, table.oid());
+      }
+    }
+    return List.of();
+  }
+
   private static boolean isDeferred(State state) {
-    return state.wanted().stream().anyMatch(trigger -> trigger.form() == TriggerForm.DEFERRED);
+    return state.wanted().stream().anyMatch(CaptureTrigger::isConstraint);
+  }
+
+  private static Selection selection(Capture capture) {
+    return capture.stored().content().selection();
   }
 
   /** The columns that a payload has. */
-  private static List<Column> shown(
-      Connection connection, Capture capture, WatchedTable table, List<Column> columns)
-      throws SQLException {
+  private static List<Column> shown(Capture capture, WatchedTable table) {
     var content = capture.stored().content();
-    var keyed = content.selection() == Selection.PRIMARY_KEY;
-    var key = keyed ? Columns.primaryKey(connection, table) : List.<String>of();
-    return columns.stream()
-        .filter(column -> keyed ? key.contains(column.name()) : content.shows(column.name()))
+    return table.columns().stream()
+        .filter(
+            column ->
+                selection(capture) == Selection.PRIMARY_KEY
+                    ? table.primaryKey().contains(column.name())
+                    : content.shows(column.name()))
         .toList();
   }
 
@@ -83,25 +105,13 @@ final class Suitability {
     if (table == null) {
       return List.of();
     }
+    var truncate = capture.events().contains(Event.TRUNCATE);
     var warnings =
-        new ArrayList<>(
-            table
-                .form()
-                .warnings(
-                    table.name(),
-                    firesPerStatement(state),
-                    capture.events().contains(Event.TRUNCATE)));
+        new ArrayList<>(table.form().warnings(table.name(), firesPerStatement(state), truncate));
     if (isDeferred(state)) {
       warnings.add(
           "a deferred trigger fires at the end of a transaction: one that has written table %s cannot TRUNCATE or ALTER it before («pending trigger events»), but after SET CONSTRAINTS ALL IMMEDIATE"
               .formatted(table.name()));
-    }
-    var schema = Objects.requireNonNull(table.name().schema());
-    if (state.wanted().stream().anyMatch(trigger -> trigger.plansForEachRowIn(schema))) {
-      warnings.add(
-          "a trigger per row that names columns makes a plan for each row where the definition does not say that its table is "
-              + table.name()
-              + ": give it with the schema, and the plan is kept");
     }
     warnings.addAll(concerns(connection, capture, state));
     return warnings;
@@ -114,20 +124,20 @@ final class Suitability {
   static List<String> concerns(Connection connection, Capture capture, State state)
       throws SQLException {
     var table = state.table();
-    if (table == null || table.form().obstacle(table.name()) != null) {
+    if (table == null || table.obstacle() != null) {
       return List.of();
     }
-    var concerns = new ArrayList<>(DetachedPartitions.warnings(connection, capture, table));
-    var missed = table.form().missedPerStatement(table.name());
-    if (missed != null && firesPerStatement(state)) {
-      concerns.add(missed);
+    var concerns = new ArrayList<String>();
+    if (firesPerStatement(state)) {
+      Stream.ofNullable(table.form().missedPerStatement(table.name())).forEach(concerns::add);
     }
-    concerns.addAll(Replication.concerns(connection, capture, state, table));
-    concerns.addAll(UntrustedCasts.of(connection, table));
+    for (var trigger : state.wanted()) {
+      Stream.ofNullable(new FunctionDrift(trigger, state).concern()).forEach(concerns::add);
+    }
+    concerns.addAll(Concerns.of(connection, capture.channel(), state, table));
     var rowType = capture.rowType();
     if (rowType != null) {
-      var columns = Columns.of(connection, table);
-      concerns.addAll(RecordRemarks.unread(rowType, table.name(), columns));
+      concerns.addAll(RecordFit.unread(rowType, table.name(), table.columns()));
     }
     return concerns;
   }

@@ -2,23 +2,32 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
+import java.util.List;
 
 /**
  * DDL that needs the lock of a table.
  *
- * @param what for the message, as in: cannot …
- * @param asOwner whether pgonce_owner runs it
+ * @param what for messages
+ * @param asOwner whether pgonce_owner runs it, where the connection can act as that
  * @param exclusive whether it also waits for those who only read
  * @param severalTables whether it locks more tables than its target
  */
 record TableChange(
     String sql,
-    String what,
+    Told what,
     Target target,
     boolean asOwner,
     boolean exclusive,
     boolean severalTables) {
+
+  /**
+   * What is said of it.
+   *
+   * @param purpose as in: cannot …
+   * @param summary in a plan
+   * @param diff in a plan
+   */
+  record Told(String purpose, String summary, List<String> diff) {}
 
   /**
    * The table whose lock is wanted.
@@ -33,17 +42,8 @@ record TableChange(
   }
 
   void run(Connection transaction) throws SQLException {
-    if (asOwner) {
-      OwnerRole.during(transaction, () -> execute(transaction));
-    } else {
-      execute(transaction);
-    }
-  }
-
-  private void execute(Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      statement.execute(sql);
-    }
+    var role = asOwner && OwnerRole.mayDrop(transaction) ? OwnerRole.OF_SCHEMA : null;
+    OwnerRole.during(transaction, role, () -> Installer.execute(transaction, sql));
   }
 
   /**
@@ -54,7 +54,7 @@ record TableChange(
   String givenUp(Connection transaction, boolean together) throws SQLException {
     return "pgonce cannot %s: table %s is in use by others, and writers must not queue up behind the wait. Nothing was changed. In the way: %s. Wait for the end of these transactions or end them, then try again%s"
         .formatted(
-            what,
+            what.purpose(),
             target.table(),
             Blockers.inWords(
                 transaction, target.oid(), exclusive ? Blockers.OF_ALL : Blockers.OF_WRITERS),

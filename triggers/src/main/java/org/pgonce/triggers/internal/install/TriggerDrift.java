@@ -3,13 +3,9 @@ package org.pgonce.triggers.internal.install;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.triggers.TableName;
-import org.pgonce.triggers.TriggerForm;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
+import org.pgonce.records.TableName;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
 
@@ -17,33 +13,32 @@ import org.pgonce.triggers.internal.definition.Quoted;
 final class TriggerDrift {
 
   private final CaptureTrigger wanted;
-  private final State state;
+  private final List<InstalledTrigger> there;
+  private final @Nullable InstalledTrigger kept;
 
   TriggerDrift(CaptureTrigger wanted, State state) {
     this.wanted = wanted;
-    this.state = state;
+    this.there = state.triggersOnTable(wanted);
+    // One that fires rather than not, and by its own name rather than not.
+    this.kept =
+        there.stream()
+            .filter(this::isAsWanted)
+            .min(
+                Comparator.<InstalledTrigger, Boolean>comparing(trigger -> !trigger.isFiring())
+                    .thenComparing(trigger -> !hasItsName(trigger)))
+            .orElse(null);
   }
 
   /** Whether creating it again makes it as defined. A disabled one was disabled by someone. */
   boolean isToBeReplaced() {
-    return kept() == null;
-  }
-
-  /** What stays as it is: one that fires rather than not, and by its own name rather than not. */
-  private @Nullable InstalledTrigger kept() {
-    return state.triggersOnTable(wanted).stream()
-        .filter(this::isAsWanted)
-        .min(
-            Comparator.<InstalledTrigger, Boolean>comparing(there -> !there.isFiring())
-                .thenComparing(there -> !hasItsName(there)))
-        .orElse(null);
+    return kept == null;
   }
 
   /** What creating it replaces. */
-  Optional<InstalledTrigger> replaced() {
+  @Nullable InstalledTrigger replaced() {
     return isToBeReplaced()
-        ? state.triggersOnTable(wanted).stream().filter(this::hasItsName).findFirst()
-        : Optional.empty();
+        ? there.stream().filter(this::hasItsName).findFirst().orElse(null)
+        : null;
   }
 
   /**
@@ -51,8 +46,8 @@ final class TriggerDrift {
    * or fails every write, where the function reads transition tables that it has not.
    */
   List<InstalledTrigger> surplus() {
-    var stays = isToBeReplaced() ? replaced().orElse(null) : kept();
-    return state.triggersOnTable(wanted).stream().filter(there -> !there.equals(stays)).toList();
+    var stays = isToBeReplaced() ? replaced() : kept;
+    return there.stream().filter(trigger -> !trigger.equals(stays)).toList();
   }
 
   /**
@@ -60,24 +55,18 @@ final class TriggerDrift {
    * replace another.
    */
   boolean isToBeDroppedFirst() {
-    return wanted.form() == TriggerForm.DEFERRED
-        || replaced()
-            .filter(there -> there.shape() == null || there.shape().deferred())
-            .isPresent();
+    var replaced = replaced();
+    return wanted.isConstraint() || (replaced != null && replaced.isConstraint());
   }
 
   /** Those that are there and are replaced or dropped. */
   List<InstalledTrigger> gone() {
-    return Stream.concat(replaced().stream(), surplus().stream()).toList();
+    return isToBeReplaced() ? there : surplus();
   }
 
   /** Those of them that are dropped, which only the table's owner may. */
   List<InstalledTrigger> dropped() {
-    var dropped = new ArrayList<>(surplus());
-    if (isToBeDroppedFirst()) {
-      replaced().ifPresent(dropped::add);
-    }
-    return dropped;
+    return isToBeDroppedFirst() ? gone() : surplus();
   }
 
   private boolean hasItsName(InstalledTrigger trigger) {
@@ -85,7 +74,7 @@ final class TriggerDrift {
   }
 
   private boolean isAsWanted(InstalledTrigger trigger) {
-    return wanted.shape().equals(trigger.shape());
+    return wanted.printedForm().equals(trigger.form());
   }
 
   /** Why a channel's triggers cannot be created; null if they can. */
@@ -112,13 +101,12 @@ final class TriggerDrift {
   /** One line per difference. */
   List<String> problems(TableName table) {
     var problems = new ArrayList<String>();
-    var here = state.triggersOnTable(wanted);
-    if (here.isEmpty()) {
+    if (there.isEmpty()) {
       problems.add(
           "trigger %s on table %s is missing, so %s make no notifications: install the channel again"
               .formatted(Quoted.identifier(wanted.bareName()), table, its()));
     }
-    for (var trigger : here) {
+    for (var trigger : there) {
       if (!isAsWanted(trigger)) {
         problems.add(
             "trigger %s on table %s was made from another definition: install the channel again"
@@ -126,12 +114,12 @@ final class TriggerDrift {
       }
       problems.addAll(firing(trigger));
     }
-    if (here.size() > 1) {
+    if (there.size() > 1) {
       problems.add(
           "table %s has %d triggers for this channel, so each of %s makes as many notifications: install the channel again, or %s"
               .formatted(
                   table,
-                  here.size(),
+                  there.size(),
                   its(),
                   surplus().stream().map(TriggerDrift::drop).collect(Collectors.joining("; "))));
     }
@@ -149,31 +137,26 @@ final class TriggerDrift {
 
   private List<String> firing(InstalledTrigger trigger) {
     var problems = new ArrayList<String>();
-    var enable =
-        "ALTER TABLE %s ENABLE TRIGGER %s"
-            .formatted(Quoted.table(trigger.table()), Quoted.identifier(trigger.name()));
-    switch (trigger.firing()) {
-      case "D" ->
-          problems.add(
-              "trigger %s on table %s is disabled, so %s make no notifications: %s"
-                  .formatted(Quoted.identifier(trigger.name()), trigger.table(), its(), enable));
-      case "R" ->
-          problems.add(
-              "trigger %s on table %s fires for replicated rows only: %s"
-                  .formatted(Quoted.identifier(trigger.name()), trigger.table(), enable));
-      default -> {
-        // As it is created, or for all rows, replicated ones too.
-      }
+    var name = Quoted.identifier(trigger.name());
+    var enable = "ALTER TABLE %s ENABLE TRIGGER %s".formatted(Quoted.table(trigger.table()), name);
+    if (trigger.firing().equals("D")) {
+      problems.add(
+          "trigger %s on table %s is disabled, so %s make no notifications: %s"
+              .formatted(name, trigger.table(), its(), enable));
+    } else if (!trigger.isFiring()) {
+      problems.add(
+          "trigger %s on table %s fires for replicated rows only: %s"
+              .formatted(name, trigger.table(), enable));
     }
     for (var partition : trigger.disabledCopies()) {
       problems.add(
           "trigger %s was enabled or disabled on partition %s otherwise than on its parent: ALTER TABLE %s %s TRIGGER %s"
               .formatted(
-                  Quoted.identifier(trigger.name()),
+                  name,
                   partition,
                   partition,
                   trigger.firing().equals("D") ? "DISABLE" : "ENABLE",
-                  Quoted.identifier(trigger.name())));
+                  name));
     }
     return problems;
   }

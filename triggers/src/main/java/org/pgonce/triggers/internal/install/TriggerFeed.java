@@ -5,10 +5,16 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.PgOnceException;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.spi.ChannelFeed;
+import org.pgonce.triggers.Unstorable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.CaptureTrigger;
+import org.pgonce.triggers.internal.definition.Content.Selection;
 
 /** Feeds a channel by a trigger. Immutable. */
 public final class TriggerFeed implements ChannelFeed {
@@ -36,7 +42,7 @@ public final class TriggerFeed implements ChannelFeed {
 
   @Override
   public void install(Connection transaction, Channel<?> channel) throws SQLException {
-    new Installer(transaction, capture).install();
+    Installer.install(transaction, List.of(capture));
   }
 
   @Override
@@ -44,25 +50,25 @@ public final class TriggerFeed implements ChannelFeed {
     var state = State.of(connection, capture);
     var problems = new ArrayList<>(Suitability.obstacles(connection, capture, state));
     var table = state.table();
-    if (table != null && table.form().obstacle(table.name()) == null) {
+    if (table != null && table.obstacle() == null) {
       for (var outdated : state.outdated()) {
         problems.add(
             "function %s was made from an earlier definition: install the channel again"
-                .formatted(CaptureFunction.name(outdated.name())));
+                .formatted(outdated.sqlName()));
       }
       for (var trigger : state.wanted()) {
-        var form = FormDrift.problem(trigger, state, table);
+        var function = new FunctionDrift(trigger, state);
+        var form = function.formProblem(table);
         if (form != null) {
           problems.add(form);
           continue;
         }
-        problems.addAll(new FunctionDrift(trigger, state).problems());
+        problems.addAll(function.problems());
         if (state.function(trigger) != null) {
           problems.addAll(new TriggerDrift(trigger, state).problems(table.name()));
         }
       }
       problems.addAll(TriggerDrift.elsewhere(state, table.name()));
-      problems.addAll(InstallRights.atWork(connection, state, table));
     }
     return named(problems);
   }
@@ -85,17 +91,50 @@ public final class TriggerFeed implements ChannelFeed {
 
   @Override
   public String migration(Channel<?> channel) {
+    var depends = dependsOnTable();
+    if (depends != null) {
+      throw new PgOnceException(
+          "pgonce cannot print channel %s without a look at table %s, as %s: print it with Triggers.migration(connection, …)"
+              .formatted(channel.name(), capture.table(), depends));
+    }
     return migration(TriggerSteps.fromNothing(capture));
+  }
+
+  /** What of the function depends on the table's columns, as a sentence; null if nothing does. */
+  private @Nullable String dependsOnTable() {
+    var stored = capture.stored();
+    var selection = stored.content().selection();
+    if (!capture.expressions().isEmpty()) {
+      return "its SQL gets the types of the columns";
+    }
+    if (selection == Selection.WITHOUT || selection == Selection.PRIMARY_KEY) {
+      return "its function names the columns that this has";
+    }
+    if (!stored.keys().uses().isEmpty()) {
+      return "its keys depend on the types of their columns";
+    }
+    if (stored.unstorable() == Unstorable.DEAD_LETTER) {
+      return "its dead letters show the primary key";
+    }
+    return capture.triggers(WatchedTable.unknown(capture.table())).stream()
+            .anyMatch(CaptureTrigger::namesColumnsPerRow)
+        ? "its triggers per row name columns, and notice by the table when it is altered"
+        : null;
   }
 
   static String migration(TriggerSteps steps) {
     return steps.isEmpty() ? "" : MIGRATION.formatted(Installer.lockKey(), steps.sql());
   }
 
+  /** Those that the channel's triggers run, if the table is like this. */
+  List<CaptureFunction> functions(WatchedTable table) {
+    return capture.triggers(table).stream().map(CaptureFunction::new).toList();
+  }
+
   /** The SQL that removes functions and triggers. */
   public String downMigration() {
-    return capture.triggers(false).stream()
-        .map(trigger -> CaptureFunction.drop(trigger.bareFunctionName()))
+    return functions(WatchedTable.unknown(capture.table())).stream()
+        .map(CaptureFunction::drop)
         .collect(Collectors.joining("", "SET ROLE pgonce_owner;\n", "RESET ROLE;\n"));
   }
 }

@@ -2,14 +2,11 @@ package org.pgonce.triggers.internal.install;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.pgonce.triggers.TriggerForm;
-import org.pgonce.triggers.internal.catalog.InstalledFunction;
-import org.pgonce.triggers.internal.catalog.InstalledTrigger;
-import org.pgonce.triggers.internal.catalog.TableForm;
-import org.pgonce.triggers.internal.catalog.WatchedTable;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
@@ -18,33 +15,54 @@ import org.pgonce.triggers.internal.definition.TriggerLookup;
 
 /**
  * What is to be done so that functions and triggers are as defined: the one source of what is
- * applied and what is printed.
+ * planned, applied and printed.
  */
 final class TriggerSteps {
+
+  private static final String CAPTURING_ROLE =
+      "pg_catalog.current_setting('pgonce.capturing_role')";
 
   private final Capture capture;
   private final State state;
   private final WatchedTable table;
+  private final Map<CaptureTrigger, FunctionDrift> replaced = new LinkedHashMap<>();
 
   TriggerSteps(Capture capture, State state, WatchedTable table) {
     this.capture = capture;
     this.state = state;
     this.table = table;
+    for (var trigger : state.wanted()) {
+      var drift = new FunctionDrift(trigger, state);
+      if (drift.isToBeReplaced()) {
+        replaced.put(trigger, drift);
+      }
+    }
   }
 
   /** Where nothing is installed, on an ordinary table. */
   static TriggerSteps fromNothing(Capture capture) {
-    var table =
-        new WatchedTable(0, capture.table(), new TableForm("r", "p", false, false, false, ""));
-    return new TriggerSteps(capture, new State(table, capture.triggers(false), Map.of()), table);
+    var table = WatchedTable.unknown(capture.table());
+    return new TriggerSteps(
+        capture, new State(table, capture.triggers(table), Map.of(), null, null), table);
   }
 
-  /** Functions to be created or replaced as pgonce_owner: no table is locked. */
+  /** Functions to be created or replaced as who they are to belong to: no table is locked. */
   List<CaptureFunction> functions() {
-    return state.wanted().stream()
-        .filter(trigger -> new FunctionDrift(trigger, state).isToBeReplaced())
-        .map(CaptureFunction::new)
-        .toList();
+    return replaced.keySet().stream().map(CaptureFunction::new).toList();
+  }
+
+  /** What a function's text is to become, as lines of a diff, by what is to be done. */
+  Map<String, List<String>> functionDiffs() {
+    var diffs = new LinkedHashMap<String, List<String>>();
+    replaced.forEach(
+        (trigger, drift) ->
+            diffs.put(
+                "%s function %s"
+                    .formatted(
+                        state.function(trigger) == null ? "create" : "replace",
+                        new CaptureFunction(trigger).name()),
+                drift.diff()));
+    return diffs;
   }
 
   /**
@@ -52,28 +70,33 @@ final class TriggerSteps {
    * as well.
    */
   List<TableChange> tableChanges() {
-    var changes = new ArrayList<TableChange>();
-    for (var outdated : state.outdated()) {
-      changes.add(
-          dropping(
-              capture.channel(),
-              outdated,
-              state.installed().getOrDefault(outdated, List.of()),
-              table.name().toString()));
-    }
-    for (var trigger : state.wanted()) {
-      var drift = new TriggerDrift(trigger, state);
-      drift.surplus().forEach(other -> changes.add(dropping(other)));
-      if (drift.isToBeReplaced()) {
-        changes.add(creating(trigger));
-      }
-    }
+    var changes = new ArrayList<>(droppedFunctions());
+    changes.addAll(triggerChanges());
     changes.sort(Comparator.comparing(change -> !change.exclusive()));
     return changes;
   }
 
+  /** Functions of an earlier definition, with their triggers. */
+  List<TableChange> droppedFunctions() {
+    return state.outdated().stream()
+        .map(outdated -> dropping(capture.channel(), outdated, state.triggersOf(outdated)))
+        .toList();
+  }
+
+  List<TableChange> triggerChanges() {
+    var changes = new ArrayList<TableChange>();
+    for (var trigger : state.wanted()) {
+      var drift = new TriggerDrift(trigger, state);
+      drift.surplus().forEach(other -> changes.add(dropping(other)));
+      if (drift.isToBeReplaced()) {
+        changes.add(creating(trigger, drift));
+      }
+    }
+    return changes;
+  }
+
   boolean isEmpty() {
-    return functions().isEmpty() && tableChanges().isEmpty();
+    return replaced.isEmpty() && tableChanges().isEmpty();
   }
 
   /**
@@ -81,37 +104,53 @@ final class TriggerSteps {
    * in full, and finds a table without a schema where the session looks for it.
    */
   String sql() {
-    var functions = functions().stream().map(CaptureFunction::create).collect(Collectors.joining());
-    return rights() + OwnerRole.script(functions) + sql(tableChanges()) + partitions();
+    var functions =
+        functions().stream().map(CaptureFunction::createLater).collect(Collectors.joining());
+    return (functions.isEmpty() || state.owner() != null ? "" : lookUpOwner())
+        + OwnerRole.script(functions.isEmpty() ? "" : asOwner(functions))
+        + sql(tableChanges())
+        + partitions();
   }
 
-  /** What must be given where nothing is known of the database: by whom, only its owner knows. */
-  private String rights() {
-    var schema = table.name().schema();
-    return table.oid() != 0
-            || schema == null
-            || state.wanted().stream().noneMatch(trigger -> trigger.looksUp(table.name()))
-        ? ""
-        : "-- It needs: GRANT USAGE ON SCHEMA %s TO %s\n"
-            .formatted(Quoted.identifier(schema), FunctionDrift.OWNER);
+  /** As who they are to belong to; where that is not known, it is looked up then. */
+  private String asOwner(String functions) {
+    var owner = state.owner();
+    var channel = Quoted.literal(capture.channel());
+    var role = owner == null ? CAPTURING_ROLE : Quoted.literal(owner);
+    var setRole =
+        owner == null
+            ? "SELECT pg_catalog.set_config('role', %s, false)".formatted(role)
+            : "SET ROLE " + Quoted.identifier(owner);
+    return CaptureFunction.lookUpSubscriptions(capture.channel())
+        + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, role)
+        + "%s;\n%sRESET ROLE;\n".formatted(setRole, functions)
+        + "SELECT pgonce.refuse_functions_of_others(%s, %s);\n".formatted(channel, role);
+  }
+
+  // Before the path is pinned, by which the table may be found.
+  private String lookUpOwner() {
+    return "SELECT pg_catalog.set_config('pgonce.capturing_role', pgonce.capturing_role(CAST(%s AS pg_catalog.regclass)), false);\n"
+        .formatted(Quoted.literal(Quoted.table(table.name())));
   }
 
   /** With the bound that keeps writers from queueing behind a wait. */
-  static String sql(List<TableChange> changes) {
-    if (changes.isEmpty()) {
-      return "";
-    }
-    return changes.stream()
-        .map(
-            change ->
-                change.asOwner()
-                    ? "SET ROLE pgonce_owner;\n" + change.sql() + "RESET ROLE;\n"
-                    : change.sql())
-        .collect(
-            Collectors.joining(
-                "",
-                "SET lock_timeout = '%d ms';\n".formatted(BoundedLock.LONGEST_WAIT_MS),
-                "RESET lock_timeout;\n"));
+  private static String sql(List<TableChange> changes) {
+    return boundedScript(
+        changes.stream()
+            .map(
+                change ->
+                    change.asOwner()
+                        ? "SET ROLE pgonce_owner;\n" + change.sql() + "RESET ROLE;\n"
+                        : change.sql())
+            .collect(Collectors.joining()));
+  }
+
+  /** Statements that lock tables, to be printed; empty if there are none. */
+  static String boundedScript(CharSequence statements) {
+    return statements.isEmpty()
+        ? ""
+        : "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n"
+            .formatted(BoundedLock.LONGEST_WAIT_MS, statements);
   }
 
   /**
@@ -119,57 +158,87 @@ final class TriggerSteps {
    * detached.
    */
   private String partitions() {
-    return table.oid() != 0 && !table.form().kind().equals("p")
+    return table.isKnown() && !table.isPartitioned()
         ? ""
         : "SELECT pgonce.know_partitions(%s, CAST(%s AS pg_catalog.regclass));\n"
             .formatted(
                 Quoted.literal(capture.channel()), Quoted.literal(Quoted.table(table.name())));
   }
 
-  private TableChange creating(CaptureTrigger trigger) {
-    var dropsFirst = new TriggerDrift(trigger, state).isToBeDroppedFirst();
-    var create = trigger.create(table.name());
-    if (dropsFirst && trigger.form() != TriggerForm.DEFERRED) {
-      create = trigger.drop(table.name()) + create;
+  private TableChange creating(CaptureTrigger trigger, TriggerDrift drift) {
+    var name = table.name();
+    var create = trigger.create(name);
+    var before = drift.replaced();
+    var diff =
+        before == null
+            ? LineDiff.between(List.of(), create.lines().toList())
+            : LineDiff.between(
+                lines(before.definition()), lines(create.replace("OR REPLACE ", "")));
+    var summary =
+        "%s trigger %s on %s, which locks the table against writers for a moment"
+            .formatted(
+                before == null ? "create" : "replace", Quoted.identifier(trigger.bareName()), name);
+    var dropsFirst = drift.isToBeDroppedFirst();
+    if (dropsFirst && !trigger.isConstraint()) {
+      create = trigger.drop(name) + create;
     }
     return new TableChange(
-        trigger.lookup(table.name()).unlessThere(create),
-        "create the trigger of channel " + capture.channel(),
-        new TableChange.Target(table.oid(), table.name().toString()),
+        TriggerLookup.unlessThere(name, trigger.bareName(), trigger.printedForm(), "", create),
+        new TableChange.Told("create the trigger of channel " + capture.channel(), summary, diff),
+        new TableChange.Target(table.oid(), name.toString()),
         false,
         dropsFirst,
         table.form().hasChildren());
   }
 
   private TableChange dropping(InstalledTrigger trigger) {
+    var summary =
+        "drop trigger %s on %s, which runs the same function, and locks the table for a moment"
+            .formatted(Quoted.identifier(trigger.name()), table.name());
     return new TableChange(
-        TriggerLookup.of(trigger.table(), trigger.name())
-            .ifThere(TriggerDrift.drop(trigger) + ";\n"),
-        "drop a trigger of channel " + capture.channel(),
+        TriggerLookup.ifThere(
+            trigger.table(), trigger.name(), "", TriggerDrift.drop(trigger) + ";\n"),
+        new TableChange.Told(
+            "drop a trigger of channel " + capture.channel(),
+            summary,
+            LineDiff.between(lines(trigger.definition()), List.of())),
         TableChange.Target.of(trigger),
         false,
         true,
         table.form().hasChildren());
   }
 
-  /**
-   * A function, and with it every trigger that runs it.
-   *
-   * @param table to be named where there is no trigger
-   */
+  /** A function, and with it every trigger that runs it. */
   static TableChange dropping(
-      String channel, InstalledFunction function, List<InstalledTrigger> triggers, String table) {
+      String channel, InstalledFunction function, List<InstalledTrigger> triggers) {
     var target =
         triggers.stream()
             .findFirst()
             .map(TableChange.Target::of)
-            .orElse(new TableChange.Target(0, table));
+            .orElse(new TableChange.Target(0, "none"));
+    var gone = new ArrayList<String>();
+    triggers.forEach(trigger -> gone.addAll(lines(trigger.definition())));
+    gone.add(function.comment());
+    var summary =
+        "drop function %s and its trigger, which locks the table for a moment"
+            .formatted(function.sqlName());
     return new TableChange(
-        CaptureFunction.drop(function.name()),
-        "drop a trigger of channel " + channel,
+        CaptureFunction.drop(function.sqlName()),
+        new TableChange.Told(
+            "drop a trigger of channel " + channel, summary, LineDiff.between(gone, List.of())),
         target,
         true,
         true,
         triggers.stream().map(InstalledTrigger::tableOid).distinct().count() > 1);
+  }
+
+  /** A trigger's definition, for a diff: without the quotes, which PostgreSQL sets as it likes. */
+  private static List<String> lines(String definition) {
+    return definition
+        .replaceAll("[\";]", "")
+        .replaceAll(" (?=(REFERENCING|DEFERRABLE|FOR EACH|EXECUTE) )", "\n")
+        .lines()
+        .map(String::strip)
+        .toList();
   }
 }

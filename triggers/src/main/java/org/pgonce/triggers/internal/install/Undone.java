@@ -4,8 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 
 /**
- * Statements that leave no trace, settings included, in a transaction that stays usable, if they
- * fail too.
+ * Statements that leave no trace, settings included, in a transaction that stays usable, also if
+ * they fail.
  */
 final class Undone {
 
@@ -17,24 +17,13 @@ final class Undone {
     T run() throws SQLException;
   }
 
-  static <T> T during(Connection connection, Statements<T> statements) throws SQLException {
-    var autoCommit = connection.getAutoCommit();
-    if (autoCommit) {
-      connection.setAutoCommit(false);
-    }
+  static <T> T during(Connection transaction, Statements<T> statements) throws SQLException {
+    var before = transaction.setSavepoint();
     try {
-      var before = connection.setSavepoint();
-      try {
-        return statements.run();
-      } finally {
-        connection.rollback(before);
-        connection.releaseSavepoint(before);
-      }
+      return statements.run();
     } finally {
-      if (autoCommit) {
-        connection.rollback();
-        connection.setAutoCommit(true);
-      }
+      transaction.rollback(before);
+      transaction.releaseSavepoint(before);
     }
   }
 }

@@ -13,11 +13,6 @@ public final class Rendered {
 
   private Rendered() {}
 
-  /** Means the same in psql, and is taken as it is by each tool. */
-  public static String forAll(String sql) {
-    return ToolProof.script(sql);
-  }
-
   /**
    * A file's name by Flyway's rules.
    *

@@ -11,7 +11,7 @@ import org.pgonce.internal.text.SqlToken;
  * Liquibase acts on lines that look like its comments, within texts and function bodies too. Where
  * a text has such a thing, it is written as E'…', with what makes it look so as \\x24 or the like.
  */
-final class ToolProof {
+public final class ToolProof {
 
   private static final String KEYWORDS =
       "(?:liquibase|property|changeset|rollback|precondition|comment|validCheckSum|ignore|include|tagDatabase)";
@@ -25,7 +25,7 @@ final class ToolProof {
 
   private ToolProof() {}
 
-  static String script(String sql) {
+  public static String script(String sql) {
     return SqlToken.of(sql).stream()
         .map(token -> HAZARD.matcher(token.text()).find() ? without(token) : token.text())
         .collect(Collectors.joining());

@@ -1,0 +1,66 @@
+package org.pgonce.records.internal.fit;
+
+import com.fasterxml.jackson.annotation.JsonAlias;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.lang.reflect.RecordComponent;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.records.internal.catalog.Column;
+import tools.jackson.databind.PropertyNamingStrategies;
+
+/**
+ * The column that a record component reads: as the standard codec names it.
+ *
+ * @param aliases other names that are read too
+ */
+public record ColumnName(String name, List<String> aliases) {
+
+  private static final SnakeCase SNAKE_CASE = new SnakeCase();
+
+  static ColumnName of(RecordComponent component) {
+    var property = component.getAccessor().getAnnotation(JsonProperty.class);
+    var alias = component.getAccessor().getAnnotation(JsonAlias.class);
+    return new ColumnName(
+        property == null || property.value().isEmpty()
+            ? byDefault(component.getName())
+            : property.value(),
+        alias == null ? List.of() : List.of(alias.value()));
+  }
+
+  /** The column that a component of this name reads if no annotation says otherwise. */
+  public static String byDefault(String component) {
+    return SNAKE_CASE.of(component);
+  }
+
+  /** Null if there is none. */
+  @Nullable Column in(List<Column> columns) {
+    return columns.stream()
+        .filter(column -> column.name().equals(name) || aliases.contains(column.name()))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** A column that differs in letter case and underscores only; null if there is none. */
+  @Nullable String nearMiss(List<Column> columns) {
+    return columns.stream()
+        .map(Column::name)
+        .filter(column -> plain(column).equals(plain(name)))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private static String plain(String text) {
+    return text.replace("_", "").toLowerCase(Locale.ROOT);
+  }
+
+  /** The codec's own naming; Jackson lets only subclasses call it. */
+  private static final class SnakeCase extends PropertyNamingStrategies.SnakeCaseStrategy {
+
+    private static final long serialVersionUID = 1L;
+
+    String of(String javaName) {
+      return translate(javaName);
+    }
+  }
+}

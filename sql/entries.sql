@@ -1,0 +1,211 @@
+-- The ways into a channel for its triggers: a view and a function of its own. By the view rows are stored for the channel's subscriptions, and for no
+-- others. By the function go those with a key or a due time, dead letters and broadcasts. Neither shows anything.
+
+-- See roles.sql.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
+SET ROLE pgonce_owner;
+
+-- The rarer ways of a channel's store function: a dead letter, or a row that is due later.
+CREATE OR REPLACE FUNCTION pgonce_private.store_aside(
+  subscriptions integer[], id bigint, payload json, key text, order_key text, due_at timestamptz, stamp integer, error text, channel_name text, notifies boolean)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+  context constant jsonb := pgonce.current_context();
+BEGIN
+  IF error IS NOT NULL THEN
+    INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
+    SELECT s.i, id, 0, clock_timestamp(), 'NOT_STORABLE', error, payload, key, order_key, context, stamp FROM unnest(subscriptions) AS s (i);
+  ELSE
+    INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp)
+    SELECT s.i, id, due_at, 0, clock_timestamp(), payload, key, order_key, context, stamp FROM unnest(subscriptions) AS s (i);
+    IF FOUND AND notifies THEN
+      PERFORM pgonce.wake_up(channel_name, 'later');
+    END IF;
+  END IF;
+END
+$$;
+
+-- Whether a notification gets a key that was there already: where it is no longer remembered.
+CREATE OR REPLACE FUNCTION pgonce_private.take_over_key(channel_id integer, key text, id bigint, payload json, waiting integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+BEGIN
+  RETURN EXISTS (SELECT FROM pgonce.channel c
+                  CROSS JOIN LATERAL pgonce.take_keys(c, waiting, ARRAY[key], ARRAY[id], ARRAY[pgonce.fingerprint(payload)]) AS t (its_key, its_id, its_fingerprint)
+                 WHERE c.id = channel_id AND t.its_id = id);
+END
+$$;
+
+-- The body of a channel's store function. It stores one notification for those of the subscriptions that are the channel's, or broadcasts it. A
+-- delivery key that is there already stores nothing. error: it is a dead letter, since this was wrong with it. Returns whether there is a new row, of
+-- which listeners may have to hear. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a
+-- fifth of the whole.
+CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN channel.mode = 'BROADCAST' THEN format($body$
+BEGIN
+  IF error IS NULL THEN
+    PERFORM pgonce.broadcast(%1$L, payload::text, version);
+  ELSE
+    RAISE WARNING 'pgonce: channel %% cannot send a row: %%', %1$L, error;
+  END IF;
+  RETURN false;
+END
+$body$, channel.name) ELSE format($body$
+#variable_conflict use_variable
+DECLARE
+  new_id constant bigint := nextval('pgonce.notification_id');
+  stamp integer;
+  subscription integer;
+BEGIN
+  IF key IS NOT NULL THEN
+    INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
+    VALUES (%1$s, key, new_id, sha256(convert_to(payload::text, getdatabaseencoding())), cardinality(subscriptions))
+    ON CONFLICT DO NOTHING;
+    IF NOT FOUND AND NOT pgonce_private.take_over_key(%1$s, key, new_id, payload, cardinality(subscriptions)) THEN
+      RETURN false;
+    END IF;
+  END IF;
+  IF version <> 1 OR current_setting('pgonce.depth', true) <> '' THEN
+    stamp := pgonce.stamp(pgonce.current_depth(), version);
+  END IF;
+  IF error IS NOT NULL OR due_at > clock_timestamp() THEN
+    PERFORM pgonce_private.store_aside(
+      ARRAY(SELECT s.i FROM unnest(subscriptions) AS s (i) WHERE s.i / 4096 = %1$s), new_id, payload, key, %2$s, due_at, stamp, error, %3$L, %4$L);
+    RETURN false;
+  END IF;
+  FOREACH subscription IN ARRAY subscriptions LOOP
+    IF subscription / 4096 = %1$s THEN
+      INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
+      VALUES (subscription, new_id, payload, key, %2$s, CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END, stamp);
+    END IF;
+  END LOOP;
+  RETURN subscriptions <> '{}';
+END
+$body$, channel.id,
+    CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN 'coalesce(order_key, chr(1) || new_id)' ELSE 'NULL' END,
+    channel.name, channel.wake_ups <> 'NEVER') END
+$$;
+
+-- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get: so it is never replaced, for which
+-- PostgreSQL would wait for all writers. Nobody waits for the function.
+CREATE OR REPLACE FUNCTION pgonce_private.make_entries(channel pgonce.channel) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  view constant text := format('pgonce.%I', 'into_' || channel.name);
+  store constant text := format('pgonce.%I(integer[], json, text, text, timestamptz, integer, text)', 'store_' || channel.name);
+  body constant text := pgonce_private.store_body(channel);
+BEGIN
+  IF to_regclass(view) IS NULL THEN
+    EXECUTE format('CREATE VIEW %s AS SELECT subscription_id, payload, context, stamp FROM pgonce.notification WHERE subscription_id BETWEEN %s AND %s WITH CASCADED CHECK OPTION',
+                   view, 4096 * channel.id + 1, 4096 * channel.id + 4095);
+    EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN context SET DEFAULT CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END$sql$, view);
+    EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN stamp SET DEFAULT CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END$sql$, view);
+    EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', view);
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = to_regprocedure(store) AND p.prosrc = body) THEN
+    EXECUTE format($sql$
+      CREATE OR REPLACE FUNCTION pgonce.%I(
+        subscriptions integer[], payload json, key text DEFAULT NULL, order_key text DEFAULT NULL, due_at timestamptz DEFAULT NULL,
+        version integer DEFAULT 1, error text DEFAULT NULL)
+      RETURNS boolean
+      LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+      AS %L
+      $sql$, 'store_' || channel.name, body);
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', store);
+  END IF;
+END
+$$;
+
+-- Drops them. Waits for all who have stored by the view.
+CREATE OR REPLACE FUNCTION pgonce_private.drop_entries(channel_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  EXECUTE format('DROP VIEW IF EXISTS pgonce.%I', 'into_' || channel_name);
+  EXECUTE format('DROP FUNCTION IF EXISTS pgonce.%I', 'store_' || channel_name);
+END
+$$;
+
+-- The subscriptions of a channel as a relation in SQL, as its triggers have it. With filters it is of those that take the writer's context. A filter
+-- has no $ in it, with which it could end the dollar quotes around it. Null if there is no such channel.
+CREATE OR REPLACE FUNCTION pgonce.subscriptions_sql(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN count(s.id) = 0 THEN '(SELECT 0 WHERE false)'
+              WHEN count(s.filter) = 0 THEN format('(VALUES %s)', string_agg(format('(%s)', s.id), ', ' ORDER BY s.id))
+              ELSE format('(SELECT f.id FROM (VALUES %s) AS f (id, filter) WHERE f.filter IS NULL OR pgonce.current_context() @> f.filter)',
+                          string_agg(format('(%s, %L::jsonb)', s.id, replace(s.filter::text, '$', '\u0024')), ', ' ORDER BY s.id)) END
+    FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name GROUP BY c.id
+$$;
+
+-- To whom the functions of a table's triggers are to belong if the caller installs them: to the table's owner where the caller can act as that, else
+-- to the caller. A superuser can act as everybody, and its rights are not for the SQL and the casts of an owner with fewer.
+CREATE OR REPLACE FUNCTION pgonce.capturing_role(relation regclass) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN pg_has_role(c.relowner, 'MEMBER') THEN pg_get_userbyid(c.relowner) ELSE current_user END::text FROM pg_class c WHERE c.oid = relation
+$$;
+
+-- Lets a role, that the caller can act as, own functions of triggers that store into the channel: all of pgonce that such a function needs.
+CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  channel constant pgonce.channel := pgonce_private.find_channel(channel_name);
+  view constant text := format('pgonce.%I', 'into_' || channel_name);
+  store constant text := format('pgonce.%I(integer[], json, text, text, timestamptz, integer, text)', 'store_' || channel_name);
+BEGIN
+  PERFORM pgonce_private.require_owner(channel);
+  IF NOT pg_has_role(pgonce_private.caller(), role_name, 'MEMBER') THEN
+    RAISE EXCEPTION 'pgonce: role "%" cannot act as role "%", and so cannot let it store into channel "%"', pgonce_private.caller(), role_name, channel_name
+      USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  IF NOT has_schema_privilege(role_name, 'pgonce', 'USAGE') THEN
+    EXECUTE format('GRANT USAGE ON SCHEMA pgonce TO %I', role_name);
+  END IF;
+  IF NOT has_schema_privilege(role_name, 'pgonce_triggers', 'CREATE, USAGE') OR NOT has_schema_privilege(role_name, 'pgonce_triggers', 'USAGE') THEN
+    EXECUTE format('GRANT CREATE, USAGE ON SCHEMA pgonce_triggers TO %I', role_name);
+  END IF;
+  IF NOT has_table_privilege(role_name, view, 'INSERT') THEN
+    EXECUTE format('GRANT INSERT ON %s TO %I', view, role_name);
+  END IF;
+  IF NOT has_function_privilege(role_name, store, 'EXECUTE') THEN
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', store, role_name);
+  END IF;
+  IF pgonce.gate_of(channel_name) IS NOT NULL AND NOT has_sequence_privilege(role_name, pgonce.gate_of(channel_name), 'SELECT') THEN
+    EXECUTE format('GRANT SELECT ON SEQUENCE pgonce.%I TO %I', 'gate_' || channel_name, role_name);
+  END IF;
+END
+$$;
+
+-- Fails if one of the channel's functions belongs to another role. Any role that may install can create functions beside them, and CREATE OR REPLACE of
+-- a superuser would leave one to its owner, who can change it at any time. None is taken over unseen: who made one in the name of another may have kept
+-- the right to execute it, and so to attach it to a table of its own.
+CREATE OR REPLACE FUNCTION pgonce.refuse_functions_of_others(channel_name text, role_name text) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  other record;
+BEGIN
+  SELECT p.oid::regprocedure AS name, pg_get_userbyid(p.proowner) AS owner INTO other FROM pg_proc p
+   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name
+     AND pg_get_userbyid(p.proowner) <> role_name
+   ORDER BY p.proname LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot be fed with the rights of role "%", as there is function % of role "%" already: look at it, then drop it with DROP FUNCTION ... CASCADE, or give it to that role with ALTER FUNCTION ... OWNER TO %, and install the channel again',
+      channel_name, role_name, other.name, other.owner, quote_ident(role_name) USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END
+$$;
+
+RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,5 +1,0 @@
-/** From a table to the Java source of a record that reads its rows. */
-@NullMarked
-package org.pgonce.triggers.internal.source;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+{conflict}BEGIN
+{trial}  PERFORM {store}('{}', {payload}{version}){from}{where};
+  RETURN NULL;
+END
