@@ -48,7 +48,7 @@ BEGIN
     WHEN split_part(home, ' ', 1) <> own_oid::text
       THEN 'it was made from another database as its template'
   END;
-  RETURN CASE WHEN origin IS NOT NULL THEN format('database "%s" is a copy: %s. What waits in it may have been handled in the original, or will be there, and is not handled here as well, until somebody decides so. If it takes the place of the original, or is to work on its own: SELECT pgonce.adopt(''why''); to have it begin with nothing, before that: SELECT pgonce.drop_channel(name) FROM pgonce.channel, and install again',
+  RETURN CASE WHEN origin IS NOT NULL THEN format('database "%s" is a copy: %s. What waits in it may have been handled in the original, or will be there, and is not handled here as well, until somebody decides so. If it takes the place of the original, or is to work on its own: SELECT pgonce.adopt(''why''); to have it begin with nothing, before that: TRUNCATE pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.delivery_key',
                 current_database(), origin) END;
 END
 $$;
@@ -68,7 +68,9 @@ BEGIN
   PERFORM pgonce_private.settle_here();
   PERFORM setval('pgonce.notification_id', nextval('pgonce.notification_id') + 1000000000000);
   DELETE FROM pgonce.listener; -- those of the original
-  PERFORM pgonce_private.make_gate(c.name, 0) FROM pgonce.channel c WHERE c.mode <> 'BROADCAST' AND pgonce.gate_of(c.name) IS NULL; -- a restore of data alone has no gates
+  -- A restore of data alone has no gates, and its channels have other ids.
+  PERFORM pgonce_private.make_gate(c.name, 0) FROM pgonce.channel c WHERE pgonce.gate_of(c.name) IS NULL;
+  PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c;
   PERFORM pgonce_private.keep_padding();
   PERFORM pgonce_private.record_operation('ADOPT', '*', NULL, reason, 0);
 END

@@ -149,7 +149,41 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- Drops channels with everything that waits in them. The module that made a trigger drops it first. Returns how many channels there were. already:
+-- The triggers that store into a channel, and their functions. Any role that may install can make a function of such a name: pgonce's have its comment.
+CREATE OR REPLACE FUNCTION pgonce_private.feeds(channel_name text) RETURNS TABLE (trigger text, relation regclass, function regprocedure)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT quote_ident(t.tgname), t.tgrelid, p.oid
+    FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid AND t.tgparentid = 0
+   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name
+     AND starts_with(obj_description(p.oid, 'pg_proc'), 'pgonce: trigger after ')
+   ORDER BY p.proname, t.tgname
+$$;
+
+-- How a channel is dropped by hand: after its triggers, which go with their functions.
+CREATE OR REPLACE FUNCTION pgonce_private.drop_sql(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT concat(string_agg(DISTINCT format('DROP FUNCTION %s CASCADE; ', f.function), ''), format('SELECT pgonce.drop_channel(%L);', channel_name))
+    FROM pgonce_private.feeds(channel_name) f
+$$;
+
+-- Fails if a trigger stores into one of the channels: without the channel, each write to the table would fail.
+CREATE OR REPLACE FUNCTION pgonce_private.refuse_fed_channels(channel_names text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  fed record;
+BEGIN
+  SELECT c.name, f.trigger, f.relation INTO fed FROM unnest(channel_names) AS c (name) CROSS JOIN LATERAL pgonce_private.feeds(c.name) f LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pgonce: channel "%" was not dropped, as trigger % of table % stores into it, and each write to the table would fail without it: drop both by Triggers.drop in Java, or in one transaction with: %',
+      fed.name, fed.trigger, fed.relation, pgonce_private.drop_sql(fed.name) USING ERRCODE = 'dependent_objects_still_exist';
+  END IF;
+END
+$$;
+
+-- Drops channels with everything that waits in them, and that no trigger stores into any more. Returns how many channels there were. already:
 -- what pgonce.empty_channels returned for them in this transaction, if it was called.
 CREATE OR REPLACE FUNCTION pgonce.drop_channels(channel_names text[], reason text DEFAULT NULL, already bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -165,6 +199,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = ANY (channel_names)) THEN
     RETURN 0;
   END IF;
+  PERFORM pgonce_private.refuse_fed_channels(channel_names);
   emptied := coalesce(already, pgonce.empty_channels(channel_names));
   PERFORM pgonce_private.hold_writers(purpose);
   -- From here on writers wait. Few rows have come meanwhile, unless a handler has one of them already.
@@ -210,8 +245,8 @@ BEGIN
   END IF;
   FOR try IN 1 .. 2 LOOP -- the first look is without a lock
     SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
-           string_agg(DISTINCT format('SELECT pgonce.drop_%s;', CASE WHEN subscription_name IS NULL THEN format('channel(%L)', s.channel)
-                                                                    ELSE format('subscription(%L, %L)', s.channel, s.subscription) END), ' ')
+           string_agg(DISTINCT CASE WHEN subscription_name IS NULL THEN pgonce_private.drop_sql(s.channel)
+                                ELSE format('SELECT pgonce.drop_subscription(%L, %L);', s.channel, s.subscription) END, ' ')
              FILTER (WHERE s.backlog + s.scheduled + s.dead_letters > 0) AS how
       INTO held FROM pgonce.channel_status s
      WHERE (channel_name IS NULL OR s.channel = channel_name) AND (subscription_name IS NULL OR s.subscription = subscription_name);

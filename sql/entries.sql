@@ -30,7 +30,8 @@ BEGIN
 END
 $$;
 
--- Whether a notification gets a key that was there already: where it is no longer remembered.
+-- Whether a notification gets its key in the rarer cases: where the key was there already and is no longer remembered, and where no subscription takes
+-- the notification.
 CREATE OR REPLACE FUNCTION pgonce_private.take_over_key(channel_id integer, key text, id bigint, payload json, waiting integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -43,7 +44,8 @@ END
 $$;
 
 -- The body of a channel's store function. It stores one notification for those of the subscriptions that are the channel's, or broadcasts it. A
--- delivery key that is there already stores nothing. error: it is a dead letter, since this was wrong with it. Returns whether there is a new row, of
+-- delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once, as when it is published.
+-- error: it is a dead letter, since this was wrong with it. Returns whether there is a new row, of
 -- which listeners may have to hear. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a
 -- fifth of the whole.
 CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
@@ -67,7 +69,8 @@ DECLARE
 BEGIN
   IF key IS NOT NULL THEN
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
-    VALUES (%1$s, key, new_id, sha256(convert_to(payload::text, getdatabaseencoding())), cardinality(subscriptions))
+    SELECT %1$s, key, new_id, sha256(convert_to(payload::text, getdatabaseencoding())), cardinality(subscriptions)
+     WHERE subscriptions <> '{}'
     ON CONFLICT DO NOTHING;
     IF NOT FOUND AND NOT pgonce_private.take_over_key(%1$s, key, new_id, payload, cardinality(subscriptions)) THEN
       RETURN false;
@@ -95,7 +98,8 @@ $body$, channel.id,
 $$;
 
 -- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get: so it is never replaced, for which
--- PostgreSQL would wait for all writers. Nobody waits for the function.
+-- PostgreSQL would wait for all writers, unless it is of another id, as after a restore of data alone: then functions of triggers that stand for the
+-- former id must not store until they are installed again. Nobody waits for the function.
 CREATE OR REPLACE FUNCTION pgonce_private.make_entries(channel pgonce.channel) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -103,10 +107,14 @@ DECLARE
   view constant text := format('pgonce.%I', 'into_' || channel.name);
   store constant text := format('pgonce.%I(integer[], json, text, text, timestamptz, integer, text)', 'store_' || channel.name);
   body constant text := pgonce_private.store_body(channel);
+  first constant text := (4096 * channel.id + 1)::text;
 BEGIN
+  IF pg_get_viewdef(to_regclass(view)) !~ ('\m' || first || '\M') THEN
+    EXECUTE format('DROP VIEW %s', view);
+  END IF;
   IF to_regclass(view) IS NULL THEN
     EXECUTE format('CREATE VIEW %s AS SELECT subscription_id, payload, context, stamp FROM pgonce.notification WHERE subscription_id BETWEEN %s AND %s WITH CASCADED CHECK OPTION',
-                   view, 4096 * channel.id + 1, 4096 * channel.id + 4095);
+                   view, first, 4096 * channel.id + 4095);
     EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN context SET DEFAULT CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END$sql$, view);
     EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN stamp SET DEFAULT CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END$sql$, view);
     EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', view);
@@ -147,15 +155,22 @@ AS $$
     FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name GROUP BY c.id
 $$;
 
+-- Whether a role can act as another one, by SET ROLE.
+CREATE OR REPLACE FUNCTION pgonce_private.can_act_as(role_name text, other text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pg_has_role(role_name, other, CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) $$;
+
 -- To whom the functions of a table's triggers are to belong if the caller installs them: to the table's owner where the caller can act as that, else
 -- to the caller. A superuser can act as everybody, and its rights are not for the SQL and the casts of an owner with fewer.
 CREATE OR REPLACE FUNCTION pgonce.capturing_role(relation regclass) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT CASE WHEN pg_has_role(c.relowner, 'MEMBER') THEN pg_get_userbyid(c.relowner) ELSE current_user END::text FROM pg_class c WHERE c.oid = relation
+  SELECT CASE WHEN pgonce_private.can_act_as(pgonce_private.caller(), o.name) THEN o.name ELSE pgonce_private.caller() END
+    FROM pg_class c CROSS JOIN LATERAL (SELECT pg_get_userbyid(c.relowner)::text AS name) o WHERE c.oid = relation
 $$;
 
--- Lets a role, that the caller can act as, own functions of triggers that store into the channel: all of pgonce that such a function needs.
+-- Lets a role, that the caller can act as, own functions of triggers that store into the channel: all of pgonce that such a function needs. What is
+-- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md).
 CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -165,14 +180,14 @@ DECLARE
   store constant text := format('pgonce.%I(integer[], json, text, text, timestamptz, integer, text)', 'store_' || channel_name);
 BEGIN
   PERFORM pgonce_private.require_owner(channel);
-  IF NOT pg_has_role(pgonce_private.caller(), role_name, 'MEMBER') THEN
+  IF NOT pgonce_private.can_act_as(pgonce_private.caller(), role_name) THEN
     RAISE EXCEPTION 'pgonce: role "%" cannot act as role "%", and so cannot let it store into channel "%"', pgonce_private.caller(), role_name, channel_name
       USING ERRCODE = 'insufficient_privilege';
   END IF;
   IF NOT has_schema_privilege(role_name, 'pgonce', 'USAGE') THEN
     EXECUTE format('GRANT USAGE ON SCHEMA pgonce TO %I', role_name);
   END IF;
-  IF NOT has_schema_privilege(role_name, 'pgonce_triggers', 'CREATE, USAGE') OR NOT has_schema_privilege(role_name, 'pgonce_triggers', 'USAGE') THEN
+  IF NOT (has_schema_privilege(role_name, 'pgonce_triggers', 'CREATE') AND has_schema_privilege(role_name, 'pgonce_triggers', 'USAGE')) THEN
     EXECUTE format('GRANT CREATE, USAGE ON SCHEMA pgonce_triggers TO %I', role_name);
   END IF;
   IF NOT has_table_privilege(role_name, view, 'INSERT') THEN
@@ -181,7 +196,7 @@ BEGIN
   IF NOT has_function_privilege(role_name, store, 'EXECUTE') THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', store, role_name);
   END IF;
-  IF pgonce.gate_of(channel_name) IS NOT NULL AND NOT has_sequence_privilege(role_name, pgonce.gate_of(channel_name), 'SELECT') THEN
+  IF NOT has_sequence_privilege(role_name, pgonce.gate_of(channel_name), 'SELECT') THEN
     EXECUTE format('GRANT SELECT ON SEQUENCE pgonce.%I TO %I', 'gate_' || channel_name, role_name);
   END IF;
 END

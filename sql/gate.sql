@@ -18,20 +18,19 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- The sequence whose last value is a channel's gate; null if there is none, as after a restore of data alone.
+-- The sequence whose last value is a channel's gate; null if there is none, as after a restore of data alone until the copy is adopted.
 CREATE OR REPLACE FUNCTION pgonce.gate_of(channel_name text) RETURNS regclass
 LANGUAGE sql
 AS $$ SELECT pg_catalog.to_regclass('pgonce."gate_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
 
--- Whether a writer that has stored new rows notifies. It does unless the gate is a time within the next second (open), or says that no listener is to
--- be notified, or cannot be read. One expression, which PostgreSQL inlines.
+-- Whether a writer that has stored new rows notifies: unless the gate is a time to come (open), or says that no listener is to be notified. It does
+-- where the gate cannot be read. One expression, which PostgreSQL inlines. The functions of triggers have the same. A clock that is set back makes a
+-- time one of the far future; the poll finds that unfit.
 CREATE OR REPLACE FUNCTION pgonce.needs_notify(channel_name text) RETURNS boolean
 LANGUAGE sql
 AS $$
-  SELECT coalesce(NOT (
-    (pg_catalog.pg_sequence_last_value(pgonce.gate_of(channel_name))
-       OPERATOR(pg_catalog.-) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::bigint)
-    OPERATOR(pg_catalog.<@) '{[0,1000000],[1000000000000000000,)}'::pg_catalog.int8multirange), true)
+  SELECT (pg_catalog.pg_sequence_last_value(pgonce.gate_of(channel_name))
+            OPERATOR(pg_catalog.>) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::pg_catalog.int8) IS NOT TRUE
 $$;
 
 -- Whether the value means that a listener claims every 2 ms, so that writers need no NOTIFY. Here and in gate_is_unfit all is named in full and no path
@@ -144,12 +143,14 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $$;
 
--- Whether the gate has a value that it must not have while a process listens: an installation has changed the channel, a restore has lost the gate,
--- or one process stopped while another one started.
+-- Whether the gate has a value that it must not have while a process listens: an installation has changed the channel, a restore has lost the value,
+-- one process stopped while another one started, or the clock was set back.
 CREATE OR REPLACE FUNCTION pgonce_private.gate_is_unfit(value bigint, wake_ups text) RETURNS boolean
-LANGUAGE sql IMMUTABLE
+LANGUAGE sql VOLATILE
 AS $$
-  SELECT value IS NULL OR value OPERATOR(pg_catalog.=) 9223372036854775806
+  SELECT value IS NULL OR value OPERATOR(pg_catalog.<) 9223372036854775807
+         AND (value OPERATOR(pg_catalog.-) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::pg_catalog.int8)
+             OPERATOR(pg_catalog.>) 1000000
       OR (value OPERATOR(pg_catalog.=) 9223372036854775807) OPERATOR(pg_catalog.<>) (wake_ups OPERATOR(pg_catalog.=) 'NEVER'::pg_catalog.text)
 $$;
 
@@ -165,15 +166,7 @@ BEGIN
       FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
      WHERE s.id = ANY (listened) AND c.mode <> 'BROADCAST' AND pgonce_private.gate_is_unfit(pg_sequence_last_value(pgonce.gate_of(c.name)), c.wake_ups)
   LOOP
-    IF pgonce.gate_of(unfit.name) IS NULL THEN
-      BEGIN
-        PERFORM pgonce_private.make_gate(unfit.name, unfit.value);
-      EXCEPTION WHEN unique_violation OR duplicate_table THEN
-        NULL; -- another process has made it at the same moment
-      END;
-    ELSE
-      PERFORM setval(pgonce.gate_of(unfit.name), unfit.value);
-    END IF;
+    PERFORM setval(pgonce.gate_of(unfit.name), unfit.value);
   END LOOP;
 END
 $$;

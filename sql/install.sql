@@ -11,13 +11,18 @@ CREATE OR REPLACE FUNCTION pgonce_private.caller() RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END $$;
 
--- Fails unless the caller may change the channel. A role that owns one may have been dropped, or be one of another server.
+-- Fails unless the caller may change the channel. A role that owns one may have been dropped, or be one of another server. Within a trigger nobody may:
+-- what a trigger calls, a cast of somebody's type included, must get no rights from who writes the row.
 CREATE OR REPLACE FUNCTION pgonce_private.require_owner(channel pgonce.channel) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   caller constant text := pgonce_private.caller();
 BEGIN
+  IF pg_trigger_depth() > 0 THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot be installed or changed by a trigger: do it in a statement of its own', channel.name
+      USING ERRCODE = 'insufficient_privilege';
+  END IF;
   IF NOT EXISTS (SELECT FROM pg_roles r
                   WHERE r.rolname IN (channel.owner, 'pgonce_owner', 'pgonce_admin') AND pg_has_role(caller, r.oid, 'MEMBER')) THEN
     RAISE EXCEPTION 'pgonce: role "%" may not change channel "%", which role "%" has installed: GRANT it that role, or pgonce_admin', caller, channel.name, channel.owner
@@ -42,7 +47,7 @@ DECLARE
   channel pgonce.channel;
   is_new boolean;
   changed boolean;
-  added bigint;
+  added integer;
   subscribed bigint;
   unfit text;
   contradiction text;
@@ -70,20 +75,21 @@ BEGIN
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
   LOOP
-    INSERT INTO pgonce.channel (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, owner)
+    -- The row lock keeps others from dropping it or changing its mode until this transaction ends. Two installations run one after the other. An INSERT
+    -- would use up an id, even where the channel is there.
+    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+    is_new := NOT FOUND;
+    EXIT WHEN FOUND;
+    INSERT INTO pgonce.channel AS c (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, owner)
     VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
             install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups, pgonce_private.caller())
-    ON CONFLICT (name) DO NOTHING;
-    is_new := FOUND;
-    -- The row lock keeps others from dropping it or changing its mode until this transaction ends. If it was dropped just now, there is nothing to
-    -- lock. Two installations run one after the other.
-    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+    ON CONFLICT (name) DO NOTHING RETURNING c.* INTO channel;
     EXIT WHEN FOUND;
   END LOOP;
   PERFORM pgonce_private.require_owner(channel);
   IF channel.feed <> install_channel.feed THEN
-    RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: SELECT pgonce.drop_channel(%);',
-      channel_name, channel.feed, install_channel.feed, quote_literal(channel_name) USING ERRCODE = 'PO003';
+    RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: %',
+      channel_name, channel.feed, install_channel.feed, pgonce_private.drop_sql(channel_name) USING ERRCODE = 'PO003';
   END IF;
   IF channel.mode <> install_channel.mode THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %: migrate it with: SELECT pgonce.change_mode(%, %); then install again',
@@ -97,6 +103,12 @@ BEGIN
   changed := is_new OR FOUND;
   -- In one order, as pause does.
   PERFORM FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name IN (SELECT jsonb_object_keys(subscriptions)) ORDER BY s.id FOR NO KEY UPDATE;
+  SELECT count(*) INTO added FROM jsonb_object_keys(subscriptions) AS u (name)
+   WHERE NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name = u.name);
+  IF channel.numbered + added > 4095 THEN
+    RAISE EXCEPTION 'pgonce: channel "%" has had % subscriptions, dropped ones included, and with % more there would be more than the 4095 that a channel can have: give these another channel',
+      channel_name, channel.numbered, added USING ERRCODE = 'program_limit_exceeded';
+  END IF;
   WITH added AS (
     SELECT u.key, u.value, row_number() OVER (ORDER BY u.key) AS n FROM jsonb_each(subscriptions) AS u (key, value)
      WHERE NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name = u.key)
@@ -104,7 +116,6 @@ BEGIN
   INSERT INTO pgonce.subscription (id, channel_id, of_channel, name, filter)
   SELECT 4096 * channel.id + channel.numbered + a.n, channel.id, CASE WHEN channel.mode <> 'BROADCAST' THEN channel.name END, a.key, nullif(a.value, 'null')
     FROM added a;
-  GET DIAGNOSTICS added = ROW_COUNT;
   UPDATE pgonce.channel c SET numbered = c.numbered + added WHERE c.id = channel.id AND added > 0;
   UPDATE pgonce.subscription s SET filter = nullif(u.value, 'null') FROM jsonb_each(subscriptions) AS u (key, value)
    WHERE s.channel_id = channel.id AND s.name = u.key AND s.filter IS DISTINCT FROM nullif(u.value, 'null');
@@ -114,7 +125,8 @@ BEGIN
   IF contradiction IS NOT NULL THEN
     RAISE EXCEPTION 'pgonce: %', contradiction USING ERRCODE = 'PO003';
   END IF;
-  IF is_new AND mode <> 'BROADCAST' AND pgonce.gate_of(channel_name) IS NULL THEN
+  -- Of a BROADCAST too, which may be changed to another mode: the functions of its triggers read it.
+  IF pgonce.gate_of(channel_name) IS NULL THEN
     PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
   END IF;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;

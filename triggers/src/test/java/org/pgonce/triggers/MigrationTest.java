@@ -296,7 +296,8 @@ class MigrationTest {
   @Test
   void h83_whatIsLeftOfAChannelIsLeftAgainOnTheWayBack(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(ADDED);
-    database.execute("select pgonce.drop_channel('author_inserted')");
+    database.execute(
+        "drop trigger pgonce_author_inserted on author; select pgonce.drop_channel('author_inserted')");
     var before = scene.state();
     Migration migration;
     try (var connection = database.dataSource().getConnection()) {
@@ -342,6 +343,8 @@ class MigrationTest {
     scene.execute(migration.up());
     database.execute("insert into author values (1, 'Ann'), (2, 'Bob')");
 
+    var drop =
+        "DROP FUNCTION pgonce_triggers.capture_author_inserted() CASCADE; SELECT pgonce.drop_channel('author_inserted');";
     assertThatThrownBy(() -> scene.execute(migration.down()))
         .hasMessageContaining("channel \"author_inserted\" still holds notifications: 2 waiting")
         .hasMessageContaining("SELECT pgonce.drop_channel('author_inserted');");
@@ -349,7 +352,9 @@ class MigrationTest {
     assertThatThrownBy(() -> scene.execute(Migration.ofSchema().down()))
         .hasMessageContaining("still holds notifications: 3 waiting");
 
-    scene.execute("SELECT pgonce.drop_channel('author_inserted')");
+    assertThatThrownBy(() -> scene.execute("SELECT pgonce.drop_channel('author_inserted')"))
+        .hasMessageContaining(drop);
+    scene.execute(drop);
     scene.execute(migration.down());
     assertThat(database.queryLong("select count(*) from pg_trigger where not tgisinternal"))
         .isZero();

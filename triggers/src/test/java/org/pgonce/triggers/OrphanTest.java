@@ -81,12 +81,8 @@ class OrphanTest {
   }
 
   @Test
-  void h83_triggersAndFunctionsOfNoChannelAreFound(TestDatabase database) throws Exception {
-    database.execute("select pgonce.drop_channel('old')");
-    assertThat(orphans(database))
-        .singleElement()
-        .hasToString("channel old is not installed, trigger \"pgonce_old\" on public.author");
-    database.execute("drop trigger pgonce_old on author");
+  void h83_functionsOfNoChannelAreFound(TestDatabase database) throws Exception {
+    database.execute("drop trigger pgonce_old on author; select pgonce.drop_channel('old')");
     assertThat(orphans(database))
         .singleElement()
         .hasToString(
@@ -96,6 +92,25 @@ class OrphanTest {
     assertThat(orphans(database)).isEmpty();
     assertThat(database.queryString("select to_regproc('pgonce_triggers.capture_old')::text"))
         .isNull();
+  }
+
+  /** Without the channel, each write to the table would fail. */
+  @Test
+  void h10_aChannelIsNotDroppedWhileATriggerStoresIntoIt(TestDatabase database) throws Exception {
+    var how =
+        "DROP FUNCTION pgonce_triggers.capture_old() CASCADE; SELECT pgonce.drop_channel('old');";
+    assertThatThrownBy(() -> database.execute("select pgonce.drop_channel('old')"))
+        .hasMessageContaining("trigger pgonce_old of table public.author stores into it")
+        .hasMessageContaining(how);
+    assertThatThrownBy(
+            () -> database.execute("select pgonce.drop_channels(array['published', 'old'])"))
+        .hasMessageContaining("channel \"old\" was not dropped");
+    database.execute("alter table author disable trigger pgonce_old");
+    assertThatThrownBy(() -> database.execute("select pgonce.drop_channel('old')"))
+        .hasMessageContaining("channel \"old\" was not dropped");
+    database.execute(how);
+    database.execute("insert into author values (1, 'Ann')");
+    assertThat(orphans(database)).isEmpty();
   }
 
   @Test
@@ -136,7 +151,7 @@ class OrphanTest {
 
   @Test
   void h83_whatWasInstalledMeanwhileIsKept(TestDatabase database) throws Exception {
-    database.execute("select pgonce.drop_channel('old')");
+    database.execute("drop trigger pgonce_old on author; select pgonce.drop_channel('old')");
     var orphans = orphans(database);
     PgOnce.using(database.dataSource()).install(OLD);
 

@@ -1,0 +1,166 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.Login;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * A channel's own view and function, its gate and its ids, as the functions of triggers use them.
+ */
+@Tag("versions")
+@PgTest(PgOnceInstalled.class)
+class EntriesTest {
+
+  record Task(long id) {}
+
+  private Login owner;
+
+  /** Its rights are those of the trigger's function. */
+  @BeforeEach
+  void createTable(TestDatabase database) throws Exception {
+    owner = database.loginRole("owner", "pgonce_installer");
+    database.execute("create schema own authorization \"%s\"".formatted(owner.user()));
+    asOwner("create table own.task (id bigint not null)");
+  }
+
+  private void asOwner(String sql) throws SQLException {
+    try (var connection = owner.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  private static TriggerChannelBuilder<Task> tasks() {
+    return TriggerChannel.on("own.task", Task.class).afterInsert().named("tasks");
+  }
+
+  private static String stored(TestDatabase database) throws SQLException {
+    return database.queryString(
+        "select string_agg(n.payload->>'id', ' ' order by n.id) from pgonce.notification n where n.subscription_id > 0");
+  }
+
+  /** As when it is published: the key is done at once, and remembered as long as others. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void s12_theKeyOfARowThatNoSubscriptionTakesIsDone(int memory, TestDatabase database)
+      throws Exception {
+    var options =
+        ChannelOptions.DEFAULT
+            .withSubscriptions(Map.of("acme", Map.of("tenant", "acme")))
+            .withKeyMemory(Duration.ofHours(memory));
+    PgOnce.using(owner.dataSource()).install(tasks().options(options).deliveryKey("id").build());
+    var insert =
+        "select set_config('pgonce.context', '{\"tenant\":\"%s\"}', false); insert into own.task values (%d)";
+    asOwner(insert.formatted("other", 1));
+    database.execute("select pgonce.forget_keys()");
+    asOwner(insert.formatted("acme", 1));
+    asOwner(insert.formatted("acme", 2));
+    assertThat(stored(database)).isEqualTo(memory == 0 ? "1 2" : "2");
+  }
+
+  @Test
+  void s9_aBroadcastThatBecomesStoredHasAGate(TestDatabase database) throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().mode(Mode.BROADCAST).build());
+    database.execute("select pgonce.change_mode('tasks', 'EXACTLY_ONCE')");
+    var stored = tasks().build();
+    PgOnce.using(owner.dataSource()).install(stored);
+    asOwner("insert into own.task values (1)");
+    assertThat(stored(database)).isEqualTo("1");
+    var handled = new AtomicInteger();
+    try (var pgonce = PgOnce.using(database.pooled(4))) {
+      pgonce.listen(stored, (task, tx) -> handled.incrementAndGet()).start();
+      asOwner("insert into own.task values (2)");
+      Awaitility.await().until(() -> handled.get() == 2);
+    }
+  }
+
+  /** As after a restore of data alone into a database that has the channel already. */
+  @Test
+  void h72_aChannelOfAnotherIdGetsAViewOfItsOwn(TestDatabase database) throws Exception {
+    var tasks = tasks().build();
+    PgOnce.using(owner.dataSource()).install(tasks);
+    database.execute(
+        """
+        create temp table kept as select * from pgonce.channel;
+        delete from pgonce.subscription where id > 0;
+        delete from pgonce.channel;
+        insert into pgonce.channel overriding system value
+        select 77, name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, held_until, installed_at, installed_by, owner, numbered from kept;
+        insert into pgonce.subscription (id, channel_id, of_channel, name) values (77 * 4096 + 1, 77, 'tasks', 'default');
+        select pgonce.adopt('the original is gone')
+        """);
+    assertThatThrownBy(() -> asOwner("insert into own.task values (1)"))
+        .hasMessageContaining("permission denied for view into_tasks");
+    PgOnce.using(owner.dataSource()).install(tasks);
+    asOwner("insert into own.task values (2)");
+    assertThat(
+            database.queryString(
+                "select string_agg(concat(n.subscription_id / 4096, ' ', n.payload), '') from pgonce.notification n where n.subscription_id > 0"))
+        .isEqualTo("77 {\"id\":2}");
+  }
+
+  @Test
+  void h83_installingAgainUsesUpNoIdOfAChannel(TestDatabase database) throws Exception {
+    for (var round = 0; round < 3; round++) {
+      PgOnce.using(owner.dataSource()).install(tasks().build());
+    }
+    PgOnce.using(owner.dataSource()).install(tasks().named("next").build());
+    assertThat(
+            database.queryString(
+                "select string_agg(name || id, ' ' order by id) from pgonce.channel"))
+        .isEqualTo("tasks1 next2");
+  }
+
+  @Test
+  void h30_aChannelHasNoMoreSubscriptionsThanIds(TestDatabase database) throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().build());
+    database.execute("update pgonce.channel set numbered = 4094");
+    var options = ChannelOptions.DEFAULT.withSubscriptions("default", "mail");
+    PgOnce.using(owner.dataSource()).install(tasks().options(options).build());
+    var more = ChannelOptions.DEFAULT.withSubscriptions("default", "mail", "audit");
+    assertThatThrownBy(
+            () -> PgOnce.using(owner.dataSource()).install(tasks().options(more).build()))
+        .hasMessageContaining(
+            "channel \"tasks\" has had 4095 subscriptions, dropped ones included, and with 1 more");
+  }
+
+  /** A cast of somebody's type runs in the session of whoever writes, be it a superuser's. */
+  @Test
+  void h38_aTriggerGetsNoRightsFromWhoWrites(TestDatabase database) throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().build());
+    var other = database.loginRole("other", "pgonce_installer");
+    database.execute("create schema lair authorization \"%s\"".formatted(other.user()));
+    try (var connection = other.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(
+          """
+          create table lair.bait (id bigint);
+          create function lair.bite() returns trigger language plpgsql security definer as $$
+          begin
+            perform pgonce.let_capture('tasks', '%s');
+            return null;
+          end $$;
+          create trigger bite after insert on lair.bait execute function lair.bite()
+          """
+              .formatted(other.user()));
+    }
+    assertThatThrownBy(() -> database.execute("insert into lair.bait values (1)"))
+        .hasMessageContaining("channel \"tasks\" cannot be installed or changed by a trigger");
+  }
+}
