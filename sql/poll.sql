@@ -62,7 +62,7 @@ BEGIN
 END
 $$;
 
--- The heartbeat, with each tenth poll. It says by which session the process listens by now.
+-- The heartbeat, each 10 s. It says by which session the process listens by now.
 CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, listens_by text, backend integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
 AS $$

@@ -105,6 +105,18 @@ class CopyTest {
   }
 
   @Test
+  void h72_aCopyBeginsWithNothingAsItsErrorAdvises() throws Exception {
+    stage.publish(2);
+    stage.database.execute("update pgonce.installation set home = ''");
+    var advice = stage.database.queryString("select pgonce.copy_of_another()");
+    stage.database.execute(advice.substring(advice.indexOf("TRUNCATE")));
+    stage.database.execute("select pgonce.adopt('a test system')");
+    listening(stage.pgonce()).start();
+    stage.publish(1);
+    stage.awaitSoon(() -> stage.effects() == 1);
+  }
+
+  @Test
   void h72_onlyAnAdministratorAdoptsAndGivesAReason() throws Exception {
     var admin = stage.database.loginRole("admin", "pgonce_admin");
     var listener = stage.database.loginRole("listener", "pgonce_listener");
