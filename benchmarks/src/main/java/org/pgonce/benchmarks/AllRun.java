@@ -34,6 +34,7 @@ final class AllRun implements Callable<Integer> {
   static final List<List<String>> RUNS =
       List.of(
           List.of("forms"),
+          List.of("cpu"),
           List.of("latency"),
           List.of("drain"),
           List.of("drain", "--shared"),

@@ -21,6 +21,7 @@ import picocli.CommandLine.Spec;
     description = "What pgonce costs, beside the same work without it and by hand.",
     subcommands = {
       FormsRun.class,
+      CpuRun.class,
       LatencyRun.class,
       DrainRun.class,
       WritersRun.class,

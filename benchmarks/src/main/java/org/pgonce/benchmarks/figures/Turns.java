@@ -43,6 +43,15 @@ public final class Turns {
     return median(ratios);
   }
 
+  /** What is more than that, in each round. */
+  public Turns minus(Turns other) {
+    var differences = new Turns();
+    for (var round = 0; round < figures.size(); round++) {
+      differences.add(figures.get(round) - other.figures.get(round));
+    }
+    return differences;
+  }
+
   /** For the line of JSON. */
   public Spread spread() {
     return new Spread(rounded(median()), rounded(min()), rounded(max()));
