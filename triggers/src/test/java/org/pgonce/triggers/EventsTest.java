@@ -27,6 +27,7 @@ import org.pgonce.triggers.RowChange.Deleted;
 import org.pgonce.triggers.RowChange.Inserted;
 import org.pgonce.triggers.RowChange.Truncated;
 import org.pgonce.triggers.RowChange.Updated;
+import tools.jackson.databind.JsonNode;
 
 /** Which changes of a table make notifications, and what those hold. */
 @Tag("versions")
@@ -179,6 +180,37 @@ class EventsTest {
             inserted(2, "b", 2),
             updated(row(2, "b", 2), row(2, "b", 4)),
             "{\"op\":\"DELETE\",\"old\":" + row(2, "b", 4) + "}");
+  }
+
+  /** The function is made from templates, and a printed one gets its subscriptions later. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h07_aConditionThatHoldsAPlaceholderMeansItsText(TriggerForm form, TestDatabase database)
+      throws Exception {
+    var odd =
+        TriggerChannel.computed("price", JsonNode.class, "new.item || '{where}'")
+            .afterInsert()
+            .form(form)
+            .when("new.item in ('{subscriptions}', '{subscriptions1}', '{watched}')")
+            .unstorable(Unstorable.DEAD_LETTER)
+            .build();
+    for (var printed : new boolean[] {false, true}) {
+      if (printed) {
+        try (var connection = database.dataSource().getConnection()) {
+          database.execute(Triggers.migration(connection, odd).up());
+          assertThat(Triggers.check(connection, odd)).isEmpty();
+        }
+      } else {
+        PgOnce.using(database.dataSource()).install(odd);
+      }
+      database.execute(
+          "insert into price values (1, '{subscriptions}', 1), (2, '{subscriptions1}', 1), (3, '{watched}', 1), (4, 'a', 1)");
+      assertThat(stored(database))
+          .containsExactlyInAnyOrder(
+              "\"{subscriptions}{where}\"", "\"{subscriptions1}{where}\"", "\"{watched}{where}\"");
+      Triggers.drop(database.dataSource(), odd);
+      database.execute("delete from price");
+    }
   }
 
   @Test

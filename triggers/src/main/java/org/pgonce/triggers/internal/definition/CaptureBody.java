@@ -11,12 +11,6 @@ import org.pgonce.triggers.Unstorable;
  */
 final class CaptureBody {
 
-  /** Where the ids of the channel's subscriptions go: a relation, see pgonce.subscriptions_sql. */
-  static final String SUBSCRIPTIONS = "subscriptions";
-
-  /** Where the object id of the table goes. */
-  static final String WATCHED = "watched";
-
   private final CaptureTrigger trigger;
   private final Capture.Stored stored;
   private final boolean broadcasts;
@@ -27,9 +21,15 @@ final class CaptureBody {
     this.broadcasts = trigger.capture().mode() == Mode.BROADCAST;
   }
 
-  /** With its placeholders for the subscriptions and the table. */
-  String text() {
-    var values = values();
+  /**
+   * The text, with what differs between databases.
+   *
+   * @param subscriptions as pgonce.subscriptions_sql has them
+   * @param watched the object id of the table
+   */
+  String text(String subscriptions, String watched) {
+    var values = values(watched);
+    values.put("subscriptions", subscriptions);
     var tries = stored.unstorable() == Unstorable.DEAD_LETTER && trigger.event() != Event.TRUNCATE;
     values.put("trial", tries ? Template.fill("trial.sql", values) : "");
     return Template.fill(
@@ -40,7 +40,7 @@ final class CaptureBody {
     return !stored.byKey() && stored.keys().arePlain();
   }
 
-  private Map<String, String> values() {
+  private Map<String, String> values(String watched) {
     var channel = trigger.capture().channel();
     var rows = new CapturedRows(trigger);
     var version = stored.rules().version();
@@ -51,7 +51,7 @@ final class CaptureBody {
     values.put("store", "pgonce." + Quoted.identifier("store_" + channel));
     values.put("gate", Quoted.literal("pgonce." + Quoted.identifier("gate_" + channel)));
     values.put("wake_up", Quoted.literal("pgonce_" + channel) + ", ''");
-    var from = rows.from();
+    var from = rows.from(watched);
     values.put("rows", from.isEmpty() ? "" : from + ",\n         ");
     values.put("from", from.isEmpty() ? "" : "\n    FROM " + from);
     values.put("tried", rows.tried());

@@ -20,8 +20,8 @@ public record CaptureFunction(CaptureTrigger trigger) {
   /** Where all of them are. */
   public static final String SCHEMA = "pgonce_triggers";
 
-  private static final String SUBSCRIPTIONS = "{" + CaptureBody.SUBSCRIPTIONS + "}";
-  private static final String WATCHED = "{" + CaptureBody.WATCHED + "}";
+  private static final String SUBSCRIPTIONS = "subscriptions";
+  private static final String WATCHED = "watched";
   private static final String TEXT = ", text ";
 
   public String name() {
@@ -57,11 +57,26 @@ public record CaptureFunction(CaptureTrigger trigger) {
    *     database's
    */
   public String body(@Nullable String subscriptions) {
-    var body = "\n" + new CaptureBody(trigger).text();
     return subscriptions == null
-        ? body
-        : body.replace(WATCHED, String.valueOf(trigger.table().oid()))
-            .replace(SUBSCRIPTIONS, subscriptions);
+        ? body(placeholder(SUBSCRIPTIONS, 0), placeholder(WATCHED, 0))
+        : body(subscriptions, String.valueOf(trigger.table().oid()));
+  }
+
+  private String body(String subscriptions, String watched) {
+    return "\n" + new CaptureBody(trigger).text(subscriptions, watched);
+  }
+
+  private static String placeholder(String name, int number) {
+    return "{" + name + (number == 0 ? "" : number) + "}";
+  }
+
+  /** One that the text does not have: SQL and names of the user's may have any. */
+  private static String freePlaceholder(String name, String text) {
+    var number = 0;
+    while (text.contains(placeholder(name, number))) {
+      number++;
+    }
+    return placeholder(name, number);
   }
 
   /**
@@ -125,18 +140,21 @@ public record CaptureFunction(CaptureTrigger trigger) {
 
   /** The same where the subscriptions and the table are not known yet: they are looked up then. */
   public String createLater() {
-    var text = Quoted.dollar(function(body(null)));
-    if (text.contains(WATCHED)) {
+    var known = body("", "");
+    var subscriptions = freePlaceholder(SUBSCRIPTIONS, known);
+    var watched = freePlaceholder(WATCHED, known);
+    var text = Quoted.dollar(function(body(subscriptions, watched)));
+    if (text.contains(watched)) {
       text =
           "replace(%s, '%s', %s::regclass::oid::text)"
-              .formatted(text, WATCHED, Quoted.literal(Quoted.table(trigger.table().name())));
+              .formatted(text, watched, Quoted.literal(Quoted.table(trigger.table().name())));
     }
     var block =
         Template.fill(
             "later.sql",
             Map.of(
                 "text", text,
-                "placeholder", SUBSCRIPTIONS,
+                "placeholder", subscriptions,
                 "comment", Quoted.literal(commentOn("%L")),
                 "definition", Quoted.literal(definition() + TEXT),
                 "name", Quoted.literal(name() + "()")));
@@ -176,7 +194,7 @@ public record CaptureFunction(CaptureTrigger trigger) {
         capture.description()
             + trigger.create(capture.table())
             + settings()
-            + new CaptureBody(any).text());
+            + new CaptureBody(any).text(placeholder(SUBSCRIPTIONS, 0), placeholder(WATCHED, 0)));
   }
 
   /** Of 12 digits, as the database has it by sha256. */

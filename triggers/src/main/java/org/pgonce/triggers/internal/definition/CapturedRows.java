@@ -147,8 +147,12 @@ public final class CapturedRows {
         : isPerRow() ? event.hasOld() : trigger.readsOldTable();
   }
 
-  /** The from list; empty where a row comes as OLD or NEW. */
-  String from() {
+  /**
+   * The from list; empty where a row comes as OLD or NEW.
+   *
+   * @param watched the object id of the table
+   */
+  String from(String watched) {
     var parts = new ArrayList<String>();
     if (event == Event.TRUNCATE) {
       return "";
@@ -160,7 +164,10 @@ public final class CapturedRows {
     } else if (namesColumns()) {
       Stream.of("old", "new").filter(this::isThere).forEach(row -> parts.add(record(row)));
       if (table.isKnown()) {
-        parts.add(watched());
+        // A plan that is kept is made anew when a table is altered that it has as a constant.
+        // PostgreSQL (18 and before) does not notice by itself that a column of OLD or NEW was
+        // retyped. By its number, since a name that leads nowhere any more would fail the write.
+        parts.add("(SELECT '%s'::regclass OFFSET 0) AS watched".formatted(watched));
       }
     }
     Stream.of("old", "new").filter(this::isNamed).forEach(row -> parts.add(row(row)));
@@ -181,13 +188,6 @@ public final class CapturedRows {
     return used.stream()
         .map(column -> "NULL::" + table.typeOf(column) + " AS " + Quoted.identifier(column))
         .collect(Collectors.joining(", "));
-  }
-
-  // A plan that is kept is made anew when a table is altered that it has as a constant. PostgreSQL
-  // (18 and before) does not notice by itself that a column of OLD or NEW was retyped. By its
-  // number, since a name that leads nowhere any more would fail the write.
-  private static String watched() {
-    return "(SELECT '{" + CaptureBody.WATCHED + "}'::regclass OFFSET 0) AS watched";
   }
 
   // The nulls are in a scope of their own. Beside the other row a column that is gone would be

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** SQL with named placeholders, each a name in braces. */
@@ -18,7 +19,8 @@ final class Template {
   /**
    * The text of a file beside this package's module, filled in.
    *
-   * @param values by the names of their placeholders; one without a value stays as it is
+   * @param values by the names of their placeholders; what looks like one in them stays as it is
+   * @throws IllegalArgumentException if a placeholder has no value
    */
   static String fill(String file, Map<String, String> values) {
     try (var in =
@@ -26,12 +28,17 @@ final class Template {
             Template.class.getResourceAsStream("/org/pgonce/triggers/" + file), file)) {
       return PLACEHOLDER
           .matcher(new String(in.readAllBytes(), UTF_8))
-          .replaceAll(
-              match ->
-                  java.util.regex.Matcher.quoteReplacement(
-                      values.getOrDefault(match.group(1), match.group())));
+          .replaceAll(match -> Matcher.quoteReplacement(valueOf(match.group(1), values, file)));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  private static String valueOf(String name, Map<String, String> values, String file) {
+    var value = values.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException(file + " has no value for {" + name + "}");
+    }
+    return value;
   }
 }
