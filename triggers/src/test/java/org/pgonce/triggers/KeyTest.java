@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
+import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
 import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
@@ -219,6 +220,43 @@ class KeyTest {
                   """))
           .isEqualTo("audit1 acme2acme audit2acme audit3");
     }
+  }
+
+  /** Where the row's version stands beside the depth, too. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h14_aDepthThatIsNoNumberFailsNoWriteAndCountsAsNone(boolean keyed, TestDatabase database)
+      throws Exception {
+    var builder =
+        TriggerChannel.on("mail", Mail.class)
+            .afterInsert()
+            .named("versioned")
+            .options(
+                ChannelOptions.DEFAULT.withPayload(
+                    PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, payload -> payload)));
+    PgOnce.using(database.dataSource())
+        .install(keyed ? builder.deliveryKey("id").build() : builder.build());
+    database.execute(
+        """
+        set pgonce.context = 'garbage';
+        set pgonce.depth = 'x';
+        insert into mail values (1);
+        set pgonce.depth = '99999999999';
+        insert into mail values (2);
+        set pgonce.depth = '-1';
+        insert into mail values (3);
+        set pgonce.depth = '99999';
+        insert into mail values (4), (5);
+        set pgonce.depth = '2';
+        insert into mail values (6)
+        """);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(concat_ws(' ', n.payload->>'id', n.stamp & 65535, n.stamp / 65536 + 1), ', ' order by n.id)
+                  from pgonce.notification n join pgonce.subscription s on s.id = n.subscription_id where s.of_channel = 'versioned'
+                """))
+        .isEqualTo("1 0 2, 2 0 2, 3 0 2, 4 32767 2, 5 32767 2, 6 2 2");
   }
 
   @Test

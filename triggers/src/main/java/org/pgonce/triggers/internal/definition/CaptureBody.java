@@ -63,13 +63,13 @@ final class CaptureBody {
     values.put("due_at", rows.due());
     values.put("version", version == 1 ? "" : ", version => " + version);
     values.put("stamp_column", version == 1 ? "" : ", stamp");
-    // Beside the depth, which is the column's default.
+    // Beside the depth, which is the column's default. Looked up once per statement.
     values.put(
         "stamp",
         version == 1
             ? ""
-            : ", coalesce(nullif(current_setting('pgonce.depth', true), '')::integer, 0) + "
-                + 65536 * (version - 1));
+            : ", (SELECT coalesce(pgonce.current_depth(), 0) + %d)"
+                .formatted(65536 * (version - 1)));
     return values;
   }
 }
