@@ -382,6 +382,30 @@ class EventsTest {
     assertNotInstalled(database, price().columns("gone"), "the payload reads column gone");
   }
 
+  /** PL/pgSQL takes a column for it where the table has one. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h10_aVariableOfTheTriggerThatIsAColumnTooIsRefused(TriggerForm form, TestDatabase database)
+      throws Exception {
+    assertNotInstalled(database, price().form(form).when("tg_nargs = 0"), "does not exist");
+    assertNotInstalled(database, price().form(form).when("pgonce_row is null"), "does not exist");
+    assertNotInstalled(database, price().form(form).when("event is null"), "does not exist");
+    var builder = price().form(form).when("tg_op = 'UPDATE'");
+    install(database, builder.afterUpdate());
+    database.execute("alter table price add column tg_op text default 'UPDATE'");
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, builder.build()))
+          .anyMatch(
+              problem -> problem.contains("\"tg_op\" is ambiguous (write new. or old. before"));
+    }
+    assertNotInstalled(database, builder.named("again"), "\"tg_op\" is ambiguous");
+    Triggers.drop(database.dataSource(), builder.named("price_updated").build());
+    install(database, price().form(form).afterUpdate().when("new.tg_op = 'UPDATE'").named("own"));
+    database.execute("insert into price values (1, 'a', 1)");
+    database.execute("update price set amount = 2");
+    assertThat(stored(database)).hasSize(1);
+  }
+
   @Test
   void h10_withoutAPrimaryKeyNothingCanBeStoredOfIt(TestDatabase database) throws Exception {
     database.execute("alter table price drop constraint price_pkey");

@@ -26,18 +26,20 @@ final class ExpressionFit {
 
   // Of no row, so nothing is computed; but the rights on what is called are looked at. The
   // expression stands there once more without parentheses around it, which it must not close, and
-  // where PostgreSQL takes no aggregates, window functions and sets.
+  // where PostgreSQL takes no aggregates, window functions and sets. A column of the table's by the
+  // name of tg_op is among the row's: in the function it would be taken for the trigger's.
   private static final String COMPUTED =
       """
       SELECT %1$s,
       %2$s
-        FROM (SELECT %3$s OFFSET 0) AS old CROSS JOIN (SELECT %3$s OFFSET 0) AS new CROSS JOIN (SELECT ''::text AS tg_op OFFSET 0) AS event
+        FROM (SELECT %3$s OFFSET 0) AS old CROSS JOIN (SELECT %3$s OFFSET 0) AS new CROSS JOIN (SELECT ''::text AS tg_op OFFSET 0) AS pgonce_event
        WHERE (
       %2$s
       ) IS NOT NULL LIMIT 0
       """;
 
   private static final String NO_RIGHT = "42501";
+  private static final String AMBIGUOUS = "42702";
 
   private final Connection connection;
   private final WatchedTable table;
@@ -73,7 +75,9 @@ final class ExpressionFit {
     var named = CapturedRows.columnsIn(sql);
     var row =
         table.seenColumns().stream()
-            .filter(column -> named == null || named.contains(column.name()))
+            .filter(
+                column ->
+                    named == null || named.contains(column.name()) || column.name().equals("tg_op"))
             .map(
                 column ->
                     "NULL::%s AS %s"
@@ -114,6 +118,10 @@ final class ExpressionFit {
   private @Nullable String trouble(SQLException e) {
     // What follows says where in this query it was.
     var message = String.valueOf(e.getMessage()).lines().findFirst().orElse("").strip();
+    if (AMBIGUOUS.equals(e.getSQLState())) {
+      return message
+          + " (write new. or old. before a column of the rows; tg_op is what happened only where the table has no column of that name)";
+    }
     if (!NO_RIGHT.equals(e.getSQLState())) {
       return message;
     }
