@@ -250,7 +250,9 @@ class DriftTest {
     assertThat(problems(database))
         .singleElement()
         .asString()
-        .contains("belongs to " + other + ", who may not put triggers on the table");
+        .contains(
+            "belongs to " + other + ", who may not put triggers on the table",
+            "DROP FUNCTION pgonce_triggers.\"capture_author_inserted\"() CASCADE");
     assertGivenByHand(database, database.user());
 
     var buyer = database.loginRole("buyer");
@@ -293,6 +295,48 @@ class DriftTest {
     assertThat(owner(database)).isEqualTo(buyer.user());
     database.execute("insert into author values (7, 'Eve')");
     assertThat(lastPayload(database)).isEqualTo("{\"id\":7,\"name\":\"Eve\"}");
+  }
+
+  /** Those that the form of the function needs, and no others. */
+  @Test
+  void h34_aRightOnTheChannelThatTheFunctionsOwnerLacksIsFoundAndGivenBack(TestDatabase database)
+      throws Exception {
+    var seller = database.loginRole("seller").user();
+    database.execute("create table sale (id int); alter table sale owner to " + seller);
+    var plain = TriggerChannel.on("sale", Object.class).afterInsert().named("sold").build();
+    var keyed =
+        TriggerChannel.on("sale", Object.class)
+            .afterInsert()
+            .named("sold")
+            .deliveryKey("id")
+            .build();
+    var schema = "USAGE on schema pgonce";
+    var view = "INSERT on view pgonce.into_sold";
+    var gate = "SELECT on sequence pgonce.gate_sold";
+    var store = "EXECUTE on function pgonce.store_sold";
+    for (var channel : List.of(plain, keyed)) {
+      PgOnce.using(database.dataSource()).install(channel);
+      var needed = List.of(schema, gate, channel == plain ? view : store);
+      for (var right : List.of(schema, view, gate, store)) {
+        database.execute("revoke %s from %s".formatted(right.replace("view ", ""), seller));
+        try (var connection = database.dataSource().getConnection()) {
+          var problems = Triggers.check(connection, channel);
+          if (needed.contains(right)) {
+            assertThat(problems).singleElement().asString().contains("who lacks " + right + ",");
+            // Without the gate later versions of PostgreSQL notify each time.
+            if (!right.equals(gate)) {
+              assertThatThrownBy(() -> database.execute("insert into sale values (1)"))
+                  .hasMessageContaining("permission denied");
+            }
+          } else {
+            assertThat(problems).isEmpty();
+          }
+          PgOnce.using(database.dataSource()).install(channel);
+          assertThat(Triggers.check(connection, channel)).isEmpty();
+        }
+        database.execute("insert into sale values (1)");
+      }
+    }
   }
 
   private static String owner(TestDatabase database) throws SQLException {

@@ -32,7 +32,8 @@ final class FunctionDrift {
   boolean isToBeReplaced() {
     return installed == null
         || !isTheSame(installed)
-        || !installed.mayCapture()
+        || !installed.mayTrigger()
+        || !installed.lacking().isEmpty()
         || installed.grantees().contains("PUBLIC");
   }
 
@@ -55,10 +56,15 @@ final class FunctionDrift {
           name
               + " does not store for all subscriptions of the channel, with their filters: install the channel again");
     }
-    if (!installed.mayCapture()) {
+    if (!installed.mayTrigger()) {
+      // No installation takes it over, see InstallRights.
       problems.add(
-          "%s belongs to %s, who may not put triggers on the table, or not store into the channel, any more: install the channel again"
-              .formatted(name, installed.owner()));
+          "%s belongs to %s, who may not put triggers on the table: look at it, then drop it (DROP FUNCTION %s() CASCADE) or give it to the table's owner (ALTER FUNCTION %3$s() OWNER TO …), and install the channel again"
+              .formatted(name, installed.owner(), wanted.name()));
+    } else if (!installed.lacking().isEmpty()) {
+      problems.add(
+          "%s belongs to %s, who lacks %s, so that writes of the table fail, or notify in vain: install the channel again"
+              .formatted(name, installed.owner(), String.join(", ", installed.lacking())));
     }
     for (var grantee : installed.grantees()) {
       problems.add(
