@@ -2,6 +2,7 @@ package org.pgonce.triggers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.sql.SQLException;
 import java.util.List;
@@ -163,5 +164,36 @@ class RightsTest {
             "now() + interval '1 hour' -- later")) {
       PgOnce.using(database.dataSource()).install(thing().dueAt(due).build());
     }
+  }
+
+  /** It has the other's rights, and cannot act as it: a role of PostgreSQL 16 and later. */
+  @Test
+  void h36_whoCannotActAsTheTablesOwnerInstallsWithRightsOfItsOwn(TestDatabase database)
+      throws Exception {
+    assumeThat(database.queryLong("select current_setting('server_version_num')::int"))
+        .describedAs("GRANT ... WITH SET FALSE came with PostgreSQL 16")
+        .isGreaterThanOrEqualTo(160_000);
+    var deputy = database.loginRole("deputy", "pgonce_installer");
+    database.execute(
+        """
+        grant usage on schema app to %1$s, %2$s;
+        grant %2$s, pgonce_owner to %1$s with set false
+        """
+            .formatted(deputy.user(), owner));
+    var channel = thing().build();
+    try (var connection = deputy.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      Triggers.apply(connection, channel);
+      connection.commit();
+    }
+    assertThat(
+            database.queryString(
+                "select proowner::regrole::text from pg_proc where proname = 'capture_thing'"))
+        .isEqualTo(deputy.user());
+    database.execute("insert into app.thing values (1)");
+    assertThat(database.queryLong(STORED)).isOne();
+    Triggers.drop(deputy.dataSource(), channel);
+    assertThat(database.queryLong("select count(*) from pg_proc where proname = 'capture_thing'"))
+        .isZero();
   }
 }

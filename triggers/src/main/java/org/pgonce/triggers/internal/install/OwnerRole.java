@@ -14,15 +14,17 @@ final class OwnerRole {
 
   private static final String ROLE = "SELECT pg_catalog.current_setting('role')";
   private static final String SET_ROLE = "SELECT pg_catalog.set_config('role', ?, true)";
-  // A superuser can act as everybody: with the rights of a superuser nothing of a table's is to run
-  // that has an owner with fewer.
   private static final String OF_TABLE =
       """
-      SELECT pg_catalog.pg_get_userbyid(CASE WHEN pg_catalog.pg_has_role(c.relowner, 'MEMBER') THEN c.relowner ELSE r.oid END)
-        FROM pg_catalog.pg_class c CROSS JOIN pg_catalog.pg_roles r
-       WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND r.rolname = current_user AND pg_catalog.has_table_privilege(c.oid, 'TRIGGER')
+      SELECT pgonce.capturing_role(c.oid) FROM pg_catalog.pg_class c
+       WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND pg_catalog.has_table_privilege(c.oid, 'TRIGGER')
       """;
-  private static final String MAY = "SELECT pg_catalog.pg_has_role('pgonce_owner', 'MEMBER')";
+  // Since PostgreSQL 16 a member may be one that cannot act as the role (GRANT … WITH SET FALSE).
+  private static final String MAY =
+      """
+      SELECT pg_catalog.pg_has_role('pgonce_owner',
+               CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+      """;
   // The path is pinned as at the begin and end of each file of sql/: for the session, since psql
   // may run it without a transaction.
   private static final String SCRIPT =
@@ -46,13 +48,11 @@ final class OwnerRole {
   }
 
   /**
-   * To whom the functions of a table's triggers are to belong: its owner, where the connection can
-   * act as that, else the connection's own role; null if that may put no triggers on the table.
+   * To whom the functions of a table's triggers are to belong, see pgonce.capturing_role; null if
+   * the connection may not install, or put triggers on the table.
    */
   static @Nullable String of(Connection connection, WatchedTable table) throws SQLException {
-    return Statements.rows(connection, OF_TABLE, row -> row.getString(1), table.oid()).stream()
-        .findFirst()
-        .orElse(null);
+    return State.asked(connection, OF_TABLE, table.oid());
   }
 
   /** Whether the connection may drop the functions of others. */

@@ -23,8 +23,7 @@ import org.pgonce.triggers.internal.definition.CaptureTrigger;
  * @param installed each function of the channel, with all triggers that run it, on whichever tables
  *     and by whichever names
  * @param subscriptions as pgonce.subscriptions_sql has them; null if they are not known
- * @param owner to whom the functions are to belong; null if nobody that the connection can act as
- *     may put triggers on the table
+ * @param owner to whom the functions are to belong, see {@link OwnerRole#of}
  */
 record State(
     @Nullable WatchedTable table,
@@ -46,7 +45,7 @@ record State(
         table,
         capture.triggers(table == null ? WatchedTable.unknown(capture.table()) : table),
         installed,
-        subscriptions(connection, capture.channel()),
+        asked(connection, SUBSCRIPTIONS, capture.channel()),
         table == null ? null : OwnerRole.of(connection, table));
   }
 
@@ -55,7 +54,8 @@ record State(
     return row.changesSubscriptions() ? new State(table, wanted, installed, null, owner) : this;
   }
 
-  private static @Nullable String subscriptions(Connection connection, String channel)
+  /** What a function of pgonce says; null if there is none, or the connection may not ask it. */
+  static @Nullable String asked(Connection connection, String sql, Object parameter)
       throws SQLException {
     if (!Schema.exists(connection)) {
       return null;
@@ -64,8 +64,11 @@ record State(
       return Undone.during(
               connection,
               () ->
-                  Optional.ofNullable(
-                      Statements.row(connection, SUBSCRIPTIONS, row -> row.getString(1), channel)))
+                  Statements.rows(
+                      connection, sql, row -> Optional.ofNullable(row.getString(1)), parameter))
+          .stream()
+          .findFirst()
+          .flatMap(answer -> answer)
           .orElse(null);
     } catch (SQLException e) {
       if (NO_RIGHT.equals(e.getSQLState())) {
