@@ -196,4 +196,26 @@ class RightsTest {
     assertThat(database.queryLong("select count(*) from pg_proc where proname = 'capture_thing'"))
         .isZero();
   }
+
+  @Test
+  void h72_eachSchemaAndRoleThatHasLostSomethingIsFoundAndMended(TestDatabase database)
+      throws Exception {
+    var channel = thing().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    for (var loss :
+        List.of(
+            "alter schema pgonce_triggers owner to current_user",
+            "alter schema pgonce_private owner to current_user",
+            "revoke usage on schema pgonce from pgonce_installer")) {
+      database.execute(loss);
+      try (var connection = database.dataSource().getConnection()) {
+        assertThat(Triggers.check(connection, channel))
+            .singleElement()
+            .asString()
+            .contains("has lost owners or rights", loss.replaceAll(".*(pgonce_\\w+).*", "$1"));
+        PgOnce.using(database.dataSource()).install(channel);
+        assertThat(Triggers.check(connection, channel)).isEmpty();
+      }
+    }
+  }
 }

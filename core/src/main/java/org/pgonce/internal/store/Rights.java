@@ -55,11 +55,12 @@ public final class Rights {
         SELECT pg_catalog.format('it belongs to %I and not to pgonce_owner', pg_catalog.pg_get_userbyid(n.nspowner))
           FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce' AND pg_catalog.pg_get_userbyid(n.nspowner) <> 'pgonce_owner'
         UNION ALL
-        SELECT 'schema pgonce_private is missing'
-          FROM pg_catalog.pg_namespace n WHERE n.nspname = 'pgonce' AND NOT EXISTS (SELECT FROM pg_catalog.pg_namespace p WHERE p.nspname = 'pgonce_private')
+        SELECT pg_catalog.format('schema %s is missing, or does not belong to pgonce_owner', s.name)
+          FROM pg_catalog.unnest(ARRAY['pgonce_private', 'pgonce_triggers']) AS s (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
+         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace p WHERE p.nspname = s.name AND pg_catalog.pg_get_userbyid(p.nspowner) = 'pgonce_owner')
         UNION ALL
         SELECT pg_catalog.format('role %s may not use it', r.name)
-          FROM pg_catalog.unnest(ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin']) AS r (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
+          FROM pg_catalog.unnest(ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_installer']) AS r (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles e WHERE e.rolname = r.name AND pg_catalog.has_schema_privilege(e.oid, n.oid, 'USAGE'))
       )
       SELECT 'schema pgonce of database ' || pg_catalog.current_database() || ' has lost owners or rights, as in a restore with --no-owner or --no-privileges, or into a server without pgonce''s roles: '
@@ -93,7 +94,7 @@ public final class Rights {
   }
 
   /** What keeps the role from installing channels, and what to do; null if nothing does. */
-  static @Nullable String missingToInstall(Connection connection) throws SQLException {
+  public static @Nullable String missingToInstall(Connection connection) throws SQLException {
     var missing = texts(connection, INSTALLING);
     return missing.isEmpty() ? null : missing.get(0);
   }

@@ -4,7 +4,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.internal.store.Rights;
 import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 
@@ -13,12 +15,8 @@ import org.pgonce.triggers.internal.definition.CaptureFunction;
  */
 final class InstallRights {
 
-  private static final String PROBLEMS =
+  private static final String ON_TABLE =
       """
-      SELECT pg_catalog.format('role %1$I may not install channels: GRANT pgonce_installer TO %1$I', current_user)
-        FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-       WHERE n.nspname = 'pgonce' AND p.proname = 'let_capture' AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
-      UNION ALL
       SELECT pg_catalog.format('role %1$I may not create triggers on table %2$s: GRANT TRIGGER ON %2$s TO %1$I', current_user, c.oid::pg_catalog.regclass)
         FROM pg_catalog.pg_class c
        WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.has_table_privilege(c.oid, 'TRIGGER')
@@ -52,7 +50,9 @@ final class InstallRights {
   /** What keeps the connection's role from installing. */
   static List<String> obstacles(Connection connection, State state, WatchedTable table)
       throws SQLException {
-    var obstacles = new ArrayList<>(lines(connection, PROBLEMS, table.oid()));
+    var obstacles = new ArrayList<String>();
+    Stream.ofNullable(Rights.missingToInstall(connection)).forEach(obstacles::add);
+    obstacles.addAll(lines(connection, ON_TABLE, table.oid()));
     var dropped =
         state.wanted().stream()
             .flatMap(trigger -> new TriggerDrift(trigger, state).dropped().stream())
