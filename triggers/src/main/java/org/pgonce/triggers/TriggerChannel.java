@@ -12,6 +12,7 @@ import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.pgonce.triggers.internal.definition.Capture;
 import org.pgonce.triggers.internal.definition.Content;
+import org.pgonce.triggers.internal.install.ChannelMigration;
 import org.pgonce.triggers.internal.install.TriggerFeed;
 
 /**
@@ -169,7 +170,7 @@ public final class TriggerChannel<T> implements Channel<T> {
 
   /** The way back, with the loss of all that waits in the channel. */
   public String printDrop() {
-    return feed.downMigration() + ChannelSql.drop(this);
+    return ChannelMigration.dropWithLoss(this);
   }
 
   /** For example {@code channel author_inserted (trigger after insert on author)}. */

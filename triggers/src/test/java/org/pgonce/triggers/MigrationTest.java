@@ -360,6 +360,37 @@ class MigrationTest {
         .isZero();
   }
 
+  /** Behind a writer, and behind another installation, whichever transaction stays open. */
+  @Test
+  void h84_whatIsPrintedWaitsForABoundedTime(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(ADDED);
+    var other = TriggerChannel.on("author", Author.class).afterInsert().named("other").build();
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute("insert into author values (7, 'Eve')");
+      assertGivesUp(database, ADDED.printDrop(), "canceling statement due to lock timeout");
+      connection.rollback();
+      statement.execute("select pg_advisory_xact_lock(123589553447782)");
+      assertGivesUp(
+          database, other.print(), "cannot change the triggers of channel other in database");
+      connection.rollback();
+    }
+    database.execute(other.print() + ADDED.printDrop());
+  }
+
+  private static void assertGivesUp(TestDatabase database, String script, String why)
+      throws Exception {
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("set statement_timeout = '20s'");
+      assertThatThrownBy(() -> statement.execute(script))
+          .hasMessageContaining(why)
+          .extracting(thrown -> ((SQLException) thrown).getSQLState())
+          .isEqualTo("55P03");
+    }
+  }
+
   @Test
   void h84_aMigrationDoesNotQueueWritersBehindATable(TestDatabase database) throws Exception {
     database.execute(PgOnce.migration());

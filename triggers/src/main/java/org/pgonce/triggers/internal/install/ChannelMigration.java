@@ -22,9 +22,6 @@ import org.pgonce.triggers.internal.definition.Quoted;
 /** One channel's way to its definition, and back to what the database had before. */
 public final class ChannelMigration {
 
-  // Of what keeps a table's writers waiting, after it has the table.
-  private static final String SHORTLY = "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n";
-
   private static final String SCHEMA_DOWN =
       """
       -- Removes pgonce with all its channels. Not while something waits in one: it would be lost.
@@ -64,11 +61,18 @@ public final class ChannelMigration {
 
   /** For a database that has none of it, on an ordinary table. */
   public static Migration fromNothing(Channel<?> channel) {
-    var functions =
-        channel.feed() instanceof TriggerFeed feed
-            ? feed.functions(WatchedTable.unknown(feed.capture().table()))
-            : List.<CaptureFunction>of();
-    return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel, functions));
+    return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel, functions(channel)));
+  }
+
+  /** Drops triggers, functions and channel, with all that waits in it. */
+  public static String dropWithLoss(Channel<?> channel) {
+    return drop(functions(channel)) + shortly(ChannelSql.drop(channel));
+  }
+
+  private static List<CaptureFunction> functions(Channel<?> channel) {
+    return channel.feed() instanceof TriggerFeed feed
+        ? feed.functions(WatchedTable.unknown(feed.capture().table()))
+        : List.of();
   }
 
   private static String dropAll(Channel<?> channel, List<CaptureFunction> functions) {
@@ -87,13 +91,14 @@ public final class ChannelMigration {
     return functions.isEmpty()
         ? ""
         : TriggerSteps.boundedScript(
-            functions.stream()
-                .map(CaptureFunction::drop)
-                .collect(Collectors.joining("", "SET ROLE pgonce_owner;\n", "RESET ROLE;\n")));
+            OwnerRole.asOwnerOfSchema(
+                functions.stream().map(CaptureFunction::drop).collect(Collectors.joining())),
+            BoundedLock.LONGEST_WAIT_MS);
   }
 
+  // Of what keeps writers of all channels waiting, after it has the table.
   private static String shortly(String statements) {
-    return SHORTLY.formatted(BoundedLock.LONGEST_TOGETHER_MS, statements);
+    return TriggerSteps.boundedScript(statements, BoundedLock.LONGEST_TOGETHER_MS);
   }
 
   /**
@@ -142,7 +147,7 @@ public final class ChannelMigration {
     }
     refuse(channel, obstacles);
     var steps = new TriggerSteps(capture, state, Objects.requireNonNull(table));
-    var up = (row.isAsDefined() ? "" : row.up(former)) + TriggerFeed.migration(steps);
+    var up = (row.isAsDefined() ? "" : row.up(former)) + steps.migration();
     if (up.isEmpty()) {
       return new Migration("", "");
     }
@@ -155,7 +160,7 @@ public final class ChannelMigration {
         "-- Brings back what channel %s was before. What it has stored since then stays, and is read as that definition reads it.\n"
             .formatted(channel.name()));
     if (!steps.isEmpty()) {
-      down.append("SELECT pg_catalog.pg_advisory_xact_lock(%d);\n".formatted(Installer.lockKey()));
+      down.append(Installer.lockScript(channel.name()));
       down.append(drop(triggers.added())).append(triggers.restored());
     }
     if (!row.isAsDefined()) {

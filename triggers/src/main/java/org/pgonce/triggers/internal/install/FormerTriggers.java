@@ -64,7 +64,8 @@ final class FormerTriggers {
       }
       drift.gone().forEach(trigger -> triggers.append(definition(trigger)));
     }
-    return OwnerRole.script(functions) + TriggerSteps.boundedScript(triggers);
+    return OwnerRole.script(functions)
+        + TriggerSteps.boundedScript(triggers, BoundedLock.LONGEST_WAIT_MS);
   }
 
   /** As whose it was. */

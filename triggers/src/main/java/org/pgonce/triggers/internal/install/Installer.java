@@ -20,6 +20,23 @@ public final class Installer {
   // Two that create the same function at once: the second fails with «tuple concurrently updated».
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(" + lockKey() + ")";
 
+  // The path is not pinned: a table may be found by it.
+  private static final String LOCK_SCRIPT =
+      """
+      DO $$
+      DECLARE
+        before constant pg_catalog.text := pg_catalog.current_setting('lock_timeout');
+      BEGIN
+        PERFORM pg_catalog.set_config('lock_timeout', '10s', true);
+        PERFORM pg_catalog.pg_advisory_xact_lock(%d);
+        PERFORM pg_catalog.set_config('lock_timeout', before, true);
+      EXCEPTION WHEN lock_not_available THEN
+        RAISE EXCEPTION 'pgonce cannot change the triggers of channel %s in database %%, nothing was changed: another installation there has not ended within 10 s; run this again when its transaction has ended (pg_locks shows it, locktype advisory)',
+          pg_catalog.current_database() USING ERRCODE = 'lock_not_available';
+      END
+      $$;
+      """;
+
   private static final String LET_CAPTURE = "SELECT pgonce.let_capture(?, ?)";
   private static final String REFUSE_OTHERS = "SELECT pgonce.refuse_functions_of_others(?, ?)";
   private static final String KNOW_PARTITIONS =
@@ -33,8 +50,13 @@ public final class Installer {
     this.capture = capture;
   }
 
+  /** What {@link #lock} does, as a script, which waits for no longer than 10 s. */
+  static String lockScript(String channel) {
+    return LOCK_SCRIPT.formatted(lockKey(), channel);
+  }
+
   /** One for all channels of a database: "pgonce" in ASCII, and 1. */
-  static long lockKey() {
+  private static long lockKey() {
     return 123589553447782L;
   }
 

@@ -41,6 +41,11 @@ final class OwnerRole {
     return statements.isEmpty() ? "" : SCRIPT.formatted(statements);
   }
 
+  /** Statements to print that drop functions. SET ROLE: they may be run one by one. */
+  static String asOwnerOfSchema(String statements) {
+    return "SET ROLE %s;\n%sRESET ROLE;\n".formatted(OF_SCHEMA, statements);
+  }
+
   /** Statements of the transaction. */
   @FunctionalInterface
   interface Work {

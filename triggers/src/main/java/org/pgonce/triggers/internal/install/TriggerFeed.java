@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
@@ -18,12 +17,6 @@ import org.pgonce.triggers.internal.definition.Content.Selection;
 
 /** Feeds a channel by a trigger. Immutable. */
 public final class TriggerFeed implements ChannelFeed {
-
-  // SET ROLE and not SET LOCAL: the statements may be run one by one.
-  private static final String MIGRATION =
-      """
-      SELECT pg_catalog.pg_advisory_xact_lock(%d);
-      %s""";
 
   private final Capture capture;
 
@@ -97,7 +90,7 @@ public final class TriggerFeed implements ChannelFeed {
           "pgonce cannot print channel %s without a look at table %s, as %s: print it with Triggers.migration(connection, …)"
               .formatted(channel.name(), capture.table(), depends));
     }
-    return migration(TriggerSteps.fromNothing(capture));
+    return TriggerSteps.fromNothing(capture).migration();
   }
 
   /** What of the function depends on the table's columns, as a sentence; null if nothing does. */
@@ -122,19 +115,8 @@ public final class TriggerFeed implements ChannelFeed {
         : null;
   }
 
-  static String migration(TriggerSteps steps) {
-    return steps.isEmpty() ? "" : MIGRATION.formatted(Installer.lockKey(), steps.sql());
-  }
-
   /** Those that the channel's triggers run, if the table is like this. */
   List<CaptureFunction> functions(WatchedTable table) {
     return capture.triggers(table).stream().map(CaptureFunction::new).toList();
-  }
-
-  /** The SQL that removes functions and triggers. */
-  public String downMigration() {
-    return functions(WatchedTable.unknown(capture.table())).stream()
-        .map(CaptureFunction::drop)
-        .collect(Collectors.joining("", "SET ROLE pgonce_owner;\n", "RESET ROLE;\n"));
   }
 }

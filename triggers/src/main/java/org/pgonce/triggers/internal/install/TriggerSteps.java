@@ -103,10 +103,14 @@ final class TriggerSteps {
    * All of it as SQL. What creates functions has its path pinned; the rest names what is pgonce's
    * in full, and finds a table without a schema where the session looks for it.
    */
-  String sql() {
+  String migration() {
+    if (isEmpty()) {
+      return "";
+    }
     var functions =
         functions().stream().map(CaptureFunction::createLater).collect(Collectors.joining());
-    return (functions.isEmpty() || state.owner() != null ? "" : lookUpOwner())
+    return Installer.lockScript(capture.channel())
+        + (functions.isEmpty() || state.owner() != null ? "" : lookUpOwner())
         + OwnerRole.script(functions.isEmpty() ? "" : asOwner(functions))
         + sql(tableChanges())
         + partitions();
@@ -138,19 +142,16 @@ final class TriggerSteps {
     return boundedScript(
         changes.stream()
             .map(
-                change ->
-                    change.asOwner()
-                        ? "SET ROLE pgonce_owner;\n" + change.sql() + "RESET ROLE;\n"
-                        : change.sql())
-            .collect(Collectors.joining()));
+                change -> change.asOwner() ? OwnerRole.asOwnerOfSchema(change.sql()) : change.sql())
+            .collect(Collectors.joining()),
+        BoundedLock.LONGEST_WAIT_MS);
   }
 
   /** Statements that lock tables, to be printed; empty if there are none. */
-  static String boundedScript(CharSequence statements) {
+  static String boundedScript(CharSequence statements, int waitMs) {
     return statements.isEmpty()
         ? ""
-        : "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n"
-            .formatted(BoundedLock.LONGEST_WAIT_MS, statements);
+        : "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n".formatted(waitMs, statements);
   }
 
   /**
