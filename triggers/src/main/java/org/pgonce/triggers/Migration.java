@@ -12,9 +12,11 @@ import org.pgonce.triggers.internal.migration.ToolProof;
 /**
  * The way to a definition and the way back, as SQL for psql, Flyway and Liquibase. {@link #of} is
  * for a database that has none of the channels, {@link Triggers#migration} for one that may have an
- * earlier definition of them. Whoever runs it is a member of {@code pgonce_owner}, may create
+ * earlier definition of them. Whoever runs it is a member of {@code pgonce_installer}, may create
  * triggers on the tables, and can act as the roles that the functions belong to: the tables'
- * owners, where who prints it can act as these. It need not be a superuser.
+ * owners, where who prints it can act as these. What drops a function or a channel, or changes a
+ * mode, takes a member of {@code pgonce_owner}; so does each way back. It need not be a superuser,
+ * but where {@link #ofSchema} creates the roles.
  *
  * <p>Both ways are what {@link Triggers#apply} runs, but for the waiting: a script cannot try
  * again. It waits for 1.5 s at most for the lock of a table, then it fails; run in one transaction,

@@ -9,7 +9,8 @@ import java.util.List;
  * @param channel its name
  * @param feed what it is fed by, as for {@code trigger on author} or {@code published}; empty if it
  *     is not installed, and only functions of its triggers are there
- * @param functions those that its triggers run, for example {@code pgonce."capture_author"}
+ * @param functions those that its triggers run, for example {@code
+ *     pgonce_triggers."capture_author"}
  * @param triggers for example {@code "pgonce_author" on public.author}
  * @param waiting notifications that may be handled now, of all subscriptions
  * @param scheduled those with a due time, retries and leases

@@ -161,8 +161,11 @@ public final class TriggerChannel<T> implements Channel<T> {
    * Migration} has it for Flyway and Liquibase, and the way back that loses nothing. It takes the
    * table for an ordinary one: for a partitioned one, give the channel {@link
    * TriggerChannelBuilder#form form(TriggerForm.ROW)}. It follows the files of {@code sql/}; {@link
-   * org.pgonce.PgOnce#migration} prints both. Who runs it must be a member of {@code pgonce_owner}
-   * and may create triggers on the table.
+   * org.pgonce.PgOnce#migration} prints both. Who runs it must be a member of {@code
+   * pgonce_installer} and may create triggers on the table.
+   *
+   * @throws org.pgonce.PgOnceException if the function depends on the columns of the table: {@link
+   *     Triggers#migration} prints it
    */
   public String print() {
     return ChannelSql.installWithFeed(this);

@@ -50,7 +50,8 @@ public final class Triggers {
    * them back: what else is to be done, the next plan tells.
    *
    * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}, {@code
-   *     pgonce_admin} or {@code pgonce_listener} where the schema is there
+   *     pgonce_admin}, {@code pgonce_installer} or {@code pgonce_listener} where the schema is
+   *     there
    */
   public static Plan plan(Connection connection, TriggerChannel<?>... channels)
       throws SQLException {

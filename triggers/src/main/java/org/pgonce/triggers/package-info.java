@@ -21,8 +21,9 @@
  *       where it is disabled.
  * </ul>
  *
- * <p>A transaction that writes to a watched table cannot be prepared for two-phase commit:
- * PostgreSQL refuses PREPARE TRANSACTION after a NOTIFY.
+ * <p>PostgreSQL refuses PREPARE TRANSACTION after a NOTIFY. So a transaction that writes to a
+ * watched table can be prepared for two-phase commit for certain only if the channel has {@link
+ * org.pgonce.WakeUps#NEVER}.
  */
 @NullMarked
 package org.pgonce.triggers;

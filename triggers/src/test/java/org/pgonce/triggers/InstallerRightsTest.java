@@ -105,6 +105,13 @@ class InstallerRightsTest {
   }
 
   @Test
+  void h36_anInstallerRunsWhatIsPrinted() throws Exception {
+    run(installer, mine().named("printed").build().print());
+    run(writer, "insert into mine.thing values (1, 'one')");
+    assertThat(database.queryString(STORED)).contains("printed {\"id\":1,\"name\":\"one\"}");
+  }
+
+  @Test
   void h36_itsSqlRunsWithItsOwnRights() throws Exception {
     run(
         installer,
