@@ -107,7 +107,8 @@ public record SqlToken(Kind kind, String text) {
         .toList();
   }
 
-  private static List<SqlToken> meaningful(String sql) {
+  /** Without comments and white space. */
+  public static List<SqlToken> meaningful(String sql) {
     return of(sql).stream()
         .filter(token -> token.kind() != Kind.COMMENT && token.kind() != Kind.SPACE)
         .toList();

@@ -110,7 +110,7 @@ public record WatchedTable(
   }
 
   public boolean isPartitioned() {
-    return form.kind().equals("p");
+    return form.isPartitioned();
   }
 
   /** Why no trigger channel can be on it; null if it can. */

@@ -77,12 +77,7 @@ public final class CapturedRows {
 
   /** The columns that SQL over old and new names; null if it takes such a row as a whole. */
   public static @Nullable Set<String> columnsIn(String sql) {
-    var tokens =
-        SqlToken.of(sql).stream()
-            .filter(
-                token ->
-                    token.kind() != SqlToken.Kind.SPACE && token.kind() != SqlToken.Kind.COMMENT)
-            .toList();
+    var tokens = SqlToken.meaningful(sql);
     var columns = new LinkedHashSet<String>();
     for (var i = 0; i < tokens.size(); i++) {
       var isField = i > 0 && tokens.get(i - 1).is(".");

@@ -110,7 +110,8 @@ final class FunctionDrift {
     }
     return perRow
         ? "%s since its trigger for %s was made, which fires once for a statement that names %s and for no other: install the channel again, which makes the trigger per row"
-            .formatted(table.form().relations(table.name()), trigger.event(), table.name())
+            .formatted(
+                TableRelations.relations(table.form(), table.name()), trigger.event(), table.name())
         : "table %s has become a table by itself since its trigger for %s was made per row: install the channel again, which makes the trigger per statement"
             .formatted(table.name(), trigger.event());
   }

@@ -107,7 +107,9 @@ final class Suitability {
     }
     var truncate = capture.events().contains(Event.TRUNCATE);
     var warnings =
-        new ArrayList<>(table.form().warnings(table.name(), firesPerStatement(state), truncate));
+        new ArrayList<>(
+            TableRelations.warnings(
+                table.form(), table.name(), firesPerStatement(state), truncate));
     if (isDeferred(state)) {
       warnings.add(
           "a deferred trigger fires at the end of a transaction: one that has written table %s cannot TRUNCATE or ALTER it before («pending trigger events»), but after SET CONSTRAINTS ALL IMMEDIATE"
@@ -129,7 +131,8 @@ final class Suitability {
     }
     var concerns = new ArrayList<String>();
     if (firesPerStatement(state)) {
-      Stream.ofNullable(table.form().missedPerStatement(table.name())).forEach(concerns::add);
+      Stream.ofNullable(TableRelations.missedPerStatement(table.form(), table.name()))
+          .forEach(concerns::add);
     }
     for (var trigger : state.wanted()) {
       Stream.ofNullable(new FunctionDrift(trigger, state).concern()).forEach(concerns::add);
