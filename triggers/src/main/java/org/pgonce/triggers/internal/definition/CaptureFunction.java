@@ -130,12 +130,18 @@ public record CaptureFunction(CaptureTrigger trigger) {
   }
 
   /**
-   * Looks the channel's subscriptions up for {@link #createLater}. Whom the function is to belong
-   * to may not.
+   * Looks the channel's subscriptions and its table up for {@link #createLater}. Whom the function
+   * is to belong to may not have the right to.
    */
-  public static String lookUpSubscriptions(String channel) {
-    return "SELECT pg_catalog.set_config('pgonce.subscriptions', pgonce.subscriptions_sql(%s), false);\n"
-        .formatted(Quoted.literal(channel));
+  public static String lookUp(String channel, WatchedTable table) {
+    var subscriptions =
+        "SELECT pg_catalog.set_config('pgonce.subscriptions', pgonce.subscriptions_sql(%s), false);\n"
+            .formatted(Quoted.literal(channel));
+    return table.isKnown()
+        ? subscriptions
+            + "SELECT pg_catalog.set_config('pgonce.watched', CAST(CAST(CAST(%s AS regclass) AS oid) AS text), false);\n"
+                .formatted(Quoted.literal(Quoted.table(table.name())))
+        : subscriptions;
   }
 
   /** The same where the subscriptions and the table are not known yet: they are looked up then. */
@@ -145,9 +151,7 @@ public record CaptureFunction(CaptureTrigger trigger) {
     var watched = freePlaceholder(WATCHED, known);
     var text = Quoted.dollar(function(body(subscriptions, watched)));
     if (text.contains(watched)) {
-      text =
-          "replace(%s, '%s', %s::regclass::oid::text)"
-              .formatted(text, watched, Quoted.literal(Quoted.table(trigger.table().name())));
+      text = "replace(%s, '%s', current_setting('pgonce.watched'))".formatted(text, watched);
     }
     var block =
         Template.fill(

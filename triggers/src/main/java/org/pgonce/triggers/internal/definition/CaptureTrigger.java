@@ -94,11 +94,6 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
         .formatted(Quoted.identifier(bareName()), Quoted.table(table));
   }
 
-  /** Whether its function finds the table by name, for which its role may use the schema. */
-  public boolean findsItsTable() {
-    return table.isKnown() && namesColumnsPerRow();
-  }
-
   /** Whether it fires per row and names columns: its function is about this one table then. */
   public boolean namesColumnsPerRow() {
     return form != TriggerForm.STATEMENT && new CapturedRows(this).namesColumns();

@@ -23,13 +23,6 @@ final class Suitability {
   private static final String FILTERED =
       "SELECT why FROM pgonce.deferred_with_filter(?, true) AS why WHERE why IS NOT NULL";
 
-  private static final String SCHEMA_RIGHT =
-      """
-      SELECT pg_catalog.format('role %1$I may not use schema %2$I of table %2$I.%3$I, whose triggers run with its rights: GRANT USAGE ON SCHEMA %2$I TO %1$I', r.rolname, n.nspname, c.relname)
-        FROM pg_catalog.pg_roles r CROSS JOIN pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-       WHERE r.rolname = ? AND c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.has_schema_privilege(r.oid, n.oid, 'USAGE')
-      """;
-
   private Suitability() {}
 
   /** One line each; empty if nothing speaks against it. */
@@ -55,27 +48,12 @@ final class Suitability {
       }
       obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), table.columns()));
       obstacles.addAll(ExpressionFit.problems(connection, capture, table, state.owner()));
-      obstacles.addAll(schemaRight(connection, state, table));
     }
     if (isDeferred(state) && Schema.exists(connection)) {
       obstacles.addAll(
           Statements.rows(connection, FILTERED, row -> row.getString(1), capture.channel()));
     }
     return obstacles;
-  }
-
-  /** Of a role that owns the table, and may not use the schema that it is in. */
-  private static List<String> schemaRight(Connection connection, State state, WatchedTable table)
-      throws SQLException {
-    for (var trigger : state.wanted()) {
-      var installed = state.function(trigger);
-      var owner = installed == null ? state.owner() : installed.owner();
-      if (owner != null && trigger.findsItsTable()) {
-        return Statements.rows(
-            connection, SCHEMA_RIGHT, row -> row.getString(1), owner, table.oid());
-      }
-    }
-    return List.of();
   }
 
   private static boolean isDeferred(State state) {

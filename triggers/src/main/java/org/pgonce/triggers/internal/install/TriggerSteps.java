@@ -125,7 +125,7 @@ final class TriggerSteps {
         owner == null
             ? "SELECT pg_catalog.set_config('role', %s, false)".formatted(role)
             : "SET ROLE " + Quoted.identifier(owner);
-    return CaptureFunction.lookUpSubscriptions(capture.channel())
+    return CaptureFunction.lookUp(capture.channel(), table)
         + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, role)
         + "%s;\n%sRESET ROLE;\n".formatted(setRole, functions)
         + "SELECT pgonce.refuse_functions_of_others(%s, %s);\n".formatted(channel, role);
