@@ -36,7 +36,7 @@ BEGIN
       other.nspname, current_database(), other.owner USING ERRCODE = 'insufficient_privilege';
   END IF;
   -- From PostgreSQL 16 on, a role that creates another may grant it but is not yet allowed to act as it.
-  IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN
+  IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
     EXECUTE format('GRANT pgonce_owner TO %I', current_user);
   END IF;
 END

@@ -38,7 +38,7 @@ BEGIN
       current_database(), (SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'pgonce_guards') USING ERRCODE = 'insufficient_privilege';
   END IF;
   -- From PostgreSQL 16 on, a role that creates another may grant it but is not yet allowed to act as it.
-  IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN
+  IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
     EXECUTE format('GRANT pgonce_owner TO %I', current_user);
   END IF;
   -- After a restore without owners (pg_restore --no-owner, or a server without these roles) functions run with the rights of the role that restored
