@@ -93,6 +93,7 @@ DECLARE
   emptied bigint;
 BEGIN
   BEGIN
+    PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE; -- as an installation, which makes the store function too
     SELECT s.id, s.channel_id INTO doomed, channel FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
      WHERE c.name = channel_name AND s.name = subscription_name FOR UPDATE OF s;
     IF NOT FOUND THEN
@@ -105,6 +106,7 @@ BEGIN
     DELETE FROM pgonce.subscription s WHERE s.id = doomed;
     INSERT INTO pgonce.dropped (channel_id, subscription_id) VALUES (channel, doomed);
     emptied := pgonce_private.empty_subscriptions(channel, ARRAY[doomed]);
+    PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel;
     PERFORM set_config('lock_timeout', set_before, true);
   EXCEPTION WHEN lock_not_available THEN
     IF SQLERRM LIKE 'pgonce: %' THEN
@@ -149,14 +151,14 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- The triggers that store into a channel, and their functions. Any role that may install can make a function of such a name: pgonce's have its comment.
+-- The triggers that store into a channel, and their functions. Those that pgonce has made have its comment.
 CREATE OR REPLACE FUNCTION pgonce_private.feeds(channel_name text) RETURNS TABLE (trigger text, relation regclass, function regprocedure)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT quote_ident(t.tgname), t.tgrelid, p.oid
-    FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid AND t.tgparentid = 0
-   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name
-     AND starts_with(obj_description(p.oid, 'pg_proc'), 'pgonce: trigger after ')
+    FROM pgonce_private.trigger_functions(channel_name) AS f (id) JOIN pg_proc p ON p.oid = f.id
+    JOIN pg_trigger t ON t.tgfoid = p.oid AND t.tgparentid = 0
+   WHERE starts_with(obj_description(p.oid, 'pg_proc'), 'pgonce: trigger after ')
    ORDER BY p.proname, t.tgname
 $$;
 
@@ -199,8 +201,8 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = ANY (channel_names)) THEN
     RETURN 0;
   END IF;
-  PERFORM pgonce_private.refuse_fed_channels(channel_names);
   emptied := coalesce(already, pgonce.empty_channels(channel_names));
+  PERFORM pgonce_private.refuse_fed_channels(channel_names); -- behind the channels' locks, which installations take
   PERFORM pgonce_private.hold_writers(purpose);
   -- From here on writers wait. Few rows have come meanwhile, unless a handler has one of them already.
   PERFORM set_config('lock_timeout', '250ms', true);

@@ -49,7 +49,7 @@ $$;
 -- which listeners may have to hear. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a
 -- fifth of the whole.
 CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN channel.mode = 'BROADCAST' THEN format($body$
 BEGIN
@@ -67,6 +67,10 @@ DECLARE
   stamp integer;
   subscription integer;
 BEGIN
+  -- A trigger's text has dropped ones until the channel is installed again: a key must not wait for them.
+  IF NOT subscriptions <@ %5$L::integer[] THEN
+    subscriptions := ARRAY(SELECT s.i FROM unnest(subscriptions) AS s (i) WHERE s.i = ANY (%5$L::integer[]));
+  END IF;
   IF key IS NOT NULL THEN
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
     SELECT %1$s, key, new_id, sha256(convert_to(payload::text, getdatabaseencoding())), cardinality(subscriptions)
@@ -80,21 +84,19 @@ BEGIN
     stamp := pgonce.stamp(pgonce.current_depth(), version);
   END IF;
   IF error IS NOT NULL OR due_at > clock_timestamp() THEN
-    PERFORM pgonce_private.store_aside(
-      ARRAY(SELECT s.i FROM unnest(subscriptions) AS s (i) WHERE s.i / 4096 = %1$s), new_id, payload, key, %2$s, due_at, stamp, error, %3$L, %4$L);
+    PERFORM pgonce_private.store_aside(subscriptions, new_id, payload, key, %2$s, due_at, stamp, error, %3$L, %4$L);
     RETURN false;
   END IF;
   FOREACH subscription IN ARRAY subscriptions LOOP
-    IF subscription / 4096 = %1$s THEN
-      INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
-      VALUES (subscription, new_id, payload, key, %2$s, CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END, stamp);
-    END IF;
+    INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
+    VALUES (subscription, new_id, payload, key, %2$s, CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END, stamp);
   END LOOP;
   RETURN subscriptions <> '{}';
 END
 $body$, channel.id,
     CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN 'coalesce(order_key, chr(1) || new_id)' ELSE 'NULL' END,
-    channel.name, channel.wake_ups <> 'NEVER') END
+    channel.name, channel.wake_ups <> 'NEVER',
+    ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id ORDER BY s.id)) END
 $$;
 
 -- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get: so it is never replaced, for which
@@ -155,6 +157,15 @@ AS $$
     FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name GROUP BY c.id
 $$;
 
+-- The functions of a channel's triggers. Any role that may install can make functions of such names: those count whose owner may store into the channel.
+CREATE OR REPLACE FUNCTION pgonce_private.trigger_functions(channel_name text) RETURNS SETOF oid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT p.oid FROM pg_proc p
+   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name
+     AND has_table_privilege(p.proowner, to_regclass(format('pgonce.%I', 'into_' || channel_name)), 'INSERT')
+$$;
+
 -- Whether a role can act as another one, by SET ROLE.
 CREATE OR REPLACE FUNCTION pgonce_private.can_act_as(role_name text, other text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -202,18 +213,17 @@ BEGIN
 END
 $$;
 
--- Fails if one of the channel's functions belongs to another role. Any role that may install can create functions beside them, and CREATE OR REPLACE of
+-- Fails if one of the functions that were just made belongs to another role. Any role that may install can create functions beside them, and CREATE OR REPLACE of
 -- a superuser would leave one to its owner, who can change it at any time. None is taken over unseen: who made one in the name of another may have kept
 -- the right to execute it, and so to attach it to a table of its own.
-CREATE OR REPLACE FUNCTION pgonce.refuse_functions_of_others(channel_name text, role_name text) RETURNS void
+CREATE OR REPLACE FUNCTION pgonce.refuse_functions_of_others(channel_name text, names text[], role_name text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   other record;
 BEGIN
   SELECT p.oid::regprocedure AS name, pg_get_userbyid(p.proowner) AS owner INTO other FROM pg_proc p
-   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name
-     AND pg_get_userbyid(p.proowner) <> role_name
+   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = ANY (names) AND pg_get_userbyid(p.proowner) <> role_name
    ORDER BY p.proname LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'pgonce: channel "%" cannot be fed with the rights of role "%", as there is function % of role "%" already: look at it, then drop it with DROP FUNCTION ... CASCADE, or give it to that role with ALTER FUNCTION ... OWNER TO %, and install the channel again',

@@ -36,7 +36,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce.set_context(text, text), pgonce.set_session_context(text, text), pgonce.change_context(text, text, boolean)
 TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
--- What the functions of triggers call with the rights of whoever installed them. These touch no table either.
+-- What the functions of triggers call with the rights of their owners. These touch no table either.
 GRANT EXECUTE ON FUNCTION
   pgonce.current_context(), pgonce.current_depth(), pgonce.key_part(json), pgonce.join_key(text[]), pgonce.row_key(text[]), pgonce.given_key(text),
   pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.told(text, text)
@@ -81,7 +81,7 @@ GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgo
 -- Install and drop.
 GRANT EXECUTE ON FUNCTION
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.let_capture(text, text),
-  pgonce.capturing_role(regclass), pgonce.refuse_functions_of_others(text, text),
+  pgonce.capturing_role(regclass), pgonce.refuse_functions_of_others(text, text[], text),
   pgonce.know_partitions(text, oid), pgonce.has_trigger(regclass, text, text, text)
 TO pgonce_installer, pgonce_admin;
 GRANT EXECUTE ON FUNCTION

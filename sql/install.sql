@@ -11,14 +11,16 @@ CREATE OR REPLACE FUNCTION pgonce_private.caller() RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END $$;
 
--- Fails unless the caller may change the channel. A role that owns one may have been dropped, or be one of another server. Within a trigger nobody may:
--- what a trigger calls, a cast of somebody's type included, must get no rights from who writes the row.
+-- Fails unless the caller may change the channel. A role that owns one may have been dropped, or be one of another server. Nobody may
+-- within a trigger, or where PostgreSQL runs code of a table's owner by itself: what a trigger or the expression of an index calls, casts of somebody's
+-- type included, must get no rights from who writes the row, or runs ANALYZE.
 CREATE OR REPLACE FUNCTION pgonce_private.require_owner(channel pgonce.channel) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   caller constant text := pgonce_private.caller();
 BEGIN
+  UNLISTEN pgonce_nobody; -- does nothing, and fails within ANALYZE, REINDEX and the like («within security-restricted operation»), by autovacuum too
   IF pg_trigger_depth() > 0 THEN
     RAISE EXCEPTION 'pgonce: channel "%" cannot be installed or changed by a trigger: do it in a statement of its own', channel.name
       USING ERRCODE = 'insufficient_privilege';
@@ -128,6 +130,8 @@ BEGIN
   -- Of a BROADCAST too, which may be changed to another mode: the functions of its triggers read it.
   IF pgonce.gate_of(channel_name) IS NULL THEN
     PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
+  ELSIF changed AND wake_ups = 'NEVER' THEN
+    PERFORM setval(pgonce.gate_of(channel_name), 9223372036854775807);
   END IF;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN

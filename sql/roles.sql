@@ -70,7 +70,7 @@ BEGIN
 END
 $$;
 
--- What may be called, what only these functions call, and the functions of triggers, which belong to those who installed them.
+-- What may be called, what only these functions call, and the functions of triggers, which belong to the tables' owners or to those who installed them.
 CREATE SCHEMA IF NOT EXISTS pgonce AUTHORIZATION pgonce_owner;
 CREATE SCHEMA IF NOT EXISTS pgonce_private AUTHORIZATION pgonce_owner;
 CREATE SCHEMA IF NOT EXISTS pgonce_triggers AUTHORIZATION pgonce_owner;

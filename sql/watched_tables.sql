@@ -6,9 +6,6 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- Its form before, with which a call would be ambiguous.
-DROP FUNCTION IF EXISTS pgonce.has_trigger(regclass, text, text, integer, boolean, boolean, boolean, text[], text);
-
 -- Whether the table has a trigger of this name; where more is given, of this form and firing like this. A migration asks before it takes the table's
 -- lock. form: what pg_get_triggerdef prints, without quotes, the trigger's name and the table's; fires: tgenabled of pg_trigger.
 CREATE OR REPLACE FUNCTION pgonce.has_trigger(relation regclass, trigger_name text, form text DEFAULT NULL, fires text DEFAULT NULL) RETURNS boolean
@@ -32,8 +29,7 @@ AS $$
     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
    WHERE c.name = channel_name AND s.filter IS NOT NULL
      AND (deferred OR EXISTS (
-           SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-            WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name AND t.tgdeferrable))
+           SELECT FROM pg_trigger t JOIN pgonce_private.trigger_functions(channel_name) AS f (id) ON f.id = t.tgfoid WHERE t.tgdeferrable))
    ORDER BY s.id LIMIT 1
 $$;
 

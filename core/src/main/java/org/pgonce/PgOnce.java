@@ -100,7 +100,12 @@ public final class PgOnce implements AutoCloseable {
     return this;
   }
 
-  /** The SQL of {@link #install}, for a reviewer and a migration tool. */
+  /**
+   * The SQL of {@link #install}, for a reviewer and a migration tool.
+   *
+   * @throws PgOnceException if what it does depends on a watched table, which the channel's feed
+   *     then has to look at
+   */
   public static String migration(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
     return Schema.script()

@@ -56,6 +56,7 @@ public record Migration(String up, String down) {
    * give the channel {@link TriggerChannelBuilder#form form(TriggerForm.ROW)}.
    *
    * @throws IllegalArgumentException if two of them have the same name
+   * @throws org.pgonce.PgOnceException if a function depends on the columns of its table
    */
   public static Migration of(Channel<?>... channels) {
     return ChannelMigration.inOneOrder(channels).stream()

@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -16,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.WakeUps;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -28,6 +32,8 @@ import org.pgonce.testkit.TestDatabase;
 class EntriesTest {
 
   record Task(long id) {}
+
+  private static final String NOTIFIES = "select pgonce.needs_notify('tasks')::int";
 
   private Login owner;
 
@@ -138,6 +144,125 @@ class EntriesTest {
             () -> PgOnce.using(owner.dataSource()).install(tasks().options(more).build()))
         .hasMessageContaining(
             "channel \"tasks\" has had 4095 subscriptions, dropped ones included, and with 1 more");
+  }
+
+  /** Its row is stored under a key, which then waits for those that are there alone. */
+  @Test
+  void s12_aKeyDoesNotWaitForADroppedSubscription(TestDatabase database) throws Exception {
+    var two = ChannelOptions.DEFAULT.withSubscriptions("kept", "gone");
+    PgOnce.using(owner.dataSource()).install(tasks().options(two).deliveryKey("id").build());
+    database.execute("select pgonce.drop_subscription('tasks', 'gone')");
+    asOwner("insert into own.task values (1)");
+    assertThat(
+            database.queryString(
+                "select string_agg(s.name || k.waiting, ' ') from pgonce.notification n join pgonce.subscription s on s.id = n.subscription_id join pgonce.delivery_key k on k.id = n.id"))
+        .isEqualTo("kept1");
+  }
+
+  /** Two statements with the same keys, of which each has them in another order. */
+  @Test
+  void h48_statementsThatTakeTheSameKeysDoNotDeadlock(TestDatabase database) throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().deliveryKey("id").build());
+    for (var round = 0; round < 5; round++) {
+      var insert = "insert into own.task select g from generate_series(%s) g";
+      var rows = 10_000 * round;
+      var up = rows + 1 + ", " + (rows + 10_000) + ", 1";
+      var down = rows + 10_000 + ", " + (rows + 1) + ", -1";
+      var writers =
+          Stream.of(up, down)
+              .map(
+                  order ->
+                      CompletableFuture.runAsync(
+                          () -> {
+                            try {
+                              asOwner(insert.formatted(order));
+                            } catch (SQLException e) {
+                              throw new IllegalStateException(e);
+                            }
+                          }))
+              .toList();
+      for (var writer : writers) {
+        writer.get(60, TimeUnit.SECONDS);
+      }
+    }
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.notification where subscription_id > 0"))
+        .isEqualTo(50_000);
+  }
+
+  /** Else each write to the table would fail. */
+  @Test
+  void h10_aChannelThatIsBeingInstalledIsNotDroppedUnderItsTrigger(TestDatabase database)
+      throws Exception {
+    try (var installing = owner.dataSource().getConnection()) {
+      installing.setAutoCommit(false);
+      Triggers.apply(installing, tasks().build());
+      var drop =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return database.queryString("select pgonce.drop_channel('tasks')");
+                } catch (SQLException e) {
+                  return e.getMessage();
+                }
+              });
+      Awaitility.await()
+          .until(
+              () ->
+                  drop.isDone()
+                      || database.queryLong("select count(*) from pg_locks where not granted") > 0);
+      installing.commit();
+      var answer = drop.get(30, TimeUnit.SECONDS);
+      if (!answer.equals("f")) { // it was not there yet
+        assertThat(answer).contains("trigger pgonce_tasks of table own.task stores into it");
+      }
+    }
+    asOwner("insert into own.task values (1)");
+    assertThat(stored(database)).isEqualTo("1");
+  }
+
+  /** PostgreSQL runs the expression of an index as its table's owner, whoever analyzes. */
+  @Test
+  void h38_anIndexGetsNoRightsFromWhoAnalyzes(TestDatabase database) throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().build());
+    var other = database.loginRole("other", "pgonce_installer");
+    database.execute("create schema lair authorization \"%s\"".formatted(other.user()));
+    try (var connection = other.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(
+          """
+          create table lair.bait (id int);
+          insert into lair.bait values (1);
+          create function lair.bite(int) returns int immutable language plpgsql as $$
+          begin
+            if session_user <> '%1$s' then
+              perform pgonce.let_capture('tasks', '%1$s');
+            end if;
+            return $1;
+          end $$;
+          create index bitten on lair.bait (lair.bite(id))
+          """
+              .formatted(other.user()));
+    }
+    assertThatThrownBy(() -> database.execute("analyze lair.bait"))
+        .hasMessageContaining("within security-restricted operation");
+    assertThat(
+            database.queryLong(
+                "select has_table_privilege('%s', 'pgonce.into_tasks', 'INSERT')::int"
+                    .formatted(other.user())))
+        .isZero();
+  }
+
+  @Test
+  void s9_aChannelThatIsNeverToNotifyDoesNotFromItsInstallationOn(TestDatabase database)
+      throws Exception {
+    var options = ChannelOptions.DEFAULT.withWakeUps(WakeUps.ALWAYS);
+    PgOnce.using(owner.dataSource()).install(tasks().options(options).build());
+    assertThat(database.queryLong(NOTIFIES)).isOne();
+    var never = options.withWakeUps(WakeUps.NEVER);
+    PgOnce.using(owner.dataSource()).install(tasks().options(never).build());
+    assertThat(database.queryLong(NOTIFIES)).isZero();
   }
 
   /** A cast of somebody's type runs in the session of whoever writes, be it a superuser's. */

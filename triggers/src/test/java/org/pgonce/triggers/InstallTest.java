@@ -210,6 +210,27 @@ class InstallTest {
     }
   }
 
+  /** A table that the SQL of a definition reads is locked to plan it. */
+  @Test
+  void h84_whoLooksWaitsForABoundedTimeForWhatSqlReads(TestDatabase database) throws Exception {
+    database.execute("create table rate (id int)");
+    var channel =
+        TriggerChannel.on("author", InstallingProcess.Author.class)
+            .afterInsert()
+            .when("exists (select from public.rate r where r.id = new.id)")
+            .build();
+    PgOnce.using(database.dataSource()).install(channel);
+    try (var change = begin(database, "lock table rate in access exclusive mode");
+        var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel))
+          .singleElement()
+          .asString()
+          .contains("a table that it reads was locked for longer than 5 s");
+      change.rollback();
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
+  }
+
   @Test
   void h84_aWriterThatEndsInTimeIsWaitedFor(TestDatabase database) throws Exception {
     try (var writer = begin(database, "insert into author values (1, 'Ann')");

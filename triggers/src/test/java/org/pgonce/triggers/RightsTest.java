@@ -6,10 +6,13 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.ChannelOptions;
+import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.testkit.Login;
@@ -188,6 +191,91 @@ class RightsTest {
     Triggers.drop(deputy.dataSource(), channel);
     assertThat(database.queryLong("select count(*) from pg_proc where proname = 'capture_thing'"))
         .isZero();
+  }
+
+  /** Any role that may install can make functions of such names. */
+  @Test
+  void h36_aFunctionByTheNameOfAnothersChannelDisturbsNobody(TestDatabase database)
+      throws Exception {
+    var filtered = ChannelOptions.DEFAULT.withSubscription("acme", Map.of("tenant", "acme"));
+    var channel = thing().options(filtered).build();
+    PgOnce.using(database.dataSource()).install(channel);
+    var other = database.loginRole("other", "pgonce_installer");
+    var others = TriggerChannel.on("theirs.bait", Object.class).afterInsert().named("bait").build();
+    database.execute("create schema theirs authorization \"%s\"".formatted(other.user()));
+    execute(other, "create table theirs.bait (id int)");
+    PgOnce.using(other.dataSource()).install(others);
+    execute(
+        other,
+        """
+        create function pgonce_triggers."capture_thing:update"() returns trigger language plpgsql as 'begin return null; end';
+        create constraint trigger bait after insert on theirs.bait deferrable for each row execute function pgonce_triggers."capture_thing:update"();
+        comment on function pgonce_triggers."capture_thing:update"() is 'pgonce: trigger after update on app.thing'
+        """);
+    try (var connection = database.dataSource().getConnection();
+        var pgonce = PgOnce.using(database.pooled(4))) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+      assertThat(Triggers.plan(connection, channel).isEmpty()).isTrue();
+      assertThat(Triggers.orphans(connection, channel, others)).isEmpty();
+      pgonce
+          .install(channel)
+          .listen(channel, "acme", ListenOptions.DEFAULT, (thing, tx) -> {})
+          .start();
+    }
+    Triggers.drop(database.dataSource(), channel);
+    assertThat(database.queryLong("select count(*) from pgonce.channel where name = 'thing'"))
+        .isZero();
+  }
+
+  /** Such a function runs with the installer's rights, and the owner's casts would too. */
+  @Test
+  void h38_aCastOfTheTablesOwnerIsRefusedWhereTheFunctionBelongsToTheInstaller(
+      TestDatabase database) throws Exception {
+    var deputy = database.loginRole("deputy", "pgonce_installer");
+    database.execute(
+        """
+        grant usage on schema app to %1$s, %2$s;
+        grant trigger on app.thing to %1$s;
+        create type app.grade as enum ('a');
+        create function app.told(app.grade) returns json language sql as 'select to_json(current_user::text)';
+        create cast (app.grade as json) with function app.told(app.grade);
+        alter function app.told(app.grade) owner to %2$s;
+        alter table app.thing add grade app.grade
+        """
+            .formatted(deputy.user(), owner));
+    var channel = thing().build();
+    assertThatThrownBy(() -> PgOnce.using(deputy.dataSource()).install(channel))
+        .hasMessageContaining("has a cast to json by function app.told(app.grade) of role " + owner)
+        .hasMessageContaining("pgonce_owner or role " + deputy.user() + " own it");
+    PgOnce.using(database.dataSource()).install(channel);
+    try (var connection = deputy.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
+  }
+
+  /** What the function calls is for its owner, and not for every role that may see the channel. */
+  @Test
+  void h34_whoCannotActAsTheFunctionsOwnerFindsNothingWrong(TestDatabase database)
+      throws Exception {
+    database.execute(
+        "grant usage on schema app to %1$s; revoke execute on function app.f from public; grant execute on function app.f to %1$s"
+            .formatted(owner));
+    var channel = thing().when("app.f(new.id)").build();
+    PgOnce.using(database.dataSource()).install(channel);
+    var admin = database.loginRole("admin", "pgonce_admin", "pgonce_listener");
+    database.execute(
+        "grant usage on schema app to %1$s; grant all on app.thing to %1$s"
+            .formatted(admin.user()));
+    try (var connection = admin.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
+  }
+
+  private static void execute(Login login, String sql) throws SQLException {
+    try (var connection = login.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
   }
 
   @Test

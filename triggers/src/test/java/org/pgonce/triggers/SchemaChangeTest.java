@@ -103,6 +103,19 @@ class SchemaChangeTest {
         .isZero();
   }
 
+  /** Stored if and only if the write is: it says so itself, with PostgreSQL's error. */
+  @Test
+  void h10_sqlOverARetypedColumnFailsTheWriteUnlessDeadLettersAreAskedFor(TestDatabase database)
+      throws Exception {
+    database.execute("create table thing (id int primary key, amount int, note text)");
+    PgOnce.using(database.dataSource())
+        .install(channel().when("coalesce(new.amount, old.amount) > 0").named("when").build());
+    database.execute("alter table thing alter column amount type jsonb using null");
+    assertThatThrownBy(() -> database.execute("insert into thing values (1, '{}')"))
+        .hasMessageContaining("types jsonb and integer cannot be matched");
+    assertThat(database.queryLong("select count(*) from thing")).isZero();
+  }
+
   /** The table that is watched is looked up by the migration, where it runs. */
   @ParameterizedTest
   @EnumSource(TriggerForm.class)

@@ -65,7 +65,7 @@ public final class Rights {
       )
       SELECT 'schema pgonce of database ' || pg_catalog.current_database() || ' has lost owners or rights, as in a restore with --no-owner or --no-privileges, or into a server without pgonce''s roles: '
              || pg_catalog.string_agg(l.what, '; ' ORDER BY l.what)
-             || '. Call PgOnce.install as a superuser, or run the files of sql/ again (PgOnce.migration() prints them): they give owners and rights back, and change nothing else'
+             || '. Call PgOnce.install as a superuser, or run the files of sql/ again (PgOnce.migration() prints them): they give owners and rights back. Then install the channels of triggers again, which gives the functions'' owners theirs'
         FROM lost l HAVING count(*) > 0
       """;
 

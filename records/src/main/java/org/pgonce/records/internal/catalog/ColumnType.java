@@ -4,7 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A type, seen as row_to_json writes its values; a domain is seen as its base type.
+ * A type, seen as to_json writes its values; a domain is seen as its base type.
  *
  * @param name in SQL, with its modifiers: {@code numeric(12,2)}
  * @param modifier atttypmod of pg_attribute; -1 for none

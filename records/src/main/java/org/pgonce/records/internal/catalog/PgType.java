@@ -26,7 +26,7 @@ record PgType(
     long element,
     long relation) {
 
-  // What row_to_json writes as an array is what has the subscripts of one: int2vector and oidvector
+  // What to_json writes as an array is what has the subscripts of one: int2vector and oidvector
   // too, though they are nobody's typarray; point and name not, though they have elements.
   private static final String READ =
       """
@@ -65,7 +65,7 @@ record PgType(
   }
 
   private static Shape shape(String name, boolean builtIn, String kind, boolean castToJson) {
-    // In the order of row_to_json: a row type is never cast.
+    // In the order of to_json: a row type is never cast.
     if (kind.equals("c")) {
       return Shape.COMPOSITE;
     }

@@ -2,7 +2,7 @@ package org.pgonce.records.internal.catalog;
 
 import java.util.Map;
 
-/** How row_to_json writes the values of a type, and what they mean. */
+/** How to_json writes the values of a type, and what they mean. */
 public enum Shape {
   BOOLEAN,
   INT2,

@@ -3,6 +3,7 @@ package org.pgonce.triggers.internal.definition;
 import java.util.HashMap;
 import java.util.Map;
 import org.pgonce.Mode;
+import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.Unstorable;
 
 /**
@@ -60,6 +61,15 @@ final class CaptureBody {
     values.put("primary_key", rows.primaryKey());
     values.put("key", rows.deliveryKey());
     values.put("order_key", rows.orderKey());
+    // Two statements that take the same keys wait for one another in one order. Under an order the
+    // rows keep theirs.
+    var isSorted =
+        trigger.form() == TriggerForm.STATEMENT
+            && trigger.event() != Event.TRUNCATE
+            && stored.keys().isByDeliveryAlone();
+    values.put("sorted", isSorted ? "SELECT * FROM (" : "");
+    values.put("place", isSorted ? ", row_number() OVER () AS place" : "");
+    values.put("by_key", isSorted ? ") AS k ORDER BY k.key COLLATE \"C\", k.place" : "");
     values.put("due_at", rows.due());
     values.put("version", version == 1 ? "" : ", version => " + version);
     values.put("stamp_column", version == 1 ? "" : ", stamp");

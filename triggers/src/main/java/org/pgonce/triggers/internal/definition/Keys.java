@@ -61,6 +61,10 @@ public record Keys(Key delivery, Key order, @Nullable String due, long dueAfterU
     return delivery.isEmpty() && !hasDue();
   }
 
+  boolean isByDeliveryAlone() {
+    return !delivery.isEmpty() && order.isEmpty();
+  }
+
   /** Each expression, by what it makes. */
   public Map<String, String> expressions() {
     var expressions = new LinkedHashMap<String, String>();

@@ -1,5 +1,7 @@
 package org.pgonce.triggers.internal.definition;
 
+import java.util.List;
+import java.util.stream.Collectors;
 import org.pgonce.records.TableName;
 
 /** Names and texts in SQL. */
@@ -20,6 +22,13 @@ public final class Quoted {
   public static String literal(String text) {
     var quoted = "'" + text.replace("'", "''") + "'";
     return text.indexOf('\\') < 0 ? quoted : "E" + quoted.replace("\\", "\\\\");
+  }
+
+  /** An array of texts. */
+  public static String array(List<String> texts) {
+    return texts.stream()
+        .map(Quoted::literal)
+        .collect(Collectors.joining(", ", "ARRAY[", "]::text[]"));
   }
 
   /** A text to the letter, within a tag that it does not have. */

@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Statements;
@@ -36,7 +35,7 @@ public final class ChannelDrop {
           "drop " + (channels.size() == 1 ? "channel " : "channels ") + String.join(", ", channels);
       changes.add(
           new TableChange(
-              DROP.formatted(array(channels), emptied),
+              DROP.formatted(Quoted.array(channels), emptied),
               new TableChange.Told(purpose, purpose, List.of()),
               target,
               false,
@@ -53,11 +52,11 @@ public final class ChannelDrop {
 
   private static List<TableChange> changes(Connection transaction, String channel)
       throws SQLException {
-    if (InstalledFunction.of(transaction, channel).isEmpty()) {
+    if (InstalledFunction.of(transaction, channel, List.of()).isEmpty()) {
       return List.of();
     }
     Installer.lock(transaction, channel);
-    return changes(transaction, channel, InstalledFunction.of(transaction, channel));
+    return changes(transaction, channel, InstalledFunction.of(transaction, channel, List.of()));
   }
 
   /** These functions of the channel's. */
@@ -109,7 +108,8 @@ public final class ChannelDrop {
   private static @Nullable String empty(Connection transaction, List<String> channels)
       throws SQLException {
     return Schema.exists(transaction)
-        ? Statements.row(transaction, EMPTY.formatted(array(channels)), row -> row.getString(1))
+        ? Statements.row(
+            transaction, EMPTY.formatted(Quoted.array(channels)), row -> row.getString(1))
         : null;
   }
 
@@ -131,7 +131,7 @@ public final class ChannelDrop {
                         : ", and so are those that were to be dropped together with it"));
       }
     }
-    Statements.execute(transaction, DROP.formatted(array(channels), emptied));
+    Statements.execute(transaction, DROP.formatted(Quoted.array(channels), emptied));
   }
 
   static void requireNoMore(String channel, long held, long atMost) {
@@ -140,11 +140,5 @@ public final class ChannelDrop {
           "pgonce does not drop channel %s: it holds %d notifications, dead letters included, and was said to hold %d. None was deleted. Look again"
               .formatted(channel, held, atMost));
     }
-  }
-
-  private static String array(List<String> channels) {
-    return channels.stream()
-        .map(Quoted::literal)
-        .collect(Collectors.joining(", ", "ARRAY[", "]::text[]"));
   }
 }

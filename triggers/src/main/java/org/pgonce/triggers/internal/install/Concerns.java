@@ -32,10 +32,10 @@ final class Concerns {
       SELECT 'subscribed' FROM part JOIN pg_catalog.pg_subscription_rel s ON s.srrelid = part.id LIMIT 1
       """;
 
-  // As row_to_json goes: into arrays, domains and composite types, which are never cast themselves.
+  // As to_json goes: into arrays, domains and composite types, which are never cast themselves.
   // PostgreSQL's own types, with object ids below 16384, are not looked up among the casts. Trusted
   // are superusers, members of pgonce_owner, who can read and forge notifications anyway, and roles
-  // that may act as the table's owner: by a trigger of its own, such a role can do the same.
+  // that may act as the functions' owner, whose rights such a function has.
   private static final String UNTRUSTED_CASTS =
       """
       WITH RECURSIVE typed AS (
@@ -50,17 +50,18 @@ final class Concerns {
            UNION ALL
            SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped) part
       )
-      SELECT pg_catalog.format('type %s of table %s has a cast to json by function %s of role %I: each write runs that function in the writer''s session, where it can leave prepared statements which the writer then runs. Let a superuser, pgonce_owner or the table''s owner own it (ALTER FUNCTION %s OWNER TO pgonce_owner), or drop the cast (DROP CAST (%s AS json)); and let no role own the type that you would not trust with this, as it can make the cast again',
-               t.oid::pg_catalog.regtype, w.oid::pg_catalog.regclass, f.oid::pg_catalog.regprocedure, o.rolname, f.oid::pg_catalog.regprocedure, t.oid::pg_catalog.regtype)
+      SELECT pg_catalog.format('type %s of table %s has a cast to json by function %s of role %I: each write runs that function in the writer''s session, where it can leave prepared statements which the writer then runs. Let a superuser, pgonce_owner or role %I own it (ALTER FUNCTION %s OWNER TO pgonce_owner), or drop the cast (DROP CAST (%s AS json)); and let no role own the type that you would not trust with this, as it can make the cast again',
+               t.oid::pg_catalog.regtype, w.oid::pg_catalog.regclass, f.oid::pg_catalog.regprocedure, o.rolname, n.rolname, f.oid::pg_catalog.regprocedure, t.oid::pg_catalog.regtype)
         FROM typed d
         JOIN pg_catalog.pg_type t ON t.oid = d.id AND t.typtype NOT IN ('c', 'd')
         JOIN pg_catalog.pg_cast x ON x.castsource = d.id AND x.casttarget = 'pg_catalog.json'::pg_catalog.regtype AND x.castmethod = 'f'
         JOIN pg_catalog.pg_proc f ON f.oid = x.castfunc
         JOIN pg_catalog.pg_roles o ON o.oid = f.proowner
         JOIN pg_catalog.pg_class w ON w.oid = CAST(CAST(? AS bigint) AS oid)
+        JOIN pg_catalog.pg_roles n ON n.rolname = coalesce(?, pg_catalog.pg_get_userbyid(w.relowner))
        WHERE t.oid >= 16384 AND NOT o.rolsuper
          AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = 'pgonce_owner' AND pg_catalog.pg_has_role(o.oid, r.oid, 'MEMBER'))
-         AND NOT pg_catalog.pg_has_role(o.oid, w.relowner, 'MEMBER')
+         AND NOT pg_catalog.pg_has_role(o.oid, n.oid, 'MEMBER')
        ORDER BY 1
       """;
 
@@ -71,19 +72,24 @@ final class Concerns {
       throws SQLException {
     var concerns = new ArrayList<>(detached(connection, channel, table));
     concerns.addAll(replication(connection, channel, state, table));
-    concerns.addAll(untrustedCasts(connection, table));
+    concerns.addAll(untrustedCasts(connection, state, table));
     return concerns;
   }
 
   /**
    * Casts to json by which rows become JSON, of roles that are not trusted. PostgreSQL runs such a
-   * function in the writer's session with the rights of the table's owner. What it prepares there,
-   * under the statement names of a driver, the writer runs.
+   * function in the writer's session with the rights of the functions' owner. What it prepares
+   * there, under the statement names of a driver, the writer runs.
    */
-  static List<String> untrustedCasts(Connection connection, WatchedTable table)
+  static List<String> untrustedCasts(Connection connection, State state, WatchedTable table)
       throws SQLException {
     return Statements.rows(
-        connection, UNTRUSTED_CASTS, row -> row.getString(1), table.oid(), table.oid());
+        connection,
+        UNTRUSTED_CASTS,
+        row -> row.getString(1),
+        table.oid(),
+        table.oid(),
+        state.runsAs());
   }
 
   /** Detaching is what partitions are made for: so nothing is refused for it. */

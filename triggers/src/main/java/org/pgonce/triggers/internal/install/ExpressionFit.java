@@ -21,7 +21,15 @@ final class ExpressionFit {
 
   private static final String DUE_TIME = "due time";
   private static final Map<String, String> TYPED =
-      Map.of("condition", "(\n%s\n) IS TRUE", DUE_TIME, "(\n%s\n)::timestamptz");
+      Map.of(
+          "condition",
+          "(\n%s\n) IS TRUE",
+          DUE_TIME,
+          "(\n%s\n)::timestamptz",
+          "delivery key",
+          "(\n%s\n)::text",
+          "order key",
+          "(\n%s\n)::text");
   private static final String AS_JSON = "to_json((\n%s\n))";
 
   // Of no row, so nothing is computed; but the rights on what is called are looked at. The
@@ -38,6 +46,7 @@ final class ExpressionFit {
       ) IS NOT NULL LIMIT 0
       """;
 
+  private static final int LONGEST_WAIT_MS = 5000;
   private static final String NO_RIGHT = "42501";
   private static final String AMBIGUOUS = "42702";
 
@@ -108,6 +117,8 @@ final class ExpressionFit {
           if (role != null) {
             OwnerRole.set(connection, role);
           }
+          // To plan a query locks the tables that it reads.
+          LockSettings.bound(connection, LONGEST_WAIT_MS, 2 * LONGEST_WAIT_MS);
           try (var statement = connection.createStatement();
               var rows = statement.executeQuery(query)) {
             return rows.getMetaData().getColumnTypeName(2);
@@ -118,6 +129,10 @@ final class ExpressionFit {
   private @Nullable String trouble(SQLException e) {
     // What follows says where in this query it was.
     var message = String.valueOf(e.getMessage()).lines().findFirst().orElse("").strip();
+    if (LockSettings.isLockTimeout(e)) {
+      return "a table that it reads was locked for longer than %d s, so nobody knows; try again when that has ended"
+          .formatted(LONGEST_WAIT_MS / 1000);
+    }
     if (AMBIGUOUS.equals(e.getSQLState())) {
       return message
           + " (write new. or old. before a column of the rows; tg_op is what happened only where the table has no column of that name)";

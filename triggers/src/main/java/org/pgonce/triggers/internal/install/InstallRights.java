@@ -8,7 +8,6 @@ import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.records.internal.catalog.WatchedTable;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
 
 /**
  * Whether the roles have the rights that creating a channel's triggers, and running them, takes.
@@ -94,7 +93,6 @@ final class InstallRights {
     return !creates || owner == null
         ? List.of()
         : state.installed().keySet().stream()
-            .filter(function -> function.schema().equals(CaptureFunction.SCHEMA))
             .filter(function -> !function.owner().equals(owner))
             .toList();
   }

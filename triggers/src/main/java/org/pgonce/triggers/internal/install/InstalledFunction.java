@@ -2,18 +2,18 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 
 /**
  * One of a channel's functions as the database has it.
  *
- * @param schema pgonce for one that an earlier library made
- * @param name without the schema
+ * @param name without the schema, which is {@link CaptureFunction#SCHEMA}
  * @param definer whether it runs with its owner's rights
  * @param settings as name=value
  * @param comment empty if it has none
@@ -23,7 +23,6 @@ import org.pgonce.triggers.internal.definition.Quoted;
  */
 public record InstalledFunction(
     long oid,
-    String schema,
     String name,
     String owner,
     boolean definer,
@@ -34,11 +33,10 @@ public record InstalledFunction(
     Set<String> lacking,
     Set<String> grantees) {
 
-  // The rights that pgonce.let_capture gives, as far as its text needs them.
-
+  // Beside the rest: the rights that pgonce.let_capture gives, as far as its text needs them.
   private static final String FIND =
       """
-      SELECT p.oid::bigint, n.nspname, p.proname, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
+      SELECT p.oid::bigint, p.proname, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
              pg_catalog.array_to_string(p.proconfig, E'\\n'), p.prosrc,
              coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), ''),
              NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
@@ -63,13 +61,23 @@ public record InstalledFunction(
                 FROM pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) a
                WHERE a.grantee <> p.proowner AND a.privilege_type = 'EXECUTE')
         FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace CROSS JOIN (SELECT CAST(? AS pg_catalog.text)) AS c (channel)
-       WHERE n.nspname IN ('pgonce', 'pgonce_triggers') AND (p.proname = ? OR pg_catalog.starts_with(p.proname, ?)) AND p.pronargs = 0
+       WHERE n.nspname = 'pgonce_triggers' AND p.pronargs = 0
+         AND (p.proname = ANY (CAST(? AS pg_catalog.text[]))
+              OR pg_catalog.split_part(p.proname, ':', 1) = 'capture_' || c.channel
+                 AND NOT EXISTS (SELECT FROM pg_catalog.pg_class v JOIN pg_catalog.pg_namespace s ON s.oid = v.relnamespace
+                                  WHERE s.nspname = 'pgonce' AND v.relname = 'into_' || c.channel AND NOT pg_catalog.has_table_privilege(p.proowner, v.oid, 'INSERT')))
        ORDER BY p.proname
       """;
 
-  /** All functions of a channel, also those of an earlier definition of it. */
-  public static List<InstalledFunction> of(Connection connection, String channel)
-      throws SQLException {
+  /**
+   * All functions of a channel, also those of an earlier definition of it. Any role that may
+   * install can make functions of such names: those of other names than wanted count only if their
+   * owner may store into the channel.
+   *
+   * @param wanted names, without the schema
+   */
+  static List<InstalledFunction> of(
+      Connection connection, String channel, Collection<String> wanted) throws SQLException {
     return Statements.rows(
         connection,
         FIND,
@@ -78,22 +86,20 @@ public record InstalledFunction(
                 row.getLong(1),
                 row.getString(2),
                 row.getString(3),
-                row.getString(4),
-                row.getBoolean(5),
-                lines(row.getString(6)),
+                row.getBoolean(4),
+                lines(row.getString(5)),
+                row.getString(6),
                 row.getString(7),
-                row.getString(8),
-                row.getBoolean(9),
-                lines(row.getString(10)),
-                lines(row.getString(11))),
+                row.getBoolean(8),
+                lines(row.getString(9)),
+                lines(row.getString(10))),
         channel,
-        CaptureTrigger.bareFunctionName(channel),
-        CaptureTrigger.bareFunctionName(channel) + ":");
+        wanted.toArray(String[]::new));
   }
 
   /** As SQL names it. */
   public String sqlName() {
-    return schema + "." + Quoted.identifier(name);
+    return CaptureFunction.SCHEMA + "." + Quoted.identifier(name);
   }
 
   private static Set<String> lines(@Nullable String text) {

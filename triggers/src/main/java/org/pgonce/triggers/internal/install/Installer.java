@@ -38,7 +38,7 @@ public final class Installer {
       """;
 
   private static final String LET_CAPTURE = "SELECT pgonce.let_capture(?, ?)";
-  private static final String REFUSE_OTHERS = "SELECT pgonce.refuse_functions_of_others(?, ?)";
+  private static final String REFUSE_OTHERS = "SELECT pgonce.refuse_functions_of_others(?, ?, ?)";
   private static final String KNOW_PARTITIONS =
       "SELECT pgonce.know_partitions(?, CAST(CAST(? AS bigint) AS oid))";
 
@@ -98,12 +98,18 @@ public final class Installer {
     if (!steps.functions().isEmpty()) {
       var owner = Objects.requireNonNull(state.owner(), "checked before");
       Statements.execute(transaction, LET_CAPTURE, capture.channel(), owner);
+      var subscriptions = Objects.requireNonNull(state.subscriptions(), "the channel is there");
       for (var function : steps.functions()) {
-        var sql = function.create(state.subscriptions());
+        var sql = function.create(subscriptions);
         OwnerRole.during(transaction, owner, () -> execute(transaction, sql));
       }
       // Afterwards: nobody else can create one any more.
-      Statements.execute(transaction, REFUSE_OTHERS, capture.channel(), owner);
+      Statements.execute(
+          transaction,
+          REFUSE_OTHERS,
+          capture.channel(),
+          state.names().toArray(String[]::new),
+          owner);
     }
     knowPartitions(table);
     return steps.tableChanges();
@@ -119,7 +125,7 @@ public final class Installer {
   /** What keeps the connection's role from installing, or its triggers from being safe. */
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
     var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, state, table));
-    obstacles.addAll(Concerns.untrustedCasts(transaction, table));
+    obstacles.addAll(Concerns.untrustedCasts(transaction, state, table));
     var elsewhere = TriggerDrift.obstacle(capture.channel(), state);
     if (elsewhere != null) {
       obstacles.add(elsewhere);

@@ -23,7 +23,7 @@ public final class Orphans {
       SELECT c.name FROM pgonce.channel c
       UNION
       SELECT pg_catalog.split_part(pg_catalog.substr(p.proname, 9), ':', 1) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-       WHERE n.nspname IN ('pgonce', 'pgonce_triggers') AND pg_catalog.starts_with(p.proname, 'capture_') AND p.pronargs = 0
+       WHERE n.nspname = 'pgonce_triggers' AND pg_catalog.starts_with(p.proname, 'capture_') AND p.pronargs = 0
        ORDER BY 1
       """;
 
@@ -81,7 +81,7 @@ public final class Orphans {
   /** Those of the channel's that pgonce made. */
   static List<InstalledFunction> functions(Connection connection, String channel)
       throws SQLException {
-    return InstalledFunction.of(connection, channel).stream()
+    return InstalledFunction.of(connection, channel, List.of()).stream()
         .filter(one -> one.comment().startsWith(COMMENT))
         .toList();
   }

@@ -5,14 +5,13 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 
 /**
@@ -37,13 +36,15 @@ record State(
 
   static State of(Connection connection, Capture capture) throws SQLException {
     var table = WatchedTable.find(connection, capture.table());
+    var wanted = capture.triggers(table == null ? WatchedTable.unknown(capture.table()) : table);
+    var names = wanted.stream().map(CaptureTrigger::bareFunctionName).toList();
     var installed = new LinkedHashMap<InstalledFunction, List<InstalledTrigger>>();
-    for (var function : InstalledFunction.of(connection, capture.channel())) {
+    for (var function : InstalledFunction.of(connection, capture.channel(), names)) {
       installed.put(function, InstalledTrigger.of(connection, function));
     }
     return new State(
         table,
-        capture.triggers(table == null ? WatchedTable.unknown(capture.table()) : table),
+        wanted,
         installed,
         asked(connection, SUBSCRIPTIONS, capture.channel()),
         table == null ? null : OwnerRole.of(connection, table));
@@ -80,9 +81,19 @@ record State(
 
   @Nullable InstalledFunction function(CaptureTrigger wanted) {
     return installed.keySet().stream()
-        .filter(function -> isNamed(function, wanted.bareFunctionName()))
+        .filter(function -> function.name().equals(wanted.bareFunctionName()))
         .findFirst()
         .orElse(null);
+  }
+
+  /** With whose rights the functions run: their owner's, or that which they are to get. */
+  @Nullable String runsAs() {
+    return wanted.stream()
+        .map(this::function)
+        .filter(Objects::nonNull)
+        .map(InstalledFunction::owner)
+        .findFirst()
+        .orElse(owner);
   }
 
   /** Those that run the function, on whichever tables. */
@@ -106,16 +117,17 @@ record State(
         .toList();
   }
 
-  /** Functions of an earlier definition, which took others. */
-  List<InstalledFunction> outdated() {
-    var names = wanted.stream().map(CaptureTrigger::bareFunctionName).collect(Collectors.toSet());
-    return installed.keySet().stream()
-        .filter(function -> names.stream().noneMatch(name -> isNamed(function, name)))
-        .toList();
+  /** Of the functions that the definition takes, without the schema. */
+  List<String> names() {
+    return wanted.stream().map(CaptureTrigger::bareFunctionName).toList();
   }
 
-  private static boolean isNamed(InstalledFunction function, String name) {
-    return function.schema().equals(CaptureFunction.SCHEMA) && function.name().equals(name);
+  /** Functions of an earlier definition, which took others. */
+  List<InstalledFunction> outdated() {
+    var names = names();
+    return installed.keySet().stream()
+        .filter(function -> !names.contains(function.name()))
+        .toList();
   }
 
   private boolean isOnTable(InstalledTrigger trigger) {

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
@@ -47,7 +48,9 @@ final class Suitability {
         obstacles.addAll(RecordFit.misfits(rowType, table.name(), shown(capture, table)));
       }
       obstacles.addAll(KeyFit.misfits(capture.columnUses(), table.name(), table.columns()));
-      obstacles.addAll(ExpressionFit.problems(connection, capture, table, state.owner()));
+      // Of a role that the connection may not be able to act as nothing is known.
+      var runsAs = Objects.equals(state.runsAs(), state.owner()) ? state.owner() : null;
+      obstacles.addAll(ExpressionFit.problems(connection, capture, table, runsAs));
     }
     if (isDeferred(state) && Schema.exists(connection)) {
       obstacles.addAll(

@@ -128,7 +128,8 @@ final class TriggerSteps {
     return CaptureFunction.lookUp(capture.channel(), table)
         + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, role)
         + "%s;\n%sRESET ROLE;\n".formatted(setRole, functions)
-        + "SELECT pgonce.refuse_functions_of_others(%s, %s);\n".formatted(channel, role);
+        + "SELECT pgonce.refuse_functions_of_others(%s, %s, %s);\n"
+            .formatted(channel, Quoted.array(state.names()), role);
   }
 
   // Before the path is pinned, by which the table may be found.

@@ -2,6 +2,7 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 
 /**
  * Statements that leave no trace, settings included, in a transaction that stays usable, also if
@@ -19,11 +20,23 @@ final class Undone {
 
   static <T> T during(Connection transaction, Statements<T> statements) throws SQLException {
     var before = transaction.setSavepoint();
+    T result;
     try {
-      return statements.run();
-    } finally {
-      transaction.rollback(before);
-      transaction.releaseSavepoint(before);
+      result = statements.run();
+    } catch (SQLException | RuntimeException e) {
+      try {
+        undo(transaction, before);
+      } catch (SQLException lost) {
+        e.addSuppressed(lost);
+      }
+      throw e;
     }
+    undo(transaction, before);
+    return result;
+  }
+
+  private static void undo(Connection transaction, Savepoint before) throws SQLException {
+    transaction.rollback(before);
+    transaction.releaseSavepoint(before);
   }
 }
