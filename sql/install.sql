@@ -20,7 +20,7 @@ AS $$
 DECLARE
   caller constant text := pgonce_private.caller();
 BEGIN
-  UNLISTEN pgonce_nobody; -- does nothing, and fails within ANALYZE, REINDEX and the like («within security-restricted operation»), by autovacuum too
+  UNLISTEN pgonce_nobody; -- does nothing, and fails where code is run so ("within security-restricted operation"), by autovacuum too
   IF pg_trigger_depth() > 0 THEN
     RAISE EXCEPTION 'pgonce: channel "%" cannot be installed or changed by a trigger: do it in a statement of its own', channel.name
       USING ERRCODE = 'insufficient_privilege';
@@ -130,8 +130,6 @@ BEGIN
   -- Of a BROADCAST too, which may be changed to another mode: the functions of its triggers read it.
   IF pgonce.gate_of(channel_name) IS NULL THEN
     PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
-  ELSIF changed AND wake_ups = 'NEVER' THEN
-    PERFORM setval(pgonce.gate_of(channel_name), 9223372036854775807);
   END IF;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN

@@ -19,7 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.WakeUps;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -32,8 +31,6 @@ import org.pgonce.testkit.TestDatabase;
 class EntriesTest {
 
   record Task(long id) {}
-
-  private static final String NOTIFIES = "select pgonce.needs_notify('tasks')::int";
 
   private Login owner;
 
@@ -252,17 +249,6 @@ class EntriesTest {
                 "select has_table_privilege('%s', 'pgonce.into_tasks', 'INSERT')::int"
                     .formatted(other.user())))
         .isZero();
-  }
-
-  @Test
-  void s9_aChannelThatIsNeverToNotifyDoesNotFromItsInstallationOn(TestDatabase database)
-      throws Exception {
-    var options = ChannelOptions.DEFAULT.withWakeUps(WakeUps.ALWAYS);
-    PgOnce.using(owner.dataSource()).install(tasks().options(options).build());
-    assertThat(database.queryLong(NOTIFIES)).isOne();
-    var never = options.withWakeUps(WakeUps.NEVER);
-    PgOnce.using(owner.dataSource()).install(tasks().options(never).build());
-    assertThat(database.queryLong(NOTIFIES)).isZero();
   }
 
   /** A cast of somebody's type runs in the session of whoever writes, be it a superuser's. */
