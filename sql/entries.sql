@@ -45,9 +45,8 @@ $$;
 
 -- The body of a channel's store function. It stores one notification for those of the subscriptions that are the channel's, or broadcasts it. A
 -- delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once, as when it is published.
--- error: it is a dead letter, since this was wrong with it. Returns whether there is a new row, of
--- which listeners may have to hear. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a
--- fifth of the whole.
+-- error: it is a dead letter, since this was wrong with it. Returns whether there is a new row, of which listeners may have to hear. What the channel is
+-- installed with stands in it as constants, since each look at the channel would cost a writer a fifth of the whole.
 CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -213,9 +212,9 @@ BEGIN
 END
 $$;
 
--- Fails if one of the functions that were just made belongs to another role. Any role that may install can create functions beside them, and CREATE OR REPLACE of
--- a superuser would leave one to its owner, who can change it at any time. None is taken over unseen: who made one in the name of another may have kept
--- the right to execute it, and so to attach it to a table of its own.
+-- Fails if one of the functions that were just made belongs to another role. Any role that may install can have created it before, and CREATE OR
+-- REPLACE of a superuser would leave it to its owner, who can change it at any time. None is taken over unseen: who made one in the name of another may
+-- have kept the right to execute it, and so to attach it to a table of its own.
 CREATE OR REPLACE FUNCTION pgonce.refuse_functions_of_others(channel_name text, names text[], role_name text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$

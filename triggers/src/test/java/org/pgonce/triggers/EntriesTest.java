@@ -43,10 +43,21 @@ class EntriesTest {
   }
 
   private void asOwner(String sql) throws SQLException {
-    try (var connection = owner.dataSource().getConnection();
+    as(owner, sql);
+  }
+
+  private static void as(Login login, String sql) throws SQLException {
+    try (var connection = login.dataSource().getConnection();
         var statement = connection.createStatement()) {
       statement.execute(sql);
     }
+  }
+
+  /** Another role that may install, with a schema of its own. */
+  private static Login attacker(TestDatabase database) throws Exception {
+    var other = database.loginRole("other", "pgonce_installer");
+    database.execute("create schema lair authorization \"%s\"".formatted(other.user()));
+    return other;
   }
 
   private static TriggerChannelBuilder<Task> tasks() {
@@ -192,6 +203,8 @@ class EntriesTest {
   @Test
   void h10_aChannelThatIsBeingInstalledIsNotDroppedUnderItsTrigger(TestDatabase database)
       throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().build());
+    asOwner("drop trigger pgonce_tasks on own.task");
     try (var installing = owner.dataSource().getConnection()) {
       installing.setAutoCommit(false);
       Triggers.apply(installing, tasks().build());
@@ -205,15 +218,10 @@ class EntriesTest {
                 }
               });
       Awaitility.await()
-          .until(
-              () ->
-                  drop.isDone()
-                      || database.queryLong("select count(*) from pg_locks where not granted") > 0);
+          .until(() -> database.queryLong("select count(*) from pg_locks where not granted") > 0);
       installing.commit();
-      var answer = drop.get(30, TimeUnit.SECONDS);
-      if (!answer.equals("f")) { // it was not there yet
-        assertThat(answer).contains("trigger pgonce_tasks of table own.task stores into it");
-      }
+      assertThat(drop.get(30, TimeUnit.SECONDS))
+          .contains("trigger pgonce_tasks of table own.task stores into it");
     }
     asOwner("insert into own.task values (1)");
     assertThat(stored(database)).isEqualTo("1");
@@ -223,25 +231,22 @@ class EntriesTest {
   @Test
   void h38_anIndexGetsNoRightsFromWhoAnalyzes(TestDatabase database) throws Exception {
     PgOnce.using(owner.dataSource()).install(tasks().build());
-    var other = database.loginRole("other", "pgonce_installer");
-    database.execute("create schema lair authorization \"%s\"".formatted(other.user()));
-    try (var connection = other.dataSource().getConnection();
-        var statement = connection.createStatement()) {
-      statement.execute(
-          """
-          create table lair.bait (id int);
-          insert into lair.bait values (1);
-          create function lair.bite(int) returns int immutable language plpgsql as $$
-          begin
-            if session_user <> '%1$s' then
-              perform pgonce.let_capture('tasks', '%1$s');
-            end if;
-            return $1;
-          end $$;
-          create index bitten on lair.bait (lair.bite(id))
-          """
-              .formatted(other.user()));
-    }
+    var other = attacker(database);
+    as(
+        other,
+        """
+        create table lair.bait (id int);
+        insert into lair.bait values (1);
+        create function lair.bite(int) returns int immutable language plpgsql as $$
+        begin
+          if session_user <> '%1$s' then
+            perform pgonce.let_capture('tasks', '%1$s');
+          end if;
+          return $1;
+        end $$;
+        create index bitten on lair.bait (lair.bite(id))
+        """
+            .formatted(other.user()));
     assertThatThrownBy(() -> database.execute("analyze lair.bait"))
         .hasMessageContaining("within security-restricted operation");
     assertThat(
@@ -255,22 +260,19 @@ class EntriesTest {
   @Test
   void h38_aTriggerGetsNoRightsFromWhoWrites(TestDatabase database) throws Exception {
     PgOnce.using(owner.dataSource()).install(tasks().build());
-    var other = database.loginRole("other", "pgonce_installer");
-    database.execute("create schema lair authorization \"%s\"".formatted(other.user()));
-    try (var connection = other.dataSource().getConnection();
-        var statement = connection.createStatement()) {
-      statement.execute(
-          """
-          create table lair.bait (id bigint);
-          create function lair.bite() returns trigger language plpgsql security definer as $$
-          begin
-            perform pgonce.let_capture('tasks', '%s');
-            return null;
-          end $$;
-          create trigger bite after insert on lair.bait execute function lair.bite()
-          """
-              .formatted(other.user()));
-    }
+    var other = attacker(database);
+    as(
+        other,
+        """
+        create table lair.bait (id bigint);
+        create function lair.bite() returns trigger language plpgsql security definer as $$
+        begin
+          perform pgonce.let_capture('tasks', '%s');
+          return null;
+        end $$;
+        create trigger bite after insert on lair.bait execute function lair.bite()
+        """
+            .formatted(other.user()));
     assertThatThrownBy(() -> database.execute("insert into lair.bait values (1)"))
         .hasMessageContaining("channel \"tasks\" cannot be installed or changed by a trigger");
   }

@@ -221,7 +221,9 @@ class InstallTest {
             .build();
     PgOnce.using(database.dataSource()).install(channel);
     try (var change = begin(database, "lock table rate in access exclusive mode");
-        var connection = database.dataSource().getConnection()) {
+        var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("set statement_timeout = '30s'"); // where nothing else bounds the wait
       assertThat(Triggers.check(connection, channel))
           .singleElement()
           .asString()
