@@ -22,7 +22,8 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
   static final String SUPERUSER = "postgres";
   static final String DATABASE = "postgres";
 
-  private static final Duration START_BOUND = Duration.ofSeconds(60);
+  private static final Duration START_BOUND = Duration.ofSeconds(20);
+  private static final Duration RESTART_BOUND = Duration.ofSeconds(60); // behind a recovery
   private static final int SHOWN_LINES = 20;
 
   private Path data() {
@@ -65,6 +66,7 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
   private void startPostmaster() throws IOException {
     // Not to this JVM's output: the postmaster would keep that open for whoever reads it.
     var output = ProcessBuilder.Redirect.appendTo(log().toFile());
+    var isNew = Files.notExists(data());
     var builder =
         EmbeddedPostgres.builder()
             .setDataDirectory(data())
@@ -75,7 +77,7 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
             .setPort(port)
             .setOutputRedirector(output)
             .setErrorRedirector(output)
-            .setPGStartupWait(START_BOUND);
+            .setPGStartupWait(isNew ? START_BOUND : RESTART_BOUND);
     settings.forEach((name, value) -> builder.setServerConfig(name, quoted(value)));
     builder.start();
   }

@@ -19,6 +19,8 @@ final class EmbeddedServer implements TestServer {
   private static final Path MEMORY = Path.of("/dev/shm");
   private static final long ENOUGH_MEMORY_BYTES = 4L << 30; // containers have 64 MB
 
+  private static final int ATTEMPTS = 2;
+
   private static final Set<EmbeddedServer> OPEN = ConcurrentHashMap.newKeySet();
 
   static {
@@ -38,7 +40,22 @@ final class EmbeddedServer implements TestServer {
     this.shared = shared;
   }
 
+  /** Another process may take the port, or the system be out of something, for a moment. */
   static EmbeddedServer start(Map<String, String> settings, boolean shared) {
+    for (var attempt = 1; ; attempt++) {
+      try {
+        return startOnce(settings, shared);
+      } catch (IllegalStateException e) {
+        if (attempt == ATTEMPTS) {
+          throw e;
+        }
+        System.err.printf("Attempt %d of %d: %s%n", attempt, ATTEMPTS, e);
+        e.printStackTrace();
+      }
+    }
+  }
+
+  private static EmbeddedServer startOnce(Map<String, String> settings, boolean shared) {
     var all = new TreeMap<>(ServerSettings.DEFAULTS);
     all.put("unix_socket_directories", ""); // a killed server would leave its socket behind in /tmp
     all.putAll(settings);

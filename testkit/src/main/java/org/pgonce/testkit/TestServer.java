@@ -29,7 +29,7 @@ public sealed interface TestServer extends AutoCloseable
    * JVM ends. Closing it has no effect.
    */
   static TestServer shared() {
-    return SharedServer.INSTANCE;
+    return SharedServer.ofThisJvm();
   }
 
   /**
