@@ -29,7 +29,7 @@ public record SqlToken(Kind kind, String text) {
     /** A name in double quotes. */
     IDENTIFIER(QUOTED_NAME),
     DOLLAR_QUOTED("(\\$(?:[" + LETTERS + "][" + LETTERS + "0-9]*+)?+\\$).*?(?:\\1|\\z)"),
-    /** A keyword or a name without quotes; also a name with Unicode escapes, U&"…". */
+    /** A keyword or a name without quotes; also a name with Unicode escapes, {@code U&"…"}. */
     WORD("[Uu]&" + QUOTED_NAME + "|[" + LETTERS + "][" + LETTERS + "0-9$]*+"),
     /** To the end of the line; or the start of a block. */
     COMMENT("--[^\\n\\r]*+|/\\*"),

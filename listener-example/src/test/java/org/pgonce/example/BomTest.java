@@ -1,0 +1,48 @@
+package org.pgonce.example;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** Published modules, and {@code pgonce-bom}, which names them without the help of a parent. */
+class BomTest {
+
+  private static final Path ROOT = Path.of("..");
+  private static final Pattern MODULE = Pattern.compile("<module>(.+?)</module>");
+  private static final Pattern VERSION = Pattern.compile("<version>(.+?)</version>");
+  private static final Pattern OURS =
+      Pattern.compile("<groupId>org\\.pgonce</groupId>\\s*<artifactId>(.+?)</artifactId>");
+  private static final Pattern ARTIFACT =
+      Pattern.compile("</parent>.*?<artifactId>(.+?)</artifactId>", Pattern.DOTALL);
+
+  @Test
+  void thePublishedModulesAreInTheBom() throws Exception {
+    var published = new ArrayList<String>();
+    for (var module : all(MODULE, pom("."))) {
+      var text = pom(module);
+      if (!module.equals("bom") && !text.contains("<maven.deploy.skip>true</maven.deploy.skip>")) {
+        published.addAll(all(ARTIFACT, text).subList(0, 1));
+      }
+    }
+    var managed = all(OURS, pom("bom"));
+    assertThat(managed.subList(1, managed.size())).containsExactlyInAnyOrderElementsOf(published);
+  }
+
+  @Test
+  void itsVersionIsTheProjects() throws Exception {
+    assertThat(all(VERSION, pom("bom")).get(0)).isEqualTo(all(VERSION, pom(".")).get(0));
+  }
+
+  private static String pom(String module) throws Exception {
+    return Files.readString(ROOT.resolve(module).resolve("pom.xml"));
+  }
+
+  private static List<String> all(Pattern pattern, String text) {
+    return pattern.matcher(text).results().map(found -> found.group(1)).toList();
+  }
+}
