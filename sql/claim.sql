@@ -37,7 +37,7 @@ $$;
 
 -- Claims one row on lease: with a token, the attempt counted, and due again when the lease expires. The caller commits before it runs the handler. A
 -- row whose attempts are used up is returned as spent, and one whose process died as died. Both are unchanged and locked: the caller buries the row,
--- counts the attempt or lets it wait.
+-- counts the attempt or lets it wait. Its due_at in the result is since when it was due.
 -- No row is given to a caller that knows the channel in another mode, nor while the mode is being changed (change_mode waits for those that have
 -- begun). After a change from EXACTLY_ONCE to AT_MOST_ONCE, a row that a listener has held and given back is spent: its handler may have begun, and
 -- only the row's former lock tells so.
@@ -53,6 +53,7 @@ AS $$
 DECLARE
   until constant timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
   held_until timestamptz;
+  due_since timestamptz;
   next_id bigint;
   held xid;
   permit integer;
@@ -93,6 +94,7 @@ BEGIN
       END IF;
       RETURN;
     END IF;
+    due_since := claimed.due_at;
     spent := claimed.attempts >= max_attempts OR (held <> '0' AND claimed.created_at < held_until) IS TRUE;
     died := claimed.token IS NOT NULL;
     IF NOT spent AND NOT died THEN
@@ -126,6 +128,7 @@ BEGIN
       RETURNING * INTO claimed;
     END IF;
   END IF;
+  claimed.due_at := coalesce(due_since, claimed.created_at);
   RETURN NEXT;
 END
 $$;

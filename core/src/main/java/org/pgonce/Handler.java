@@ -39,7 +39,7 @@ public interface Handler<T> {
   /**
    * A handler with a condition that is checked again when a notification has been claimed: whether
    * its recipient has opted out since it was stored, for example. Where it does not hold, the
-   * handler is not run and the notification is done; {@link org.pgonce.spi.Observer#skipped} tells.
+   * handler is not run and the notification is done; {@link org.pgonce.spi.Event.Skipped} tells.
    *
    * <p>What is committed before the check is seen by it; what is committed while the handler runs
    * is not, unless the condition locks what it reads ({@code select … for share}).

@@ -8,6 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Transactions;
@@ -56,16 +57,16 @@ public final class PgOnce implements AutoCloseable {
 
   PgOnce(
       Transactions transactions,
-      PayloadCodec codec,
+      Extensions extensions,
       Supplier<ListenerContext> contexts,
       ListenSettings settings,
       Duration stopTimeout) {
     this.transactions = transactions;
-    this.codec = codec;
+    this.codec = extensions.codec();
     this.contexts = contexts;
     this.settings = settings;
     this.stopTimeout = stopTimeout;
-    this.publisher = Publisher.with(codec);
+    this.publisher = extensions.publisher();
   }
 
   /** With defaults that are right for production; nothing is opened before it is needed. */
@@ -184,7 +185,7 @@ public final class PgOnce implements AutoCloseable {
    *
    * <p>A channel that is installed with another definition later is not handled here until it is
    * installed as defined here again. An error in the log, {@link Status.ChannelActivity#outdated()}
-   * and {@link org.pgonce.spi.Observer#outdated} say what differs.
+   * and {@link org.pgonce.spi.Event.Outdated} say what differs.
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
    *     of it. Also if the database could not be asked in time

@@ -1,12 +1,14 @@
 package org.pgonce;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.SafeObserver;
@@ -15,6 +17,7 @@ import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
 import org.pgonce.internal.listen.ListenConfig;
+import org.pgonce.spi.HandlerInterceptor;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
@@ -32,6 +35,7 @@ public final class PgOnceBuilder {
   private final DataSource dataSource;
   private PayloadCodec codec = new JacksonCodec();
   private Observer observer = Observer.NONE;
+  private final List<HandlerInterceptor> interceptors = new ArrayList<>();
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
   private @Nullable ListenAddress listenAddress;
   private ListenConfig listening = ListenConfig.DEFAULTS;
@@ -150,6 +154,16 @@ public final class PgOnceBuilder {
     return this;
   }
 
+  /**
+   * Adds interceptors of every handler, inside those that were added before. Default none.
+   *
+   * @throws NullPointerException if one of them is null
+   */
+  public PgOnceBuilder interceptors(HandlerInterceptor... interceptors) {
+    this.interceptors.addAll(List.of(interceptors));
+    return this;
+  }
+
   /** With the settings as they are now; what is set here later does not reach it. */
   public PgOnce build() {
     var given = listenAddress;
@@ -164,14 +178,15 @@ public final class PgOnceBuilder {
             instance);
     var pool = new PoolSettings();
     var name = instance;
-    var reads = codec;
     var observes = SafeObserver.over(observer);
+    var extensions =
+        new Extensions(codec, new Publisher(codec, observes), observes, List.copyOf(interceptors));
     // Each start has threads of its own, which its listener closes.
     Supplier<ListenerContext> contexts =
         () ->
             new ListenerContext(
-                dataSource, pool, reads, observes, new Threads(), name, new Quarantine());
+                dataSource, pool, extensions, new Threads(), name, new Quarantine());
     var transactions = new Transactions(dataSource, pool, LONGEST_CALL);
-    return new PgOnce(transactions, codec, contexts, settings, stopTimeout);
+    return new PgOnce(transactions, extensions, contexts, settings, stopTimeout);
   }
 }

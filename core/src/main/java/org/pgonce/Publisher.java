@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.Objects;
 import org.pgonce.internal.store.PublishStatements;
 import org.pgonce.internal.store.StorableText;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 
 /**
@@ -22,12 +24,14 @@ import org.pgonce.spi.PayloadCodec;
  */
 public final class Publisher {
 
-  private static final Publisher STANDARD = new Publisher(new JacksonCodec());
+  private static final Publisher STANDARD = new Publisher(new JacksonCodec(), Observer.NONE);
 
   private final PayloadCodec codec;
+  private final Observer observer;
 
-  private Publisher(PayloadCodec codec) {
+  Publisher(PayloadCodec codec, Observer observer) {
     this.codec = codec;
+    this.observer = observer;
   }
 
   /** A publisher with the standard codec, {@link JacksonCodec}. */
@@ -37,7 +41,7 @@ public final class Publisher {
 
   /** With this codec; listeners of its channels need one that reads what it writes. */
   public static Publisher with(PayloadCodec codec) {
-    return new Publisher(Objects.requireNonNull(codec, "codec"));
+    return new Publisher(Objects.requireNonNull(codec, "codec"), Observer.NONE);
   }
 
   /**
@@ -52,7 +56,9 @@ public final class Publisher {
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     Objects.requireNonNull(transaction, "transaction");
-    return PublishStatements.publish(transaction, channel, encode(channel, payload));
+    var id = PublishStatements.publish(transaction, channel, encode(channel, payload));
+    report(channel, id, true);
+    return id;
   }
 
   /**
@@ -69,7 +75,9 @@ public final class Publisher {
       return List.of();
     }
     var encoded = payloads.stream().map(payload -> encode(channel, payload)).toList();
-    return PublishStatements.publishAll(transaction, channel, encoded);
+    var ids = PublishStatements.publishAll(transaction, channel, encoded);
+    ids.forEach(id -> report(channel, id, true));
+    return ids;
   }
 
   /**
@@ -93,8 +101,7 @@ public final class Publisher {
     Objects.requireNonNull(transaction, "transaction");
     Objects.requireNonNull(options, "options").requireFitFor(channel);
     var encoded = encode(channel, payload);
-    return PublishStatements.publishEach(transaction, channel, List.of(encoded), List.of(options))
-        .get(0);
+    return publishEncoded(transaction, channel, List.of(encoded), List.of(options)).get(0);
   }
 
   /**
@@ -116,7 +123,24 @@ public final class Publisher {
     var encoded = messages.stream().map(message -> encode(channel, message.payload())).toList();
     var options =
         messages.stream().map(message -> message.options().requireFitFor(channel)).toList();
-    return PublishStatements.publishEach(transaction, channel, encoded, options);
+    return publishEncoded(transaction, channel, encoded, options);
+  }
+
+  private List<Published> publishEncoded(
+      Connection transaction,
+      Channel<?> channel,
+      List<String> payloads,
+      List<PublishOptions> options)
+      throws SQLException {
+    var published = PublishStatements.publishEach(transaction, channel, payloads, options);
+    published.forEach(one -> report(channel, one.id(), one.stored()));
+    return published;
+  }
+
+  private void report(Channel<?> channel, long id, boolean isNew) {
+    if (observer != Observer.NONE) {
+      observer.on(new Event.Published(channel.name(), id, isNew));
+    }
   }
 
   private <T> String encode(Channel<T> channel, T payload) {

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The transaction that a handler runs in. In {@link Mode#EXACTLY_ONCE} it is the one that claimed
@@ -45,6 +46,48 @@ public interface Tx {
 
   /** Publishes within this transaction, with options, as {@link Publisher} does. */
   <P> Published publish(Channel<P> channel, P payload, PublishOptions options) throws SQLException;
+
+  /**
+   * Runs the action once this run's transaction is committed, the end of the notification included.
+   * It does not run if the transaction was rolled back, if the answer to the commit was lost, or if
+   * the process dies right behind the commit: what must happen is published instead. In {@link
+   * Mode#BROADCAST} without a transaction it runs when the handler has returned.
+   *
+   * <p>Runs on this thread before that claims again, outside of the transaction and of the handler
+   * timeout. It takes as long as it takes: the worker, which counts for {@link
+   * ListenOptions#concurrency()}, waits for it, and so does {@link PgOnce#stop}, which interrupts
+   * it when its time is over. Where one is registered in {@link Mode#EXACTLY_ONCE}, its worker
+   * keeps its connection meanwhile, and does not claim the next notification together with the
+   * commit.
+   *
+   * <p>Several run in the order of their registration, of a batch all together. What one throws is
+   * logged, and changes nothing.
+   *
+   * @throws IllegalStateException on another thread than the handler's, or once the handler has
+   *     returned
+   */
+  void afterCommit(Runnable action);
+
+  /**
+   * As {@link #afterCommit}, however the transaction ended; behind those. If the run is undone to
+   * run again at once ({@link ListenOptions#maxAttempts()}), that waits for it, within the handler
+   * timeout. If the handler was cut off, it runs when the handler returns.
+   *
+   * @throws IllegalStateException as {@link #afterCommit}
+   */
+  void afterCompletion(Consumer<Outcome> action);
+
+  /** How a transaction ended. */
+  enum Outcome {
+    COMMITTED,
+    /** What was written through it is undone; a further attempt may follow. */
+    ROLLED_BACK,
+    /**
+     * The connection was lost before the answer to the commit came. If that took no effect, the
+     * notification is handled again.
+     */
+    UNKNOWN
+  }
 
   /** Reads the row that the result set stands on. */
   @FunctionalInterface

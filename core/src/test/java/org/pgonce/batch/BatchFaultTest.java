@@ -26,6 +26,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -376,17 +377,13 @@ class BatchFaultTest {
   void s14_whatItsConditionTurnedAwayIsToldAsSkipped() throws Exception {
     stage.publish(4);
     var told = new CopyOnWriteArrayList<String>();
-    var observer =
-        new Observer() {
-          @Override
-          public void handled(
-              String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
-            told.add("handled " + id);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Handled said) {
+            told.add("handled " + said.id());
           }
-
-          @Override
-          public void skipped(String channel, long id, int attempt) {
-            told.add("skipped " + id);
+          if (event instanceof Event.Skipped said) {
+            told.add("skipped " + said.id());
           }
         };
     var ids = stage.onCall().peek(ORDERS, 4);

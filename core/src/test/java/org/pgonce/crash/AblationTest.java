@@ -7,7 +7,6 @@ import static org.pgonce.stage.Stage.QUICK;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -30,6 +29,7 @@ import org.pgonce.PgOnceBuilder;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
@@ -255,12 +255,10 @@ class AblationTest {
 
   private void assertStaleEndIsRefused(Tap tap) throws Exception {
     var succeeded = new CopyOnWriteArrayList<Integer>();
-    var observer =
-        new Observer() {
-          @Override
-          public void handled(
-              String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
-            succeeded.add(attempt);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Handled said) {
+            succeeded.add(said.attempt());
           }
         };
     stage

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
@@ -131,10 +132,8 @@ final class CrashVictim {
   }
 
   private static Observer teller() {
-    return new Observer() {
-      @Override
-      public void handled(
-          String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
+    return event -> {
+      if (event instanceof Event.Handled) {
         System.out.println(Point.NONE.line);
       }
     };

@@ -18,6 +18,7 @@ import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -33,10 +34,9 @@ class ConditionTest {
 
   private final List<Long> skipped = new CopyOnWriteArrayList<>();
   private final Observer observer =
-      new Observer() {
-        @Override
-        public void skipped(String channel, long id, int attempt) {
-          skipped.add(id);
+      event -> {
+        if (event instanceof Event.Skipped said) {
+          skipped.add(said.id());
         }
       };
   private Stage stage;

@@ -22,6 +22,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -172,17 +173,13 @@ class OverrunTest {
   void h45_aBroadcastHandlerThatOverrunsIsCutOffAndCounted() throws Exception {
     Set<String> dropped = ConcurrentHashMap.newKeySet();
     var handled = new CopyOnWriteArrayList<Long>();
-    var observer =
-        new Observer() {
-          @Override
-          public void broadcastDropped(String channel, String reason) {
-            dropped.add(reason);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.BroadcastDropped said) {
+            dropped.add(said.reason());
           }
-
-          @Override
-          public void handled(
-              String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
-            handled.add(id);
+          if (event instanceof Event.Handled said) {
+            handled.add(said.id());
           }
         };
     var goOn = new CountDownLatch(1);

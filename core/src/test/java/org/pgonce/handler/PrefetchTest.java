@@ -3,7 +3,6 @@ package org.pgonce.handler;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -16,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.Handler;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
@@ -46,18 +46,14 @@ class PrefetchTest {
   private final List<String> asked = new CopyOnWriteArrayList<>();
 
   private final Observer observer =
-      new Observer() {
-        @Override
-        public void handled(
-            String channel, long id, int attempt, Duration waited, Duration inHandler) {
-          if (handled.add(id) && id == breaksAt) {
+      event -> {
+        if (event instanceof Event.Handled said) {
+          if (handled.add(said.id()) && said.id() == breaksAt) {
             throw new AssertionError("an observer that breaks");
           }
         }
-
-        @Override
-        public void retried(String channel, long id, int attempt, Duration delay, String reason) {
-          failures.add("attempt " + attempt + ": " + reason);
+        if (event instanceof Event.Failed said) {
+          failures.add("attempt " + said.attempt() + ": " + said.reason());
         }
       };
 

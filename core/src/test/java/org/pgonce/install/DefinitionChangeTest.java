@@ -22,6 +22,7 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceBuilder;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -62,16 +63,13 @@ class DefinitionChangeTest {
   /** A process that listens to the channel as it is, and to another one. */
   private PgOnce listen(PgOnceBuilder builder, Channel<Order> channel) {
     PgOnce.using(stage.dataSource).install(channel);
-    var observer =
-        new Observer() {
-          @Override
-          public void outdated(String name, String subscription, String difference) {
-            observed.add(name + " " + subscription + ": " + difference);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Outdated said) {
+            observed.add(said.channel() + " " + said.subscription() + ": " + said.difference());
           }
-
-          @Override
-          public void upToDate(String name, String subscription) {
-            observed.add(name + " " + subscription + " is up to date");
+          if (event instanceof Event.UpToDate said) {
+            observed.add(said.channel() + " " + said.subscription() + " is up to date");
           }
         };
     var listener = builder.observer(observer).build();

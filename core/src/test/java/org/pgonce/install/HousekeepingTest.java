@@ -22,6 +22,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.WakeUps;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -62,10 +63,9 @@ class HousekeepingTest {
 
   private PgOnce listen() {
     Observer observer =
-        new Observer() {
-          @Override
-          public void databaseTrouble(String channel, String reason) {
-            troubles.add(reason);
+        event -> {
+          if (event instanceof Event.DatabaseTrouble said) {
+            troubles.add(said.reason());
           }
         };
     // The tasks run with each 150th poll.

@@ -23,6 +23,8 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.Status;
+import org.pgonce.spi.Event;
+import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -225,12 +227,10 @@ class AtLeastOnceTest {
   @Test
   void h51_theEndOfALostLeaseIsNoSuccess() throws Exception {
     var handled = new CopyOnWriteArrayList<Integer>();
-    var observer =
-        new org.pgonce.spi.Observer() {
-          @Override
-          public void handled(
-              String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
-            handled.add(attempt);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Handled said) {
+            handled.add(said.attempt());
           }
         };
     var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer));

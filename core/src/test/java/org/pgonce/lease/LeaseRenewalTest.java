@@ -24,6 +24,7 @@ import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -95,19 +96,12 @@ class LeaseRenewalTest {
     private final List<String> others = new CopyOnWriteArrayList<>();
 
     @Override
-    public void handled(
-        String channel, long id, int attempt, Duration sinceStored, Duration inHandler) {
-      handled.add(attempt);
-    }
-
-    @Override
-    public void retried(String channel, long id, int attempt, Duration delay, String reason) {
-      others.add("retried: " + reason);
-    }
-
-    @Override
-    public void deadLettered(String channel, long id, int attempt, String reason) {
-      others.add("dead letter: " + reason);
+    public void on(Event event) {
+      if (event instanceof Event.Handled said) {
+        handled.add(said.attempt());
+      } else if (event instanceof Event.Failed || event instanceof Event.Dead) {
+        others.add(event.toString());
+      }
     }
   }
 

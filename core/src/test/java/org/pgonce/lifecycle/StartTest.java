@@ -25,6 +25,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.Publisher;
 import org.pgonce.Status;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
@@ -270,11 +271,10 @@ class StartTest {
   @Test
   void h85_aStopRightAfterTheStartWaitsForTheScanUnderWay() throws Exception {
     var troubles = new CopyOnWriteArrayList<String>();
-    var observer =
-        new Observer() {
-          @Override
-          public void databaseTrouble(String channel, String reason) {
-            troubles.add(reason);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.DatabaseTrouble said) {
+            troubles.add(said.reason());
           }
         };
     for (var i = 0; i < 20; i++) {

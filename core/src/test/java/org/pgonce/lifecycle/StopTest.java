@@ -27,7 +27,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.Status;
 import org.pgonce.handler.Unwilling;
-import org.pgonce.spi.Observer;
+import org.pgonce.spi.Event;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -192,10 +192,9 @@ class StopTest {
         stage.pgonce(
             PgOnce.builder(stage.dataSource)
                 .observer(
-                    new Observer() {
-                      @Override
-                      public void deadLettered(String channel, long id, int attempt, String why) {
-                        told.add(id);
+                    event -> {
+                      if (event instanceof Event.Dead said) {
+                        told.add(said.id());
                       }
                     }));
     pgonce

@@ -22,6 +22,7 @@ import org.pgonce.PgOnceBuilder;
 import org.pgonce.PgOnceException;
 import org.pgonce.Publisher;
 import org.pgonce.Status.Paused;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.OnCall;
 import org.pgonce.stage.PgOnceInstalled;
@@ -180,15 +181,13 @@ class PauseTest {
   @Test
   void h86_aListenerThatStartsWhilePausedStaysPausedAndSaysWhy() throws Exception {
     var heard = new CopyOnWriteArrayList<String>();
-    var observer =
-        new Observer() {
-          @Override
-          public void paused(String channel, String subscription, String by, String reason) {
-            heard.add(String.join(" ", channel, subscription, by, reason));
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Paused said) {
+            heard.add(
+                String.join(" ", said.channel(), said.subscription(), said.by(), said.reason()));
           }
-
-          @Override
-          public void resumed(String channel, String subscription) {
+          if (event instanceof Event.Resumed) {
             heard.add("resumed");
           }
         };

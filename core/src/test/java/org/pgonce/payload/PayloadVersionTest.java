@@ -25,6 +25,7 @@ import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.OnCall;
 import org.pgonce.stage.PgOnceInstalled;
@@ -355,11 +356,10 @@ class PayloadVersionTest {
   @Test
   void h24_aBroadcastOfAnotherVersionIsReadOrDroppedWithItsReason() throws Exception {
     var dropped = new CopyOnWriteArrayList<String>();
-    var observer =
-        new Observer() {
-          @Override
-          public void broadcastDropped(String channel, String reason) {
-            dropped.add(reason);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.BroadcastDropped said) {
+            dropped.add(said.reason());
           }
         };
     PgOnce.using(stage.dataSource).install(first(Mode.BROADCAST));

@@ -21,7 +21,7 @@ import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
-import org.pgonce.spi.Observer;
+import org.pgonce.spi.Event;
 import org.pgonce.stage.OnCall;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -195,10 +195,9 @@ class LoopGuardTest {
         .pgonce(
             PgOnce.builder(stage.dataSource)
                 .observer(
-                    new Observer() {
-                      @Override
-                      public void broadcastDropped(String channel, String reason) {
-                        dropped.add(channel + ": " + reason);
+                    event -> {
+                      if (event instanceof Event.BroadcastDropped said) {
+                        dropped.add(said.channel() + ": " + said.reason());
                       }
                     }))
         .install(live)

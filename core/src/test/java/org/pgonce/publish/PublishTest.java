@@ -19,6 +19,7 @@ import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -133,10 +134,9 @@ class PublishTest {
         stage.pgonce(
             PgOnce.builder(stage.dataSource)
                 .observer(
-                    new org.pgonce.spi.Observer() {
-                      @Override
-                      public void broadcastDropped(String name, String reason) {
-                        dropped.set(name + ": " + reason);
+                    event -> {
+                      if (event instanceof Event.BroadcastDropped said) {
+                        dropped.set(said.channel() + ": " + said.reason());
                       }
                     }));
     pgonce.install(channel).listen(channel, (live, tx) -> {}).start();

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.TestDatabase;
@@ -66,10 +67,9 @@ class NotifyQueueTest {
   }
 
   private static Observer recording(List<String> troubles) {
-    return new Observer() {
-      @Override
-      public void databaseTrouble(String channel, String reason) {
-        troubles.add(reason);
+    return event -> {
+      if (event instanceof Event.DatabaseTrouble said) {
+        troubles.add(said.reason());
       }
     };
   }

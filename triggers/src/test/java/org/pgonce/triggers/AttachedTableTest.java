@@ -16,6 +16,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -154,11 +155,10 @@ class AttachedTableTest {
   @Test
   void h78_aRunningListenerWarnsWithTheReason(TestDatabase database) throws Exception {
     var told = new CopyOnWriteArrayList<String>();
-    var observer =
-        new Observer() {
-          @Override
-          public void feedTrouble(String channel, String problem) {
-            told.add(channel + " " + problem);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.FeedTrouble said) {
+            told.add(said.channel() + " " + said.problem());
           }
         };
     try (var pgonce =

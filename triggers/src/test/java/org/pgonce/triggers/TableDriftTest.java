@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -221,11 +222,10 @@ class TableDriftTest {
               line -> line.startsWith("channel added: Person.name has no column name in table"))
           .anyMatch(line -> line.contains("Person.mail has no column mail"));
       var told = new CopyOnWriteArrayList<String>();
-      var observer =
-          new Observer() {
-            @Override
-            public void feedTrouble(String channel, String problem) {
-              told.add(problem);
+      Observer observer =
+          event -> {
+            if (event instanceof Event.FeedTrouble said) {
+              told.add(said.problem());
             }
           };
       try (var pgonce = PgOnce.builder(database.pooled(4)).observer(observer).build()) {

@@ -12,6 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
@@ -142,11 +143,10 @@ class UntrustedCastTest {
 
     PgOnce.using(database.dataSource()).install(SCORED);
     var told = new CopyOnWriteArrayList<String>();
-    var observer =
-        new Observer() {
-          @Override
-          public void feedTrouble(String channel, String problem) {
-            told.add(problem);
+    Observer observer =
+        event -> {
+          if (event instanceof Event.FeedTrouble said) {
+            told.add(said.problem());
           }
         };
     try (var pgonce = PgOnce.builder(database.pooled(4)).observer(observer).build()) {

@@ -17,6 +17,7 @@ import org.pgonce.internal.handle.TooDeepException;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.settle.Reports;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,11 +41,13 @@ public final class BroadcastReceiver<T> {
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicLong received = new AtomicLong();
   private final WorkerSlots slots;
+  private final Reports reports;
 
   public BroadcastReceiver(Registration<T> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
     this.context = context;
-    this.delivery = new Delivery<>(subscribed, context.codec(), context.publisher());
+    this.delivery = new Delivery<>(subscribed, context);
+    this.reports = new Reports(subscribed, context.observer(), within -> {});
     this.slots = new WorkerSlots(subscribed, context.threads(), this::join);
   }
 
@@ -102,48 +105,53 @@ public final class BroadcastReceiver<T> {
 
   /** Handles one message; false if this worker's slot is lost. */
   private boolean handle(Message message, WorkerSlots.Slot slot) {
-    var begun = System.nanoTime();
     var origin = NotificationHeaders.ofBroadcast(message.depth(), message.version());
-    try (var transaction =
+    var transaction =
         new OwnTransaction(
             context,
             "broadcast " + message.id() + " of channel " + subscribed.label(),
             origin,
             subscribed.options().handlerTimeout(),
-            NO_TOKEN)) {
+            NO_TOKEN);
+    try (transaction) {
       if (!slot.begin(cause -> cutOff(transaction, cause))) {
         waiting.clear(); // The listener stops.
         return false;
       }
       received.incrementAndGet();
-      var report = deliver(message, origin, transaction, begun);
+      reports.claimed(message.id(), 1, Duration.ZERO);
+      var report = deliver(message, origin, transaction, slot);
       if (!slot.end()) {
         transaction.cutOff(); // the thread that settles the cut-off may not have got to it yet
         return false;
       }
       report.run();
+    } finally {
+      transaction.complete();
     }
     return true;
   }
 
   /** Runs the handler and commits; returns what reports that. */
   private Runnable deliver(
-      Message message, NotificationHeaders origin, OwnTransaction transaction, long begun) {
+      Message message,
+      NotificationHeaders origin,
+      OwnTransaction transaction,
+      WorkerSlots.Slot slot) {
+    var begun = System.nanoTime();
     try {
       boolean handled;
       try {
-        handled = delivery.run(message.id(), origin, message.payload(), transaction::connection);
+        handled = delivery.run(message.id(), origin, message.payload(), transaction.tx());
       } finally {
         Thread.interrupted(); // what the handler left: the commit must not meet it
       }
+      if (transaction.tx().hasCallbacks() && slot.isCutOff()) {
+        return () -> {}; // a commit might fail, and not be known to
+      }
       transaction.commit();
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
-      return handled
-          ? () ->
-              context
-                  .observer()
-                  .handled(subscribed.name(), message.id(), 1, Duration.ZERO, inHandler)
-          : () -> context.observer().skipped(subscribed.name(), message.id(), 1);
+      return () -> reports.settled(message.id(), 1, Duration.ZERO, handled, inHandler);
     } catch (UnreadablePayloadException | NewerVersionException | TooDeepException e) {
       return () -> dropped(String.valueOf(e.getMessage()));
     } catch (Throwable failure) {
@@ -164,7 +172,6 @@ public final class BroadcastReceiver<T> {
   }
 
   private void dropped(String reason) {
-    LOG.warn("pgonce: a broadcast of channel {} is dropped here: {}", subscribed.name(), reason);
-    context.observer().broadcastDropped(subscribed.name(), reason);
+    reports.dropped(reason);
   }
 }

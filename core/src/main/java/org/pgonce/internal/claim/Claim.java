@@ -27,7 +27,8 @@ import org.pgonce.internal.jdbc.SqlArray;
  * @param scheduled whether its row is among the scheduled ones
  * @param attempts as the row counts them: the failed ones, and a leased one that is under way
  * @param token of its lease; null where the transaction holds it
- * @param createdAt when it was stored, and
+ * @param createdAt when it was stored,
+ * @param dueAt since when it was due, and
  * @param claimedAt when it was claimed, by the database's clock
  * @param suspect whether an earlier claim of it did not settle it, as if its process had died
  * @param holder the session that holds it; null where a lease does
@@ -39,6 +40,7 @@ public record Claim(
     int attempts,
     @Nullable String token,
     Instant createdAt,
+    Instant dueAt,
     Instant claimedAt,
     Payload payload,
     NotificationHeaders headers,
@@ -55,13 +57,16 @@ public record Claim(
       Payload.Reading reading)
       throws SQLException {
     var id = row.getLong("id");
+    var createdAt = row.getObject("created_at", OffsetDateTime.class).toInstant();
+    var dueAt = row.getObject("due_at", OffsetDateTime.class);
     return new Claim(
         subscription,
         id,
         scheduled,
         row.getInt("attempts"),
         row.getString("token"),
-        row.getObject("created_at", OffsetDateTime.class).toInstant(),
+        createdAt,
+        dueAt == null ? createdAt : dueAt.toInstant(),
         row.getObject("claimed_at", OffsetDateTime.class).toInstant(),
         new Payload(row.getString("payload"), reading, subscription, id, scheduled),
         NotificationHeaders.stamped(
@@ -92,20 +97,41 @@ public record Claim(
     return SqlArray.of("id", claims.stream().map(Claim::id).toList());
   }
 
+  /** From its storing to the claim. */
   public Duration age() {
-    var age = Duration.between(createdAt, claimedAt);
-    return age.isNegative() ? Duration.ZERO : age;
+    return toClaimFrom(createdAt);
+  }
+
+  /** From when it was due to the claim. */
+  public Duration lag() {
+    return toClaimFrom(dueAt);
+  }
+
+  private Duration toClaimFrom(Instant start) {
+    var length = Duration.between(start, claimedAt);
+    return length.isNegative() ? Duration.ZERO : length;
   }
 
   /** The same when its next attempt is counted, under a token. */
   public Claim countedAhead(String newToken) {
+    return with(true, attempts + 1, newToken, dueAt);
+  }
+
+  /** The same row again, that this process has let go: it is due since it was due before. */
+  Claim dueAs(Claim before) {
+    return with(scheduled, attempts, token, before.dueAt);
+  }
+
+  private Claim with(
+      boolean nowScheduled, int nowAttempts, @Nullable String nowToken, Instant nowDueAt) {
     return new Claim(
         subscription,
         id,
-        true,
-        attempts + 1,
-        newToken,
+        nowScheduled,
+        nowAttempts,
+        nowToken,
         createdAt,
+        nowDueAt,
         claimedAt,
         payload,
         headers,

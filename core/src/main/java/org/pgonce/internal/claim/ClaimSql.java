@@ -20,7 +20,7 @@ record ClaimSql(String first, String later, String behindCommit, String alone, b
   // held is who locked the row before: nobody, or a transaction that did not commit.
   static final String COLUMNS =
       """
-      c.id, c.attempts, c.created_at, pg_catalog.clock_timestamp() AS claimed_at,
+      c.id, c.attempts, c.created_at, c.due_at, pg_catalog.clock_timestamp() AS claimed_at,
       CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %d THEN c.payload END AS payload,
       c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);

@@ -25,12 +25,12 @@ public final class ClaimStatement {
 
   private static final String NEW =
       """
-      SELECT n.id, 0 AS attempts, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, %s AS held
+      SELECT n.id, 0 AS attempts, n.created_at, NULL::pg_catalog.timestamptz AS due_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, %s AS held
         FROM pgonce.notification AS n
        WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
   private static final String DUE =
       """
-      SELECT s.id, s.attempts, s.created_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, %s AS held
+      SELECT s.id, s.attempts, s.created_at, s.due_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, %s AS held
         FROM pgonce.scheduled AS s
        WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
 
@@ -70,7 +70,11 @@ public final class ClaimStatement {
 
   private static final ClaimSql BY_KEY =
       ClaimSql.of(
-          "SELECT f.* FROM pgonce.claim_by_key(?, ?, ?, ?, %s) AS f".formatted(KeyLook.PARAMETERS),
+          """
+          SELECT f.*, CASE WHEN ? THEN (SELECT s.due_at FROM pgonce.scheduled AS s
+                   WHERE s.subscription_id OPERATOR(pg_catalog.=) f.subscription_id AND s.id OPERATOR(pg_catalog.=) f.id) END AS due_at
+            FROM pgonce.claim_by_key(?, ?, ?, ?, %s) AS f"""
+              .formatted(KeyLook.PARAMETERS),
           true,
           ", c.seen, c.busy, c.walked");
 
@@ -176,12 +180,13 @@ public final class ClaimStatement {
             row.next()
                 ? List.of(
                     Claim.read(
-                        row,
-                        before.subscription(),
-                        before.scheduled(),
-                        before.suspect(),
-                        holder,
-                        work -> work.on(session.connection())))
+                            row,
+                            before.subscription(),
+                            before.scheduled(),
+                            before.suspect(),
+                            holder,
+                            work -> work.on(session.connection()))
+                        .dueAs(before))
                 : List.of());
   }
 
@@ -205,11 +210,12 @@ public final class ClaimStatement {
     return session.claim(
         BY_KEY,
         (statement, first) -> {
-          statement.setInt(first, subscription);
-          statement.setBoolean(first + 1, due);
-          statement.setBoolean(first + 2, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
-          statement.setObject(first + 3, maxPerKey(rules), Types.INTEGER);
-          look.bind(statement, first + 4);
+          statement.setBoolean(first, due);
+          statement.setInt(first + 1, subscription);
+          statement.setBoolean(first + 2, due);
+          statement.setBoolean(first + 3, rules.order() == KeyOrder.DEAD_LETTER_BLOCKS);
+          statement.setObject(first + 4, maxPerKey(rules), Types.INTEGER);
+          look.bind(statement, first + 5);
         },
         (row, holder) -> {
           row.next();

@@ -7,6 +7,7 @@ import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.settle.Reports;
 
 /** Claims, runs and settles one notification, or batch, after the other, in the way of its mode. */
 interface ClaimLoop {
@@ -23,7 +24,8 @@ interface ClaimLoop {
       Registration<?> subscribed,
       ListenerContext context,
       Delivery<?> delivery,
-      ClaimCursors cursors) {
+      ClaimCursors cursors,
+      Reports reports) {
 
     /** Later than the timeouts of claim and handler, which know what they cut off. */
     Duration longestCall() {

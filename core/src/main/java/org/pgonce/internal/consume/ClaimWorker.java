@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.WorkerSlots;
+import org.pgonce.spi.Event.WaitCause;
 
 /**
  * A worker of a subscription: it runs the {@link ClaimLoop} while claims are wanted, and then waits
@@ -71,6 +72,7 @@ final class ClaimWorker implements Runnable {
         loop.work(this);
       } else {
         rest(wait);
+        waited(WaitCause.RATE, wait);
       }
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
@@ -80,6 +82,11 @@ final class ClaimWorker implements Runnable {
 
   WorkerSlots.Slot slot() {
     return Objects.requireNonNull(slot);
+  }
+
+  /** It could not claim before. */
+  void waited(WaitCause cause, Duration time) {
+    consumer.reports.waited(cause, time);
   }
 
   /** No claim of the subscription begins for so long. */

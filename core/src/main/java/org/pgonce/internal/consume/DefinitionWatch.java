@@ -4,6 +4,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,13 +52,13 @@ public final class DefinitionWatch {
       LOG.info(
           "pgonce: channel {} is installed as it is defined here again, and handled again",
           subscribed.label());
-      observer.upToDate(subscribed.name(), subscribed.subscription());
+      observer.on(new Event.UpToDate(subscribed.name(), subscribed.subscription()));
     } else {
       LOG.error(
           "pgonce: channel {} is not handled here any more, since it was changed while this process listens to it: {}",
           subscribed.label(),
           now);
-      observer.outdated(subscribed.name(), subscribed.subscription(), now);
+      observer.on(new Event.Outdated(subscribed.name(), subscribed.subscription(), now));
     }
     return true;
   }

@@ -2,6 +2,7 @@ package org.pgonce.internal.consume;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeoutException;
 import org.pgonce.Backoff;
@@ -14,6 +15,7 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.settle.Failure;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
@@ -31,6 +33,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
   private final Registration<?> subscribed;
   private final Settlement settlement;
   private final OwnTransaction transaction;
+  private final long begun = System.nanoTime();
 
   LeaseAttempt(LeaseClaimLoop loop, Claim claim) {
     this.loop = loop;
@@ -48,25 +51,28 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
 
   /** Returns what may lie behind it. */
   RowsBehind run(WorkerSlots.Slot slot) {
-    var begun = System.nanoTime();
+    loop.parts.reports().claimed(List.of(claim));
     // Closed before the failure is recorded, so that a pool of one connection has one to give.
     try (transaction) {
       boolean handled;
       try {
-        handled = loop.parts.delivery().run(claim, transaction::connection);
+        handled = loop.parts.delivery().run(claim, transaction.tx());
       } finally {
         // What the handler left: settling must not meet it.
         Thread.interrupted();
         loop.renewals.letGo(claim);
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
+      if (transaction.tx().hasCallbacks() && slot.isCutOff()) {
+        return settlement.afterFailure(); // a commit might fail, and not be known to
+      }
       var left = acknowledge(slot);
-      settlement.reportSettled(claim, handled, inHandler);
+      loop.parts.reports().settled(claim, handled, inHandler);
       return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       if (!slot.isCutOff()) {
-        settlement.failLate(claim, failure);
+        settlement.failLate(claim, Failure.since(begun, failure));
       }
       return settlement.afterFailure();
     }
@@ -107,7 +113,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
     for (var failures = 1; ; failures++) {
       try {
-        return settlement.acknowledgeAlone(claim);
+        return transaction.commitWith(own -> settlement.acknowledge(own, claim));
       } catch (SQLException e) {
         if (!LostConnection.isLikely(e) || slot.isCutOff() || System.nanoTime() - end > 0) {
           throw e;
@@ -118,25 +124,33 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     }
   }
 
+  /** Runs what the handler registered. The slot's {@link WorkerSlots.Slot#end} comes before it. */
+  void complete() {
+    transaction.complete();
+  }
+
   /** The work in its transaction is undone. Work elsewhere may go on. */
   @Override
   public void cutOff(Cause cause) {
     loop.renewals.letGo(claim);
     transaction.cutOff();
-    if (cause == Cause.STOP) {
+    if (cause == Cause.OVERRUN) {
+      var timeout = subscribed.options().handlerTimeout();
+      fail("the handler did not return within " + timeout.toMillis() + " ms");
+    } else if (cause == Cause.STOP && isAtMostOnce()) {
+      fail("the listener stopped before its handler returned");
+    } else if (cause == Cause.STOP) {
       settlement.release(claim);
-    } else if (cause == Cause.OVERRUN) {
-      overran();
     }
   }
 
-  private void overran() {
+  private void fail(String why) {
     if (transaction.isUsed()) {
       settlement.endSession(claim); // The server goes on with its statement, and keeps its locks.
     }
-    var timeout = subscribed.options().handlerTimeout();
-    var words = "the handler did not return within " + timeout.toMillis() + " ms";
     settlement.failLate(
-        claim, isAtMostOnce() ? new UnknownOutcomeException(words) : new TimeoutException(words));
+        claim,
+        Failure.since(
+            begun, isAtMostOnce() ? new UnknownOutcomeException(why) : new TimeoutException(why)));
   }
 }

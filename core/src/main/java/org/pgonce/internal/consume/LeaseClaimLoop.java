@@ -18,6 +18,7 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Settlement;
+import org.pgonce.spi.Event.WaitCause;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,7 +59,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   @Override
   public void work(ClaimWorker worker) throws SQLException {
     do {
-      var lease = new Lease(worker.begins());
+      var lease = new Lease(worker);
       try {
         lease.take();
         worker.found(lease.found);
@@ -77,6 +78,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   /** One claim, committed, and what it has found. */
   private final class Lease {
 
+    private final ClaimWorker worker;
     private final boolean due;
     private long asked; // by System.nanoTime()
     private List<Claim> found = List.of();
@@ -84,8 +86,9 @@ final class LeaseClaimLoop implements ClaimLoop {
     private @Nullable Stay stay;
     private boolean isRefused; // the database did not even look: the mode is being changed
 
-    Lease(boolean due) {
-      this.due = due;
+    Lease(ClaimWorker worker) {
+      this.worker = worker;
+      this.due = worker.begins();
     }
 
     void take() throws SQLException {
@@ -101,7 +104,16 @@ final class LeaseClaimLoop implements ClaimLoop {
     }
 
     private Result take(KeyLook where) throws SQLException {
-      var result = context.transactions().run(transaction -> take(transaction, where));
+      var wanted = System.nanoTime();
+      var result =
+          context
+              .transactions()
+              .run(
+                  transaction -> {
+                    asked = System.nanoTime();
+                    worker.waited(WaitCause.CONNECTION, Duration.ofNanos(asked - wanted));
+                    return take(transaction, where);
+                  });
       isRefused = subscribed.goesByKey() && result.seen() == null;
       return result;
     }
@@ -110,7 +122,6 @@ final class LeaseClaimLoop implements ClaimLoop {
     private Result take(Connection transaction, KeyLook where) throws SQLException {
       leaveQuarantine();
       leased = null;
-      asked = System.nanoTime();
       var result = LeaseStatements.lease(transaction, rules, due, where, context.transactions());
       var claim = result.first();
       if (claim == null) {
@@ -183,6 +194,7 @@ final class LeaseClaimLoop implements ClaimLoop {
       worker.ended(attempt.run(slot));
     } finally {
       inTime = slot.end();
+      attempt.complete();
     }
     if (!inTime) {
       attempt.cutOff(Cause.LEASE_LOST); // the other thread may not have got to it yet

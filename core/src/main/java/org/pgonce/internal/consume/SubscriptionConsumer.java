@@ -34,13 +34,13 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   final FetchTrigger trigger;
   final ClaimCursors cursors;
   final RateLimiter rate;
+  final Reports reports;
   private final int subscription;
   private final ListenerContext context;
   private final Poll poll;
   private final Pausing pausing;
   private final DefinitionWatch definition;
   private final WorkerSlots slots;
-  private final Reports reports;
   private final ClaimLoop loop;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -72,10 +72,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   private ClaimLoop loop(Registration<T> subscribed) {
     var parts =
         new ClaimLoop.Parts(
-            subscribed,
-            context,
-            new Delivery<>(subscribed, context.codec(), context.publisher()),
-            cursors);
+            subscribed, context, new Delivery<>(subscribed, context), cursors, reports);
     return subscribed.channel().mode() == Mode.EXACTLY_ONCE
         ? new TransactionalClaimLoop(
             parts,

@@ -9,16 +9,19 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PauseException;
+import org.pgonce.Tx.Outcome;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
+import org.pgonce.internal.handle.HandlerTx;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
+import org.pgonce.internal.settle.Failure;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,7 +46,11 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
   private final ClaimSession session;
   private final Connection connection;
   private final Supplier<Pipeline.@Nullable Next> next;
+  private final long begun = System.nanoTime();
   private boolean isUndone;
+  // Of the handler's latest run, and how that ended.
+  private @Nullable HandlerTx tx;
+  private Outcome outcome = Outcome.ROLLED_BACK;
 
   /**
    * @param claims in the order of their ids
@@ -74,12 +81,14 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
 
   /** Returns what may lie behind them. */
   RowsBehind run(WorkerSlots.Slot slot) {
+    loop.parts.reports().claimed(claims);
     try {
       return deliverAndSettle(slot);
     } finally {
       if (!slot.end()) {
         session.giveUp();
       }
+      complete();
     }
   }
 
@@ -90,11 +99,13 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       var guarded =
           GuardedConnection.over(
               connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
-      var begun = System.nanoTime();
+      var run = new HandlerTx(guarded::connection, loop.parts.context().extensions().publisher());
+      tx = run;
+      var runs = System.nanoTime();
       try {
-        var handled = handle(guarded);
-        var inHandler = Duration.ofNanos(System.nanoTime() - begun);
-        return settlement.complete(session, claims, guarded, handled, inHandler, next);
+        var handled = handle(guarded, run);
+        var inHandler = Duration.ofNanos(System.nanoTime() - runs);
+        return settle(guarded, run, handled, inHandler, slot);
       } catch (Throwable failure) {
         // Whatever a handler throws, Errors included, fails its attempt and not its worker.
         if (slot.isCutOff()) {
@@ -102,10 +113,11 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
         }
         if (isSingle() && conflicts < MOST_CONFLICTS && isUndoneToRunAgain(guarded, failure)) {
           before = null; // the savepoint is gone
+          complete();
           continue;
         }
         if (isSingle() || failure instanceof PauseException) {
-          settlement.fail(session, first, guarded, failure);
+          settlement.fail(session, first, guarded, Failure.since(begun, failure));
         } else {
           undoBatch(guarded, failure);
         }
@@ -114,13 +126,48 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     }
   }
 
+  private RowsBehind settle(
+      GuardedConnection guarded,
+      HandlerTx run,
+      Set<Long> handled,
+      Duration inHandler,
+      WorkerSlots.Slot slot)
+      throws SQLException {
+    if (run.hasCallbacks() && slot.isCutOff()) {
+      return settlement.afterFailure(); // a commit might fail, and not be known to
+    }
+    try {
+      var left =
+          settlement.complete(
+              session,
+              claims,
+              guarded,
+              handled,
+              inHandler,
+              // What is claimed behind the commit would wait for the callbacks.
+              run.hasCallbacks() ? () -> null : next);
+      outcome = Outcome.COMMITTED;
+      return left;
+    } catch (SQLException | RuntimeException e) {
+      outcome = LostConnection.mayHaveCommitted(e) ? Outcome.UNKNOWN : Outcome.ROLLED_BACK;
+      throw e;
+    }
+  }
+
+  /** Runs what the handler registered in its latest run. */
+  private void complete() {
+    if (tx != null) {
+      tx.complete(outcome);
+    }
+  }
+
   /** Runs the handler; returns the ids of those that it ran for. */
-  private Set<Long> handle(GuardedConnection guarded) throws Exception {
+  private Set<Long> handle(GuardedConnection guarded, HandlerTx run) throws Exception {
     try {
       if (!isSingle()) {
-        return loop.parts.delivery().runAll(claims, guarded);
+        return loop.parts.delivery().runAll(claims, guarded, run);
       }
-      var ran = loop.parts.delivery().run(first, guarded::connection);
+      var ran = loop.parts.delivery().run(first, run);
       return ran ? Set.of(first.id()) : Set.of();
     } finally {
       // A virtual thread with an interrupt that the handler left would close its socket at the next
@@ -214,8 +261,10 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
         var timeout = loop.parts.subscribed().options().handlerTimeout();
         settlement.failLate(
             first,
-            new TimeoutException(
-                "the handler did not return within " + timeout.toMillis() + " ms"));
+            Failure.since(
+                begun,
+                new TimeoutException(
+                    "the handler did not return within " + timeout.toMillis() + " ms")));
       } else {
         settlement.endSession(first);
       }

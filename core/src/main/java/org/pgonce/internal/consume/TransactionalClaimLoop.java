@@ -19,6 +19,7 @@ import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.TransactionalSettlement;
+import org.pgonce.spi.Event.WaitCause;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
 final class TransactionalClaimLoop implements ClaimLoop {
@@ -74,7 +75,9 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
   @Override
   public void work(ClaimWorker worker) throws SQLException {
+    var asked = System.nanoTime();
     try (var connection = parts.context().dataSource().getConnection()) {
+      worker.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
       var isFit = false;
       try {
         var taken = parts.context().pool().take(connection, parts.longestCall());

@@ -2,12 +2,10 @@ package org.pgonce.internal.context;
 
 import java.time.Duration;
 import javax.sql.DataSource;
-import org.pgonce.Publisher;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.spi.Observer;
-import org.pgonce.spi.PayloadCodec;
 
 /**
  * What the parts of one listener share.
@@ -18,8 +16,7 @@ import org.pgonce.spi.PayloadCodec;
 public record ListenerContext(
     DataSource dataSource,
     PoolSettings pool,
-    PayloadCodec codec,
-    Observer observer,
+    Extensions extensions,
     Threads threads,
     String instance,
     Quarantine quarantine) {
@@ -31,7 +28,7 @@ public record ListenerContext(
     return new Transactions(dataSource, pool, LONGEST_CALL);
   }
 
-  public Publisher publisher() {
-    return Publisher.with(codec);
+  public Observer observer() {
+    return extensions.observer();
   }
 }

@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.pgonce.Notification;
-import org.pgonce.Publisher;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.store.HandlerDepth;
-import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.HandlerInterceptor;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /** Decodes claimed notifications of one subscription and runs its handler. */
@@ -19,16 +19,16 @@ public final class Delivery<T> {
 
   private final Registration<T> subscribed;
   private final PayloadReader<T> reader;
-  private final Publisher publisher;
+  private final List<HandlerInterceptor> interceptors;
 
-  public Delivery(Registration<T> subscribed, PayloadCodec codec, Publisher publisher) {
+  public Delivery(Registration<T> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
-    this.reader = new PayloadReader<>(subscribed.channel(), codec);
-    this.publisher = publisher;
+    this.reader = new PayloadReader<>(subscribed.channel(), context.extensions().codec());
+    this.interceptors = context.extensions().interceptors();
   }
 
   /**
-   * Runs the handler on a guarded connection, which it may never ask for.
+   * Runs the handler, and ends what it may do with its transaction besides the connection.
    *
    * @return whether it was run: not if its condition does not hold
    * @throws UnreadablePayloadException if there is nothing to run it with
@@ -36,23 +36,35 @@ public final class Delivery<T> {
    * @throws TooDeepException if its channel allows no such depth
    * @throws Exception whatever the handler throws
    */
-  public boolean run(Claim claim, HandlerTx.ConnectionSupplier connection) throws Exception {
-    return run(notification(claim), connection);
+  public boolean run(Claim claim, HandlerTx tx) throws Exception {
+    return run(notification(claim), tx);
   }
 
   /** The same for a broadcast. */
-  public boolean run(
-      long id, NotificationHeaders headers, String json, HandlerTx.ConnectionSupplier connection)
+  public boolean run(long id, NotificationHeaders headers, String json, HandlerTx tx)
       throws Exception {
     subscribed.requireDepth(headers.depth());
     var payload = reader.read(id, headers.version(), json);
-    return run(subscribed.notification(id, 1, null, headers, payload), connection);
+    return run(subscribed.notification(id, 1, null, headers, payload), tx);
   }
 
-  private boolean run(Notification<T> notification, HandlerTx.ConnectionSupplier connection)
-      throws Exception {
-    var tx = new HandlerTx(connection, publisher);
-    return HandlerDepth.within(notification.depth(), () -> subscribed.handle(notification, tx));
+  private boolean run(Notification<T> notification, HandlerTx tx) throws Exception {
+    try {
+      return !intercepted(notification.depth(), List.of(notification), tx).isEmpty();
+    } finally {
+      tx.end();
+    }
+  }
+
+  /** Returns those that the handler was run for. */
+  private List<Notification<T>> intercepted(
+      int depth, List<Notification<T>> notifications, HandlerTx tx) throws Exception {
+    return HandlerDepth.within(
+        depth,
+        () ->
+            interceptors.isEmpty()
+                ? subscribed.handler().run(notifications, tx)
+                : new Interception<>(interceptors, subscribed, notifications, tx).run());
   }
 
   /**
@@ -61,19 +73,23 @@ public final class Delivery<T> {
    *
    * @return the ids of those that it was run for
    */
-  public Set<Long> runAll(List<Claim> claims, GuardedConnection guarded) throws Exception {
+  public Set<Long> runAll(List<Claim> claims, GuardedConnection guarded, HandlerTx tx)
+      throws Exception {
     var notifications = new ArrayList<Notification<T>>();
     for (var claim : claims) {
       notifications.add(notification(claim));
     }
-    var tx = new HandlerTx(guarded::connection, publisher);
-    if (!subscribed.handler().takesList()) {
-      return inTurns(claims, notifications, guarded.scope, tx);
+    try {
+      if (!subscribed.handler().takesList()) {
+        return inTurns(claims, notifications, guarded.scope, tx);
+      }
+      var depth = Claim.headersOf(claims).depth();
+      return intercepted(depth, List.copyOf(notifications), tx).stream()
+          .map(Notification::id)
+          .collect(Collectors.toUnmodifiableSet());
+    } finally {
+      tx.end();
     }
-    var depth = Claim.headersOf(claims).depth();
-    return HandlerDepth.within(depth, () -> subscribed.handler().run(notifications, tx)).stream()
-        .map(Notification::id)
-        .collect(Collectors.toUnmodifiableSet());
   }
 
   /** One after the other, each condition right before its handler. */
@@ -85,7 +101,7 @@ public final class Delivery<T> {
       var notification = notifications.get(i);
       var origin = claims.get(i).headers();
       scope.turnTo(origin);
-      if (HandlerDepth.within(origin.depth(), () -> subscribed.handle(notification, tx))) {
+      if (!intercepted(origin.depth(), List.of(notification), tx).isEmpty()) {
         ran.add(notification.id());
       }
     }

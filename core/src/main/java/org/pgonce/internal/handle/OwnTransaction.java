@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Tx.Outcome;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
@@ -40,6 +41,9 @@ public final class OwnTransaction implements AutoCloseable {
   private volatile @Nullable String unusable;
   private volatile @Nullable Connection open;
 
+  private final HandlerTx tx;
+  private Outcome outcome = Outcome.ROLLED_BACK;
+
   private record Begun(
       Connection connection,
       PoolSettings.Taken taken,
@@ -62,6 +66,12 @@ public final class OwnTransaction implements AutoCloseable {
     this.origin = origin;
     this.handlerTimeout = handlerTimeout;
     this.token = token;
+    this.tx = new HandlerTx(this::connection, context.extensions().publisher());
+  }
+
+  /** What the handler gets. */
+  public HandlerTx tx() {
+    return tx;
   }
 
   /**
@@ -128,14 +138,33 @@ public final class OwnTransaction implements AutoCloseable {
     if (isUsed()) {
       var unused = commitWith(transaction -> true);
     }
+    outcome = Outcome.COMMITTED;
   }
 
   /**
    * Does the work and commits it together with what the handler did; in a transaction of its own if
-   * the handler used none.
+   * the handler used none, and may be called again then.
    */
   public <R> R commitWith(Transactions.Work<R> work) throws SQLException {
     requireUsable();
+    try {
+      var result = commitNow(work);
+      outcome = Outcome.COMMITTED;
+      return result;
+    } catch (SQLException | RuntimeException e) {
+      if (LostConnection.mayHaveCommitted(e)) {
+        outcome = Outcome.UNKNOWN;
+      }
+      throw e;
+    }
+  }
+
+  /** Runs what the handler registered, once all has ended. */
+  public void complete() {
+    tx.complete(outcome);
+  }
+
+  private <R> R commitNow(Transactions.Work<R> work) throws SQLException {
     var used = begun;
     if (used == null) {
       return context.transactions().run(work);

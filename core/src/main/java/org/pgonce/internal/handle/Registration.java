@@ -1,14 +1,13 @@
 package org.pgonce.internal.handle;
 
 import java.time.Instant;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
+import org.pgonce.Mode;
 import org.pgonce.Notification;
-import org.pgonce.Tx;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.Installed;
@@ -39,6 +38,10 @@ public record Registration<T>(
     return channel.name();
   }
 
+  public Mode mode() {
+    return channel.mode();
+  }
+
   /** Its name in logs and messages: the channel, and the subscription unless it has only one. */
   public String label() {
     return subscription.equals(ChannelOptions.DEFAULT_SUBSCRIPTION)
@@ -49,11 +52,6 @@ public record Registration<T>(
   /** Whether notifications of one key wait for one another. */
   public boolean goesByKey() {
     return channel.options().goesByKey();
-  }
-
-  /** Runs its handler; false if its condition does not hold. */
-  public boolean handle(Notification<T> notification, Tx tx) throws Exception {
-    return !handler.run(List.of(notification), tx).isEmpty();
   }
 
   /** Cuts a loop of handlers. */

@@ -43,6 +43,11 @@ public final class LostConnection {
     return failure.getSQLState() == null || isToldBy(failure);
   }
 
+  /** Whether a commit that failed so may be done, as only its answer was lost. */
+  public static boolean mayHaveCommitted(Throwable failure) {
+    return !(failure instanceof SQLException sql) || isLikely(sql);
+  }
+
   /**
    * Closes its socket, on the calling thread: a pool that takes it back finds it closed. Never
    * throws.

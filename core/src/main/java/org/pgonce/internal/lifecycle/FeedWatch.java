@@ -14,6 +14,7 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.spi.ChannelFeed;
+import org.pgonce.spi.Event;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -85,7 +86,7 @@ final class FeedWatch {
     for (var line : found) {
       if (before == null || !before.contains(line)) {
         LOG.warn("pgonce: {}", line);
-        context.observer().feedTrouble(channel.name(), line);
+        context.observer().on(new Event.FeedTrouble(channel.name(), line));
       }
     }
   }

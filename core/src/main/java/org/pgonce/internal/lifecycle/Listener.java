@@ -30,6 +30,7 @@ import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.spi.Event;
 
 /**
  * What runs between start and stop: the LISTEN connection, a consumer or receiver per subscription,
@@ -213,13 +214,13 @@ public final class Listener {
       // Wake-ups that were sent before LISTEN took effect were not received here.
       consumers.forEach(SubscriptionConsumer::hasMissed);
       poll.within(Duration.ZERO);
-      context.observer().listening(listening.status().source());
+      context.observer().on(new Event.Listening(listening.status().source()));
     }
 
     @Override
     public void disconnected(ListenFailure failure) {
       poll.within(Duration.ZERO);
-      context.observer().disconnected(failure.reason());
+      context.observer().on(new Event.Disconnected(failure.reason()));
     }
   }
 

@@ -12,6 +12,7 @@ import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.spi.Event;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -115,6 +116,8 @@ final class Housekeeping {
         task,
         reason,
         BETWEEN_WARNINGS.toMinutes());
-    context.observer().databaseTrouble("", "housekeeping failed, " + task + ": " + reason);
+    context
+        .observer()
+        .on(new Event.DatabaseTrouble("", "housekeeping failed, " + task + ": " + reason));
   }
 }

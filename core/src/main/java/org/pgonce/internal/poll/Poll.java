@@ -18,6 +18,7 @@ import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.store.Installed;
+import org.pgonce.spi.Event;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -288,14 +289,16 @@ public final class Poll {
             + " notifies fails: a session that listens has a transaction open and does not read. Look for the oldest"
             + " xact_start in pg_stat_activity, of any database, and end that transaction or its session",
         percent);
-    context.observer().databaseTrouble("", "PostgreSQL's NOTIFY queue is " + percent + " % full");
+    context
+        .observer()
+        .on(new Event.DatabaseTrouble("", "PostgreSQL's NOTIFY queue is " + percent + " % full"));
   }
 
   private Duration failed(SQLException e) {
     var reason = Failures.inWords(e);
     LOG.warn("pgonce: the poll failed: {}; it is tried again within a second", reason);
     LOG.debug("pgonce: the failure in full", e);
-    context.observer().databaseTrouble("", reason);
+    context.observer().on(new Event.DatabaseTrouble("", reason));
     failures++;
     return RETRY.after(failures);
   }

@@ -10,6 +10,7 @@ import org.pgonce.Status.Paused;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.OperatorName;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -127,7 +128,7 @@ public final class Pausing {
   private void report(@Nullable Paused paused) {
     if (paused == null) {
       LOG.info("pgonce: channel {} is not paused any more", subscribed.label());
-      observer.resumed(subscribed.name(), subscribed.subscription());
+      observer.on(new Event.Resumed(subscribed.name(), subscribed.subscription()));
       return;
     }
     LOG.warn(
@@ -137,6 +138,8 @@ public final class Pausing {
         paused.since(),
         paused.by(),
         paused.reason());
-    observer.paused(subscribed.name(), subscribed.subscription(), paused.by(), paused.reason());
+    observer.on(
+        new Event.Paused(
+            subscribed.name(), subscribed.subscription(), paused.by(), paused.reason()));
   }
 }

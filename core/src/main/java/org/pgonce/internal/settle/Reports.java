@@ -1,10 +1,13 @@
 package org.pgonce.internal.settle;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.spi.Event;
+import org.pgonce.spi.Event.WaitCause;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,7 +18,7 @@ public final class Reports {
   private static final Logger LOG = LoggerFactory.getLogger(Reports.class);
 
   private final Registration<?> subscribed;
-  private final String channel;
+  private final String channel; // for the log
   private final Observer observer;
   private final Consumer<Duration> pollWithin;
 
@@ -36,15 +39,53 @@ public final class Reports {
         subscribed.name(),
         reason);
     LOG.debug("pgonce: the trouble in full", e);
-    observer.databaseTrouble(subscribed.name(), reason);
+    observer.on(new Event.DatabaseTrouble(subscribed.name(), reason));
   }
 
-  void settled(Claim claim, boolean handled, Duration inHandler) {
-    if (handled) {
-      observer.handled(channel, claim.id(), claim.attempt(), claim.age(), inHandler);
-    } else {
-      observer.skipped(channel, claim.id(), claim.attempt());
+  /** Shorter than a millisecond it is not worth a report. */
+  public void waited(WaitCause cause, Duration time) {
+    if (observer != Observer.NONE && time.toMillis() > 0) {
+      observer.on(new Event.Waited(subscribed.name(), subscribed.subscription(), cause, time));
     }
+  }
+
+  /** Their handler is about to run. */
+  public void claimed(List<Claim> claims) {
+    if (observer != Observer.NONE) {
+      claims.forEach(claim -> claimed(claim.id(), claim.attempt(), claim.lag()));
+    }
+  }
+
+  public void claimed(long id, int attempt, Duration lag) {
+    observer.on(
+        new Event.Claimed(
+            subscribed.name(), subscribed.subscription(), subscribed.mode(), id, attempt, lag));
+  }
+
+  public void settled(Claim claim, boolean handled, Duration inHandler) {
+    if (observer != Observer.NONE) {
+      settled(claim.id(), claim.attempt(), claim.lag(), handled, inHandler);
+    }
+  }
+
+  /**
+   * A notification is done.
+   *
+   * @param handled whether its handler was run
+   */
+  public void settled(long id, int attempt, Duration lag, boolean handled, Duration inHandler) {
+    var name = subscribed.name();
+    var subscription = subscribed.subscription();
+    observer.on(
+        handled
+            ? new Event.Handled(name, subscription, subscribed.mode(), id, attempt, lag, inHandler)
+            : new Event.Skipped(name, subscription, subscribed.mode(), id, attempt));
+  }
+
+  /** A broadcast is gone. */
+  public void dropped(String reason) {
+    LOG.warn("pgonce: a broadcast of channel {} is dropped here: {}", channel, reason);
+    observer.on(new Event.BroadcastDropped(subscribed.name(), subscribed.subscription(), reason));
   }
 
   void countedAhead(Claim claim, int attempt, Duration delay) {
@@ -67,7 +108,7 @@ public final class Reports {
    *
    * @param there false if the row was not as the claim has it
    */
-  void failed(boolean there, Claim claim, Verdict verdict, Throwable failure) {
+  void failed(boolean there, Claim claim, Verdict verdict, Failure failure) {
     if (!there) {
       gone(claim, verdict);
       return;
@@ -83,7 +124,17 @@ public final class Reports {
             verdict.delay().toMillis(),
             verdict.why());
         dueIn(verdict.delay());
-        observer.retried(channel, claim.id(), claim.attempt(), verdict.delay(), verdict.why());
+        observer.on(
+            new Event.Failed(
+                subscribed.name(),
+                subscribed.subscription(),
+                subscribed.mode(),
+                claim.id(),
+                claim.attempt(),
+                failure.inHandler(),
+                failure.cause().getClass().getName(),
+                verdict.why(),
+                verdict.delay()));
       }
       case PUT_BACK -> {
         LOG.info("pgonce: {}; next look in {} ms", verdict.why(), verdict.delay().toMillis());
@@ -98,12 +149,13 @@ public final class Reports {
       case DEAD_LETTER -> {}
     }
     if (verdict.deadLetter() != null) {
-      buried(claim, claim.attempt(), verdict.deadLetter(), verdict.why());
+      var errorClass = failure.cause().getClass().getName();
+      buried(claim, claim.attempt(), verdict.deadLetter(), errorClass, verdict.why());
     }
-    LOG.debug("pgonce: the failure in full", failure);
+    LOG.debug("pgonce: the failure in full", failure.cause());
   }
 
-  void buried(Claim claim, int attempt, DeadLetterReason reason, String why) {
+  void buried(Claim claim, int attempt, DeadLetterReason reason, String errorClass, String why) {
     LOG.error(
         "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
             + " is mended",
@@ -112,7 +164,15 @@ public final class Reports {
         attempt,
         reason,
         why);
-    observer.deadLettered(channel, claim.id(), attempt, why);
+    observer.on(
+        new Event.Dead(
+            subscribed.name(),
+            subscribed.subscription(),
+            subscribed.mode(),
+            claim.id(),
+            attempt,
+            errorClass,
+            why));
   }
 
   private void gone(Claim claim, Verdict verdict) {

@@ -68,8 +68,7 @@ public sealed class Settlement permits TransactionalSettlement {
   // Success.
 
   /**
-   * Deletes a leased row in its handler's transaction, and may commit in the same message. {@link
-   * #reportSettled} follows the commit.
+   * Deletes a leased row in its handler's transaction, and may commit in the same message.
    *
    * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
@@ -87,15 +86,6 @@ public sealed class Settlement permits TransactionalSettlement {
       SettleStatements.keysDone(transaction, List.of(claim));
     }
     return seen(deletion, left.result());
-  }
-
-  /** The same in a transaction of its own. */
-  public final RowsBehind acknowledgeAlone(Claim claim) throws SQLException {
-    return transactions.run(transaction -> acknowledge(transaction, claim));
-  }
-
-  public final void reportSettled(Claim claim, boolean handled, Duration inHandler) {
-    reports.settled(claim, handled, inHandler);
   }
 
   final Deletion deletion(List<Claim> claims) {
@@ -119,16 +109,15 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   /** Decides and records what the failure becomes. Returns its report, for after the commit. */
-  final Runnable record(Connection transaction, Claim claim, Throwable failure)
-      throws SQLException {
-    var verdict = Verdict.on(failure, claim, subscribed);
+  final Runnable record(Connection transaction, Claim claim, Failure failure) throws SQLException {
+    var verdict = Verdict.on(failure.cause(), claim, subscribed);
     var there = verdict.record(transaction, claim, pausing);
     return () -> reports.failed(there, claim, verdict, failure);
   }
 
   /** If the handler asks for a pause, nothing is claimed until the work has recorded it. */
-  final void heldUp(Throwable failure, Runnable work) {
-    if (!(failure instanceof PauseException)) {
+  final void heldUp(Failure failure, Runnable work) {
+    if (!(failure.cause() instanceof PauseException)) {
       work.run();
       return;
     }
@@ -146,23 +135,25 @@ public sealed class Settlement permits TransactionalSettlement {
    * return. It ends the claim's session first and waits for the row, so that hardly any other claim
    * takes the row in between. If that fails too, the row runs again uncounted.
    */
-  public final void failLate(Claim claim, Throwable failure) {
+  public final void failLate(Claim claim, Failure failure) {
     heldUp(failure, () -> recordLate(claim, failure));
   }
 
-  private void recordLate(Claim claim, Throwable failure) {
+  private void recordLate(Claim claim, Failure failure) {
     try {
       recordElsewhere(claim, failure).run();
     } catch (SQLException | RuntimeException e) {
-      if (failure instanceof PauseException) {
+      if (failure.cause() instanceof PauseException cause) {
         LOG.debug("pgonce: a pause could not be recorded", e);
         // As a failure that counts: else the row would run at once.
         recordLate(
             claim,
-            new IllegalStateException(
-                "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
-                    + Failures.inWords(failure),
-                failure));
+            new Failure(
+                new IllegalStateException(
+                    "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
+                        + Failures.inWords(cause),
+                    cause),
+                failure.inHandler()));
         return;
       }
       LOG.warn(
@@ -170,9 +161,9 @@ public sealed class Settlement permits TransactionalSettlement {
           claim.attempt(),
           claim.id(),
           subscribed.label(),
-          Failures.inWords(failure),
+          Failures.inWords(failure.cause()),
           Failures.inWords(e));
-      LOG.debug("pgonce: the failure that could not be recorded", failure);
+      LOG.debug("pgonce: the failure that could not be recorded", failure.cause());
     }
   }
 
@@ -180,7 +171,7 @@ public sealed class Settlement permits TransactionalSettlement {
    * What cut the handler's connection may have cut the pool's others too. A pool that hands them
    * out unchecked gives another one each time.
    */
-  private Runnable recordElsewhere(Claim claim, Throwable failure) throws SQLException {
+  private Runnable recordElsewhere(Claim claim, Failure failure) throws SQLException {
     for (var tries = 1; ; tries++) {
       try {
         return transactions.run(
@@ -259,7 +250,7 @@ public sealed class Settlement permits TransactionalSettlement {
     var there = SettleStatements.bury(transaction, claim, attempts, reason, DIED);
     transaction.commit();
     if (there) {
-      reports.buried(claim, attempts, reason, DIED);
+      reports.buried(claim, attempts, reason, "", DIED);
     }
   }
 
@@ -308,12 +299,6 @@ public sealed class Settlement permits TransactionalSettlement {
    * statement that keeps locks. The notification goes back uncounted, where it may run again.
    */
   public final void release(Claim claim) {
-    if (subscribed.channel().mode() == Mode.AT_MOST_ONCE) {
-      endSession(claim);
-      failLate(
-          claim, new UnknownOutcomeException("the listener stopped before its handler returned"));
-      return;
-    }
     bestEffort(
         claim,
         "stays locked until the server notices that its connection is closed, or leased until its lease is over",

@@ -22,8 +22,18 @@ public final class HandlerDepth {
     }
   }
 
+  /** Runs what a handler left to be run behind it. */
+  public static void runWithin(int depth, Runnable callback) {
+    OF_THREAD.set(depth + 1);
+    try {
+      callback.run();
+    } finally {
+      OF_THREAD.remove();
+    }
+  }
+
   /** 0 if no handler runs on this thread. */
-  static int ofThisThread() {
+  public static int ofThisThread() {
     return OF_THREAD.get();
   }
 }

@@ -15,6 +15,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
+import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.Registration;
@@ -67,8 +68,7 @@ class ThreadsTest {
           new ListenerContext(
               pool,
               new PoolSettings(),
-              new JacksonCodec(),
-              Observer.NONE,
+              new Extensions(new JacksonCodec(), Publisher.standard(), Observer.NONE, List.of()),
               new Threads(new StarvedExecutor(refused)),
               "starved",
               new Quarantine());

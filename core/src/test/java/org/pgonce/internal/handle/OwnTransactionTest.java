@@ -8,13 +8,16 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.io.InputStream;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Publisher;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -34,8 +37,7 @@ class OwnTransactionTest {
     return new ListenerContext(
         pool,
         new PoolSettings(),
-        new JacksonCodec(),
-        Observer.NONE,
+        new Extensions(new JacksonCodec(), Publisher.standard(), Observer.NONE, List.of()),
         threads,
         "test",
         new Quarantine());

@@ -14,6 +14,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.Tx;
 import org.pgonce.example.run.Scenario;
 import org.pgonce.example.run.Scene;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import picocli.CommandLine.Command;
 
@@ -55,10 +56,9 @@ public final class OptOutDuringRun extends Scenario {
         """);
     var dataSource = scene.dataSource();
     var skipped = new LongAdder();
-    var observer =
-        new Observer() {
-          @Override
-          public void skipped(String channel, long id, int attempt) {
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Skipped) {
             skipped.increment();
           }
         };
