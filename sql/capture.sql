@@ -69,7 +69,7 @@ $$;
 
 -- What others than the writer may see of an error: its message if that is about names, else only its SQLSTATE, as the message may quote what the row
 -- holds.
-CREATE OR REPLACE FUNCTION pgonce.told(state text, message text) RETURNS text
+CREATE OR REPLACE FUNCTION pgonce.shown_error(state text, message text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE WHEN state IN ('42703', '42883', '42P01', '42804', '54000', 'PO006') THEN message ELSE 'an error of SQLSTATE ' || state END $$;
 

@@ -151,18 +151,17 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- The triggers that store into a channel, and their functions. Those that pgonce has made have its comment.
+-- The triggers that store into a channel, and their function. That which pgonce has made has its comment.
 CREATE OR REPLACE FUNCTION pgonce_private.feeds(channel_name text) RETURNS TABLE (trigger text, relation regclass, function regprocedure)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT quote_ident(t.tgname), t.tgrelid, p.oid
-    FROM pgonce_private.trigger_functions(channel_name) AS f (id) JOIN pg_proc p ON p.oid = f.id
-    JOIN pg_trigger t ON t.tgfoid = p.oid AND t.tgparentid = 0
-   WHERE starts_with(obj_description(p.oid, 'pg_proc'), 'pgonce: trigger after ')
-   ORDER BY p.proname, t.tgname
+    FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid AND t.tgparentid = 0
+   WHERE p.oid = pgonce_private.trigger_function(channel_name) AND starts_with(obj_description(p.oid, 'pg_proc'), 'pgonce: trigger after ')
+   ORDER BY t.tgname
 $$;
 
--- How a channel is dropped by hand: after its triggers, which go with their functions.
+-- How a channel is dropped by hand: after its triggers, which go with their function.
 CREATE OR REPLACE FUNCTION pgonce_private.drop_sql(channel_name text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -179,7 +178,7 @@ DECLARE
 BEGIN
   SELECT c.name, f.trigger, f.relation INTO fed FROM unnest(channel_names) AS c (name) CROSS JOIN LATERAL pgonce_private.feeds(c.name) f LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'pgonce: channel "%" was not dropped, as trigger % of table % stores into it, and each write to the table would fail without it: drop both by Triggers.drop in Java, or in one transaction with: %',
+    RAISE EXCEPTION 'pgonce: channel "%" was not dropped, nor any other with it, as trigger % of table % stores into it, and each write to the table would fail without it. If it was installed again meanwhile, stop whoever does that. Drop both by Triggers.drop in Java, or in one transaction with: %',
       fed.name, fed.trigger, fed.relation, pgonce_private.drop_sql(fed.name) USING ERRCODE = 'dependent_objects_still_exist';
   END IF;
 END

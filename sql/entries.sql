@@ -156,12 +156,12 @@ AS $$
     FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name GROUP BY c.id
 $$;
 
--- The functions of a channel's triggers. Any role that may install can make functions of such names: those count whose owner may store into the channel.
-CREATE OR REPLACE FUNCTION pgonce_private.trigger_functions(channel_name text) RETURNS SETOF oid
+-- The function of a channel's triggers. Any role that may install can make one of such a name: it counts if its owner may store into the channel.
+CREATE OR REPLACE FUNCTION pgonce_private.trigger_function(channel_name text) RETURNS oid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT p.oid FROM pg_proc p
-   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND split_part(p.proname, ':', 1) = 'capture_' || channel_name
+   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0
      AND has_table_privilege(p.proowner, to_regclass(format('pgonce.%I', 'into_' || channel_name)), 'INSERT')
 $$;
 
@@ -170,7 +170,7 @@ CREATE OR REPLACE FUNCTION pgonce_private.can_act_as(role_name text, other text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pg_has_role(role_name, other, CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) $$;
 
--- To whom the functions of a table's triggers are to belong if the caller installs them: to the table's owner where the caller can act as that, else
+-- To whom the function of a table's triggers is to belong if the caller installs them: to the table's owner where the caller can act as that, else
 -- to the caller. A superuser can act as everybody, and its rights are not for the SQL and the casts of an owner with fewer.
 CREATE OR REPLACE FUNCTION pgonce.capturing_role(relation regclass) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -179,7 +179,7 @@ AS $$
     FROM pg_class c CROSS JOIN LATERAL (SELECT pg_get_userbyid(c.relowner)::text AS name) o WHERE c.oid = relation
 $$;
 
--- Lets a role, that the caller can act as, own functions of triggers that store into the channel: all of pgonce that such a function needs. What is
+-- Lets a role, that the caller can act as, own the function of the channel's triggers: all of pgonce that such a function needs. What is
 -- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md).
 CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -212,21 +212,28 @@ BEGIN
 END
 $$;
 
--- Fails if one of the functions that were just made belongs to another role. Any role that may install can have created it before, and CREATE OR
--- REPLACE of a superuser would leave it to its owner, who can change it at any time. None is taken over unseen: who made one in the name of another may
--- have kept the right to execute it, and so to attach it to a table of its own.
-CREATE OR REPLACE FUNCTION pgonce.refuse_functions_of_others(channel_name text, names text[], role_name text) RETURNS void
+-- Whose function stands where that of the channel's triggers is to be, which is to belong to the given role; null if nobody else's. Any role that may
+-- install can have created it before, and CREATE OR REPLACE of a superuser would leave it to its owner, who can change it at any time. None is taken over
+-- unseen: who made one in the name of another may have kept the right to execute it, and so to attach it to a table of its own.
+CREATE OR REPLACE FUNCTION pgonce.function_of_another(channel_name text, role_name text) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (ALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
+                p.oid::regprocedure, pg_get_userbyid(p.proowner), role_name)
+    FROM pg_proc p
+   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0
+     AND pg_get_userbyid(p.proowner) <> role_name
+$$;
+
+-- Fails if there is such a one, after the function was made: nobody else can make it any more.
+CREATE OR REPLACE FUNCTION pgonce.refuse_function_of_another(channel_name text, role_name text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  other record;
+  why constant text := pgonce.function_of_another(channel_name, role_name);
 BEGIN
-  SELECT p.oid::regprocedure AS name, pg_get_userbyid(p.proowner) AS owner INTO other FROM pg_proc p
-   WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = ANY (names) AND pg_get_userbyid(p.proowner) <> role_name
-   ORDER BY p.proname LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'pgonce: channel "%" cannot be fed with the rights of role "%", as there is function % of role "%" already: look at it, then drop it with DROP FUNCTION ... CASCADE, or give it to that role with ALTER FUNCTION ... OWNER TO %, and install the channel again',
-      channel_name, role_name, other.name, other.owner, quote_ident(role_name) USING ERRCODE = 'insufficient_privilege';
+  IF why IS NOT NULL THEN
+    RAISE EXCEPTION 'pgonce cannot install channel "%": %', channel_name, why USING ERRCODE = 'insufficient_privilege';
   END IF;
 END
 $$;

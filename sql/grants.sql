@@ -39,7 +39,7 @@ TO pgonce_publisher, pgonce_listener, pgonce_admin;
 -- What the functions of triggers call with the rights of their owners. These touch no table either.
 GRANT EXECUTE ON FUNCTION
   pgonce.current_context(), pgonce.current_depth(), pgonce.key_part(json), pgonce.join_key(text[]), pgonce.row_key(text[]), pgonce.given_key(text),
-  pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.told(text, text)
+  pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.shown_error(text, text)
 TO PUBLIC;
 
 -- Publish.
@@ -81,7 +81,7 @@ GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgo
 -- Install and drop.
 GRANT EXECUTE ON FUNCTION
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.let_capture(text, text),
-  pgonce.capturing_role(regclass), pgonce.refuse_functions_of_others(text, text[], text),
+  pgonce.capturing_role(regclass), pgonce.function_of_another(text, text), pgonce.refuse_function_of_another(text, text),
   pgonce.know_partitions(text, oid), pgonce.has_trigger(regclass, text, text, text)
 TO pgonce_installer, pgonce_admin;
 GRANT EXECUTE ON FUNCTION

@@ -29,7 +29,7 @@ AS $$
     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
    WHERE c.name = channel_name AND s.filter IS NOT NULL
      AND (deferred OR EXISTS (
-           SELECT FROM pg_trigger t JOIN pgonce_private.trigger_functions(channel_name) AS f (id) ON f.id = t.tgfoid WHERE t.tgdeferrable))
+           SELECT FROM pg_trigger t WHERE t.tgfoid = (SELECT pgonce_private.trigger_function(channel_name)) AND t.tgdeferrable))
    ORDER BY s.id LIMIT 1
 $$;
 

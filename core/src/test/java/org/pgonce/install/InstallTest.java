@@ -260,7 +260,7 @@ class InstallTest {
                    and exists (select from aclexplode(p.proacl) a where a.grantee = 0)
                 """))
         .isEqualTo(
-            "current_context as its owner, current_depth as its owner, given_due, given_key, given_payload, join_key, key_part, require_pairs, row_key, told");
+            "current_context as its owner, current_depth as its owner, given_due, given_key, given_payload, join_key, key_part, require_pairs, row_key, shown_error");
   }
 
   /** What is in pgonce_private is called with the rights of pgonce_owner, and by no login. */

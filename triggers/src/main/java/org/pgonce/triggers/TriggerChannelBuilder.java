@@ -15,11 +15,11 @@ import org.pgonce.Mode;
 import org.pgonce.records.TableName;
 import org.pgonce.records.internal.fit.RecordFit;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.CaptureFilter;
 import org.pgonce.triggers.internal.definition.Content;
 import org.pgonce.triggers.internal.definition.Content.Selection;
 import org.pgonce.triggers.internal.definition.Event;
 import org.pgonce.triggers.internal.definition.Keys;
-import org.pgonce.triggers.internal.definition.Watch;
 
 /**
  * Defines a {@link TriggerChannel}. Triggers run AFTER the event and never before: a BEFORE trigger
@@ -346,10 +346,10 @@ public final class TriggerChannelBuilder<T> {
               throw new IllegalArgumentException(
                   "the channel on table " + table + " " + contradiction);
             });
-    var watch = new Watch(events, updateOf, changed, condition, form);
+    var filter = new CaptureFilter(events, updateOf, changed, condition, form);
     var byKey = options.goesByKey();
     var stored = new Capture.Stored(content, keys, unstorable, byKey, options.payload());
-    var capture = new Capture(channel.name(), mode, table, rowType, watch, stored);
+    var capture = new Capture(channel.name(), mode, table, rowType, filter, stored);
     return new TriggerChannel<>(capture, channel, payload);
   }
 

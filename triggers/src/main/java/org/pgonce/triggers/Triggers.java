@@ -47,7 +47,7 @@ public final class Triggers {
    * Compares definitions and database. Changes nothing, and takes no lock that a writer waits for.
    * SQL of a definition is planned, with the rights with which it would run, and not run. Where
    * schema pgonce has lost owners or rights, as after a restore without them, the plan is to give
-   * them back: what else is to be done, the next plan tells.
+   * them back: the next plan says what else is to be done.
    *
    * @throws SQLException if the database refuses; the role needs {@code pgonce_owner}, {@code
    *     pgonce_admin}, {@code pgonce_installer} or {@code pgonce_listener} where the schema is
@@ -109,7 +109,7 @@ public final class Triggers {
 
   /**
    * In what the database differs from the definitions, as {@link org.pgonce.PgOnce#start} finds it:
-   * one line per difference, with what to do. Beside that it tells what the start only warns of:
+   * one line per difference, with what to do. It also lists what the start only warns of:
    * partitions that were detached, which is what partitions are made for; components that may be
    * null and have no column; rows that arrive by logical replication and fire no trigger; casts to
    * json of roles that are not trusted. Read-only.
@@ -128,8 +128,7 @@ public final class Triggers {
             for (var name : channel.options().names()) {
               problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
             }
-            problems.addAll(channel.feed().problems(connection, channel));
-            problems.addAll(feed(channel).concerns(connection));
+            problems.addAll(feed(channel).differences(connection));
           }
           return problems;
         });
@@ -142,7 +141,7 @@ public final class Triggers {
    * lock on the tables.
    *
    * <p>The way back of a channel that is new drops it, and of one that is there brings back its
-   * functions, with their owners, and triggers as PostgreSQL tells them, its mode, settings and
+   * functions, with their owners, and triggers as PostgreSQL prints them, its mode, settings and
    * subscriptions. Rights that others were given on the functions are not.
    *
    * @throws IllegalArgumentException if two of the channels have the same name
@@ -194,10 +193,9 @@ public final class Triggers {
    * goes on where it stopped. Channels that are installed again after their triggers were dropped
    * are kept.
    *
-   * @throws PgOnceException if a table is in use for some 6 s, and by whom, or a channel is
-   *     installed again meanwhile
-   * @throws SQLException also if transactions that store something leave no moment free for some 16
-   *     s (SQLState 55P03)
+   * @throws PgOnceException if a table is in use for some 6 s, and by whom
+   * @throws SQLException also if a channel is installed again meanwhile (SQLState 2BP01), or if
+   *     transactions that store something leave no moment free for some 16 s (55P03)
    */
   public static void drop(DataSource dataSource, TriggerChannel<?>... channels)
       throws SQLException {
@@ -232,14 +230,14 @@ public final class Triggers {
   }
 
   /**
-   * Removes orphans as {@link #orphans} told them, with the notifications that they hold, in short
-   * transactions of its own: for each its triggers, then the channel. Others wait for as long as in
-   * {@link #drop(DataSource, TriggerChannel[])}. What is gone already is no error. If one fails,
-   * those before it are dropped.
+   * Removes orphans as {@link #orphans} listed them, with the notifications that they hold, in
+   * short transactions of its own: for each its triggers, then the channel. Others wait for as long
+   * as in {@link #drop(DataSource, TriggerChannel[])}. What is gone already is no error. If one
+   * fails, those before it are dropped.
    *
-   * @throws PgOnceException if one holds more notifications than was told, or was installed since:
-   *     then it is kept, with all that waits in it, and at most its triggers are gone; also if a
-   *     table is in use for some 6 s, and by whom
+   * @throws PgOnceException if one holds more notifications than was listed, or was installed
+   *     since: then it is kept, with all that waits in it, and at most its triggers are gone; also
+   *     if a table is in use for some 6 s, and by whom
    */
   public static void dropOrphans(DataSource dataSource, Collection<Orphan> orphans)
       throws SQLException {

@@ -1,4 +1,1 @@
-{conflict}BEGIN
-{trial}  PERFORM {store}('{}', {payload}{version}){from}{where};
-  RETURN NULL;
-END
+  PERFORM {store}('{}', {payload}{version}){from}{where};

@@ -69,13 +69,12 @@ class AttachedTableTest {
             ? "has become a partition of public.author"
             : "inherits from public.writer";
     assertThat(check(database, CHANGES))
-        .hasSize(3)
-        .allMatch(
-            line ->
-                line.startsWith("channel changes: table public.author_1 " + relation + " since")
-                    && line.endsWith("install the channel again, which makes the trigger per row"));
+        .singleElement()
+        .asString()
+        .startsWith("channel changes: table public.author_1 " + relation + " since")
+        .endsWith("install the channel again, which makes them per row");
     assertThat(plan(database, CHANGES).warnings())
-        .anyMatch(line -> line.contains(relation + " since its trigger for INSERT was made"));
+        .anyMatch(line -> line.contains(relation + " since it got its triggers"));
     try (var pgonce = PgOnce.using(database.pooled(4))) {
       pgonce.listen(CHANGES, (change, tx) -> {});
       assertThatThrownBy(pgonce::start)
@@ -141,8 +140,7 @@ class AttachedTableTest {
     assertThat(check(database, writers))
         .singleElement()
         .asString()
-        .contains(
-            "table public.writer has tables that inherit from it since its trigger for DELETE");
+        .contains("table public.writer has tables that inherit from it since it got its triggers");
     PgOnce.using(database.dataSource()).install(writers);
     assertThat(check(database, writers)).isEmpty();
     database.execute("alter table author_1 no inherit writer");
@@ -169,7 +167,7 @@ class AttachedTableTest {
       pgonce.install(CHANGES);
       pgonce.listen(CHANGES, (change, tx) -> {}).start();
       database.execute(ATTACH);
-      await().atMost(Duration.ofSeconds(30)).until(() -> told.size() >= 3);
+      await().atMost(Duration.ofSeconds(30)).until(() -> !told.isEmpty());
       // Each is told once.
       PgOnce.using(database.dataSource()).install(CHANGES);
       database.execute("alter table author_1 disable trigger \"pgonce_changes:delete\"");
@@ -182,7 +180,8 @@ class AttachedTableTest {
           .allMatch(line -> line.startsWith("changes channel changes: "))
           .anyMatch(
               line ->
-                  line.contains("has become a partition of public.author since its trigger for"));
+                  line.contains(
+                      "has become a partition of public.author since it got its triggers"));
     }
   }
 

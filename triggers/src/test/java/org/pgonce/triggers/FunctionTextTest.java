@@ -42,7 +42,7 @@ class FunctionTextTest {
         new Shown("plain", 15, TriggerChannel.on("mail", Mail.class).afterInsert()),
         new Shown(
             "changes",
-            46,
+            40,
             TriggerChannel.changesOf("mail", Mail.class).afterInsert().afterUpdate().afterDelete()),
         new Shown(
             "keyed",

@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
@@ -94,6 +95,29 @@ class KeyTest {
                    and n.delivery_key = 'c:' || (n.payload->>'to_whom') and k.waiting = 1
                 """))
         .isEqualTo(1_000);
+  }
+
+  /** PostgreSQL computes cheaper filters first: storing must not be one of them. */
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void s12_aRowOfAnExpensiveConditionIsStoredAfterIt(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute(
+        "create function public.even(n bigint) returns boolean language plpgsql cost 1000000 as 'begin return n % 2 = 0; end'");
+    for (var builder :
+        List.of(
+            TriggerChannel.on("mail", Mail.class).deliveryKey("id").named("sorted"),
+            TriggerChannel.on("mail", Mail.class).options(ORDERED).orderKey("id").named("ordered"),
+            TriggerChannel.on("mail", Mail.class).dueAt("null").named("due"))) {
+      PgOnce.using(database.dataSource())
+          .install(builder.afterInsert().form(form).when("public.even(new.id)").build());
+    }
+    database.execute("drop trigger pgonce_mail_inserted on mail");
+    database.execute("insert into mail select g, 'c', 'ann' from generate_series(1, 6) g");
+    assertThat(
+            database.queryString(
+                "select string_agg(payload->>'id', ' ' order by payload->>'id') from pgonce.notification where subscription_id > 0"))
+        .isEqualTo("2 2 2 4 4 4 6 6 6");
   }
 
   @Test

@@ -143,8 +143,7 @@ class PlanTest {
                   .named("author")
                   .build());
 
-      assertThat(
-              diff(plan, "drop function pgonce_triggers.\"capture_author:update\" and its trigger"))
+      assertThat(diff(plan, "drop trigger \"pgonce_author:update\" on public.author"))
           .startsWith(
               "- CREATE TRIGGER pgonce_author:update AFTER UPDATE OF name ON public.author",
               "- FOR EACH ROW");

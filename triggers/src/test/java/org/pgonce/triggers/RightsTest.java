@@ -120,7 +120,12 @@ class RightsTest {
     PgOnce.using(login.dataSource()).install(deferred);
     var row = thing().form(TriggerForm.ROW).build();
     assertRefused(login, row, "DROP TRIGGER \"pgonce_thing\" ON \"app\".\"thing\"");
-    // From now on the functions are to belong to the owner, who takes over none unseen.
+    PgOnce.using(login.dataSource()).install(thing().afterUpdate().named("both").build());
+    assertRefused(
+        login,
+        thing().named("both").build(),
+        "DROP TRIGGER \"pgonce_both:update\" ON \"app\".\"thing\"");
+    // From now on the function is to belong to the owner, who takes over none unseen.
     database.execute("grant %s to %s".formatted(owner, login.user()));
     assertThatThrownBy(() -> PgOnce.using(login.dataSource()).install(row))
         .isInstanceOf(PgOnceException.class)
@@ -216,7 +221,9 @@ class RightsTest {
         var pgonce = PgOnce.using(database.pooled(4))) {
       assertThat(Triggers.check(connection, channel)).isEmpty();
       assertThat(Triggers.plan(connection, channel).isEmpty()).isTrue();
-      assertThat(Triggers.orphans(connection, channel, others)).isEmpty();
+      assertThat(Triggers.orphans(connection, channel, others))
+          .extracting(Orphan::channel)
+          .containsExactly("thing:update");
       pgonce
           .install(channel)
           .listen(channel, "acme", ListenOptions.DEFAULT, (thing, tx) -> {})

@@ -61,7 +61,7 @@ class UnstorableTest {
     database.execute("insert into doc values (1, 'x')");
     assertThatThrownBy(() -> database.execute("insert into doc values (2, 'x'), (3, '')"))
         .hasMessageStartingWith("ERROR: division by zero")
-        .hasMessageContaining("PL/pgSQL function pgonce_triggers.\"capture_doc_changed:insert\"()");
+        .hasMessageContaining("PL/pgSQL function pgonce_triggers.capture_doc_changed()");
     assertThat(database.queryLong("select count(*) from doc")).isEqualTo(1);
     assertThat(database.queryLong(STORED)).isEqualTo(1);
   }

@@ -61,7 +61,7 @@ public final class CpuBenchmark {
       for (var kind : order) {
         var micros = micros(kind);
         turns.computeIfAbsent(kind, each -> new Turns()).add(micros);
-        log.accept("round %d  %-22s %s us".formatted(round, kind.label(), Table.fine(micros)));
+        log.accept("round %d  %-29s %s us".formatted(round, kind.label(), Table.fine(micros)));
       }
     }
     return turns;

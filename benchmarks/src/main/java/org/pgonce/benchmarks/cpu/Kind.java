@@ -13,6 +13,8 @@ public enum Kind {
   BY_HAND("by hand"),
   PLAIN("pgonce"),
   ROW("pgonce, per row"),
+  CHANGES("pgonce, all changes"),
+  ROW_CHANGES("pgonce, all changes, per row"),
   CONDITION("pgonce, condition"),
   DEAD_LETTER("pgonce, dead letters"),
   KEYED("pgonce, delivery key");
@@ -38,13 +40,17 @@ public enum Kind {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  @Nullable TriggerChannel<Item> channel() {
+  @Nullable TriggerChannel<?> channel() {
     var inserted = TriggerChannel.on(table(), Item.class).afterInsert();
-    TriggerChannelBuilder<Item> builder =
+    var changes =
+        TriggerChannel.changesOf(table(), Item.class).afterInsert().afterUpdate().afterDelete();
+    TriggerChannelBuilder<?> builder =
         switch (this) {
           case NO_TRIGGER, BY_HAND -> null;
           case PLAIN -> inserted;
           case ROW -> inserted.form(TriggerForm.ROW);
+          case CHANGES -> changes;
+          case ROW_CHANGES -> changes.form(TriggerForm.ROW);
           case CONDITION -> inserted.when("new.id <> 0");
           case DEAD_LETTER -> inserted.unstorable(Unstorable.DEAD_LETTER);
           case KEYED -> inserted.deliveryKey("id");

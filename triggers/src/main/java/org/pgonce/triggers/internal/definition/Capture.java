@@ -24,7 +24,7 @@ public record Capture(
     Mode mode,
     TableName table,
     @Nullable Class<?> rowType,
-    Watch watch,
+    CaptureFilter filter,
     Stored stored) {
 
   /**
@@ -53,40 +53,50 @@ public record Capture(
 
   /** In one order. */
   public List<Event> events() {
-    return watch.events().stream().sorted(Comparator.naturalOrder()).toList();
+    return filter.events().stream().sorted(Comparator.naturalOrder()).toList();
   }
 
   /**
-   * The triggers that it takes, one per event, so that each function is about one.
+   * The function that all of its triggers run, with these.
    *
    * @param table as it is
    */
-  public List<CaptureTrigger> triggers(WatchedTable table) {
-    return events().stream()
-        .map(
-            event ->
-                new CaptureTrigger(this, event, form(event, table.form().isOfSeveral()), table))
-        .toList();
+  public CaptureFunction function(WatchedTable table) {
+    return function(table, table.form().isOfSeveral());
+  }
+
+  /**
+   * The same for whichever relations of the table.
+   *
+   * @param ofSeveral whether rows of it are written by names of other tables too
+   */
+  CaptureFunction function(WatchedTable table, boolean ofSeveral) {
+    return new CaptureFunction(
+        this,
+        table,
+        events().stream()
+            .map(event -> new CaptureTrigger(this, event, form(event, ofSeveral), table))
+            .toList());
   }
 
   private TriggerForm form(Event event, boolean ofSeveral) {
-    var asked = watch.form();
+    var requested = filter.form();
     if (event == Event.TRUNCATE) {
       return TriggerForm.STATEMENT;
     }
-    if (asked != null) {
-      return asked;
+    if (requested != null) {
+      return requested;
     }
-    var listed = event == Event.UPDATE && !watch.updateOf().isEmpty();
+    var listed = event == Event.UPDATE && !filter.updateOf().isEmpty();
     return ofSeveral || listed ? TriggerForm.ROW : TriggerForm.STATEMENT;
   }
 
   /** Each column that the definition names, with what for; a record's are not among them. */
   public Map<String, String> columnUses() {
     var uses = new LinkedHashMap<>(stored.keys().uses());
-    watch.updateOf().forEach(column -> uses.merge(column, "event", Capture::and));
-    if (watch.changed() != null) {
-      watch.changed().forEach(column -> uses.merge(column, "comparison", Capture::and));
+    filter.updateOf().forEach(column -> uses.merge(column, "event", Capture::and));
+    if (filter.changed() != null) {
+      filter.changed().forEach(column -> uses.merge(column, "comparison", Capture::and));
     }
     stored.content().columns().forEach(column -> uses.merge(column, "payload", Capture::and));
     return uses;
@@ -99,8 +109,8 @@ public record Capture(
   /** Each SQL expression of the definition, by what it is for. */
   public Map<String, String> expressions() {
     var expressions = new LinkedHashMap<String, String>();
-    if (watch.condition() != null) {
-      expressions.put("condition", watch.condition());
+    if (filter.condition() != null) {
+      expressions.put("condition", filter.condition());
     }
     if (stored.content().expression() != null) {
       expressions.put("payload", stored.content().expression());

@@ -2,24 +2,27 @@ package org.pgonce.triggers.internal.definition;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.pgonce.Mode;
 import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.Unstorable;
 
 /**
  * The body of a capturing function: stores its rows through the channel's own way in
- * (sql/entries.sql), and notifies unless the channel's gate is open (sql/gate.sql).
+ * (sql/entries.sql), and notifies unless the channel's gate is open (sql/gate.sql). Of several
+ * events each has a branch: PostgreSQL plans a statement when it first runs, so one that names a
+ * transition table that another event lacks does no harm.
  */
 final class CaptureBody {
 
-  private final CaptureTrigger trigger;
+  private final CaptureFunction function;
+  private final Capture capture;
   private final Capture.Stored stored;
-  private final boolean broadcasts;
 
-  CaptureBody(CaptureTrigger trigger) {
-    this.trigger = trigger;
-    this.stored = trigger.capture().stored();
-    this.broadcasts = trigger.capture().mode() == Mode.BROADCAST;
+  CaptureBody(CaptureFunction function) {
+    this.function = function;
+    this.capture = function.capture();
+    this.stored = capture.stored();
   }
 
   /**
@@ -29,32 +32,48 @@ final class CaptureBody {
    * @param watched the object id of the table
    */
   String text(String subscriptions, String watched) {
-    var values = values(watched);
-    values.put("subscriptions", subscriptions);
-    var tries = stored.unstorable() == Unstorable.DEAD_LETTER && trigger.event() != Event.TRUNCATE;
-    values.put("trial", tries ? Template.fill("trial.sql", values) : "");
+    var triggers = function.triggers();
+    var stores =
+        triggers.size() == 1
+            ? statements(triggers.get(0), "", subscriptions, watched)
+            : triggers.stream()
+                .map(
+                    trigger ->
+                        "TG_OP = '%s' THEN\n".formatted(trigger.event())
+                            + statements(trigger, "  ", subscriptions, watched))
+                .collect(Collectors.joining("  ELSIF ", "  IF ", "  END IF;\n"));
+    var broadcasts = capture.mode() == Mode.BROADCAST;
+    var namesColumns =
+        triggers.stream().anyMatch(trigger -> new CapturedRows(trigger, "\n").namesColumns());
     return Template.fill(
-        broadcasts ? "broadcast.sql" : isPlain() ? "plain.sql" : "keyed.sql", values);
+        "body.sql",
+        Map.of(
+            // A column of the user's may have the name of a variable.
+            "conflict",
+            namesColumns ? "#variable_conflict use_column\n" : "",
+            "stores",
+            stores,
+            "notifies",
+            broadcasts ? "" : Template.fill("notify.sql", channelsNames())));
   }
 
-  private boolean isPlain() {
-    return !stored.byKey() && stored.keys().arePlain();
+  private Map<String, String> channelsNames() {
+    var channel = capture.channel();
+    return Map.of(
+        "view", "pgonce." + Quoted.identifier("into_" + channel),
+        "store", "pgonce." + Quoted.identifier("store_" + channel),
+        "gate", Quoted.literal("pgonce." + Quoted.identifier("gate_" + channel)),
+        "wake_up", Quoted.literal("pgonce_" + channel) + ", ''");
   }
 
-  private Map<String, String> values(String watched) {
-    var channel = trigger.capture().channel();
-    var rows = new CapturedRows(trigger);
-    var version = stored.rules().version();
-    var values = new HashMap<String, String>();
-    // A column of the user's may have the name of a variable.
-    values.put("conflict", rows.namesColumns() ? "#variable_conflict use_column\n" : "");
-    values.put("view", "pgonce." + Quoted.identifier("into_" + channel));
-    values.put("store", "pgonce." + Quoted.identifier("store_" + channel));
-    values.put("gate", Quoted.literal("pgonce." + Quoted.identifier("gate_" + channel)));
-    values.put("wake_up", Quoted.literal("pgonce_" + channel) + ", ''");
+  private String statements(
+      CaptureTrigger trigger, String indent, String subscriptions, String watched) {
+    var rows = new CapturedRows(trigger, "\n" + indent);
+    var values = new HashMap<>(channelsNames());
+    values.put("subscriptions", subscriptions);
     var from = rows.from(watched);
-    values.put("rows", from.isEmpty() ? "" : from + ",\n         ");
-    values.put("from", from.isEmpty() ? "" : "\n    FROM " + from);
+    values.put("rows", from.isEmpty() ? "" : from + ",\n" + indent + "         ");
+    values.put("from", from.isEmpty() ? "" : "\n" + indent + "    FROM " + from);
     values.put("tried", rows.tried());
     values.put("where", rows.where());
     values.put("payload", rows.payload());
@@ -69,8 +88,12 @@ final class CaptureBody {
             && stored.keys().isByDeliveryAlone();
     values.put("sorted", isSorted ? "SELECT * FROM (" : "");
     values.put("place", isSorted ? ", row_number() OVER () AS place" : "");
-    values.put("by_key", isSorted ? ") AS k ORDER BY k.key COLLATE \"C\", k.place" : "");
+    // OFFSET 0, in the template: PostgreSQL would compute the filter, which stores, before the
+    // order
+    // and before a condition that costs more.
+    values.put("by_key", isSorted ? ") AS k ORDER BY k.key COLLATE \"C\", k.place " : "");
     values.put("due_at", rows.due());
+    var version = stored.rules().version();
     values.put("version", version == 1 ? "" : ", version => " + version);
     values.put("stamp_column", version == 1 ? "" : ", stamp");
     // Beside the depth, which is the column's default. Looked up once per statement.
@@ -80,6 +103,15 @@ final class CaptureBody {
             ? ""
             : ", (SELECT coalesce(pgonce.current_depth(), 0) + %d)"
                 .formatted(65536 * (version - 1)));
-    return values;
+    var tries = stored.unstorable() == Unstorable.DEAD_LETTER && trigger.event() != Event.TRUNCATE;
+    return (tries ? Template.fill("trial.sql", indent, values) : "")
+        + Template.fill(template(), indent, values);
+  }
+
+  private String template() {
+    if (capture.mode() == Mode.BROADCAST) {
+      return "broadcast.sql";
+    }
+    return !stored.byKey() && stored.keys().arePlain() ? "plain.sql" : "keyed.sql";
   }
 }

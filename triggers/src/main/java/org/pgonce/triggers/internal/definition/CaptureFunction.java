@@ -5,17 +5,20 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.internal.catalog.WatchedTable;
 
 /**
- * The function that a trigger runs: one per trigger. It belongs to a role that may put triggers on
+ * The function that all triggers of a channel run. It belongs to a role that may put triggers on
  * the table, and runs with the rights of that role. Whatever the writer's session has set, the
  * payload is the same; whatever the writer may not do on pgonce, the row is stored.
+ *
+ * @param triggers one per event, in one order
  */
-public record CaptureFunction(CaptureTrigger trigger) {
+public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureTrigger> triggers) {
 
   /** Where all of them are. */
   public static final String SCHEMA = "pgonce_triggers";
@@ -24,8 +27,25 @@ public record CaptureFunction(CaptureTrigger trigger) {
   private static final String WATCHED = "watched";
   private static final String TEXT = ", text ";
 
+  public CaptureFunction {
+    triggers = List.copyOf(triggers);
+  }
+
   public String name() {
-    return SCHEMA + "." + Quoted.identifier(trigger.bareFunctionName());
+    return nameOf(capture.channel());
+  }
+
+  /** As SQL names that of a channel. */
+  public static String nameOf(String channel) {
+    return SCHEMA + "." + Quoted.identifier("capture_" + channel);
+  }
+
+  /**
+   * As it was if the table had relations to others when the channel was installed, and has none
+   * now, or the other way round.
+   */
+  public CaptureFunction beforeItsTableChanged() {
+    return capture.function(table, !table.form().isOfSeveral());
   }
 
   /**
@@ -43,7 +63,7 @@ public record CaptureFunction(CaptureTrigger trigger) {
     settings.put("extra_float_digits", "1");
     settings.put("lc_monetary", "C");
     settings.put("quote_all_identifiers", "off");
-    if (!trigger.capture().expressions().isEmpty()) {
+    if (!capture.expressions().isEmpty()) {
       settings.put("standard_conforming_strings", "on");
       settings.put("transform_null_equals", "off");
     }
@@ -59,11 +79,11 @@ public record CaptureFunction(CaptureTrigger trigger) {
   public String body(@Nullable String subscriptions) {
     return subscriptions == null
         ? body(placeholder(SUBSCRIPTIONS, 0), placeholder(WATCHED, 0))
-        : body(subscriptions, String.valueOf(trigger.table().oid()));
+        : body(subscriptions, String.valueOf(table.oid()));
   }
 
   private String body(String subscriptions, String watched) {
-    return "\n" + new CaptureBody(trigger).text(subscriptions, watched);
+    return "\n" + new CaptureBody(this).text(subscriptions, watched);
   }
 
   private static String placeholder(String name, int number) {
@@ -89,7 +109,6 @@ public record CaptureFunction(CaptureTrigger trigger) {
 
   /** The definition's part of the comment. It is the same for whichever table. */
   public String definition() {
-    var capture = trigger.capture();
     var version = capture.stored().rules().version();
     return "pgonce: %s, %s,%s definition %s"
         .formatted(
@@ -180,23 +199,21 @@ public record CaptureFunction(CaptureTrigger trigger) {
   }
 
   /** Drops the triggers that run it too: a lock on their tables that waits for every reader. */
-  public String drop() {
-    return drop(name());
-  }
-
-  /** The same of one by its name in SQL. */
-  public static String drop(String name) {
-    return "DROP FUNCTION IF EXISTS " + name + "() CASCADE;\n";
+  public static String drop(String channel) {
+    return "DROP FUNCTION IF EXISTS " + nameOf(channel) + "() CASCADE;\n";
   }
 
   private String definitionHash() {
     // Of whatever table: when that is altered, the definition stays the same.
-    var capture = trigger.capture();
-    var table = WatchedTable.unknown(capture.table());
-    var any = new CaptureTrigger(capture, trigger.event(), trigger.form(), table);
+    var unknown = WatchedTable.unknown(capture.table());
+    var any =
+        new CaptureFunction(
+            capture, unknown, triggers.stream().map(trigger -> trigger.on(unknown)).toList());
     return hash(
         capture.description()
-            + trigger.create(capture.table())
+            + triggers.stream()
+                .map(trigger -> trigger.create(capture.table()))
+                .collect(Collectors.joining())
             + settings()
             + new CaptureBody(any).text(placeholder(SUBSCRIPTIONS, 0), placeholder(WATCHED, 0)));
   }

@@ -6,7 +6,7 @@ import org.pgonce.records.TableName;
 import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.TriggerForm;
 
-/** One trigger of a channel, after one event; it runs a function of its own. */
+/** One trigger of a channel, after one event; all triggers of a channel run one function. */
 public record CaptureTrigger(Capture capture, Event event, TriggerForm form, WatchedTable table) {
 
   private static final String CREATE =
@@ -16,19 +16,14 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
       EXECUTE FUNCTION %s();
       """;
 
+  /** The same of a table of which less is known, or more. */
+  CaptureTrigger on(WatchedTable other) {
+    return new CaptureTrigger(capture, event, form, other);
+  }
+
   /** Unquoted. At most 62 bytes. */
   public String bareName() {
     return "pgonce_" + capture.channel() + suffix();
-  }
-
-  /** Of its function: unquoted, without the schema. At most 63 bytes. */
-  public String bareFunctionName() {
-    return bareFunctionName(capture.channel()) + suffix();
-  }
-
-  /** How the names of all functions of a channel begin; after that comes nothing, or a colon. */
-  public static String bareFunctionName(String channel) {
-    return "capture_" + channel;
   }
 
   // A colon, which no channel's name has: so no two channels can come to the same name.
@@ -43,7 +38,7 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
   public String create(TableName table) {
     var kind = isConstraint() ? "CONSTRAINT " : "OR REPLACE ";
     var name = Quoted.identifier(bareName());
-    var function = new CaptureFunction(this).name();
+    var function = CaptureFunction.nameOf(capture.channel());
     // There is no OR REPLACE for constraint triggers.
     return (isConstraint() ? drop(table) : "")
         + CREATE.formatted(kind, name, firesAfter(), Quoted.table(table), firesFor(), function);
@@ -61,12 +56,12 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
             isConstraint() ? "CONSTRAINT " : "",
             firesAfter(),
             firesFor(),
-            new CaptureFunction(this).name())
+            CaptureFunction.nameOf(capture.channel()))
         .replace("\"", "");
   }
 
   private String firesAfter() {
-    var columns = capture.watch().updateOf();
+    var columns = capture.filter().updateOf();
     return event != Event.UPDATE || columns.isEmpty()
         ? event.name()
         : columns.stream()
@@ -96,7 +91,7 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
 
   /** Whether it fires per row and names columns: its function is about this one table then. */
   public boolean namesColumnsPerRow() {
-    return form != TriggerForm.STATEMENT && new CapturedRows(this).namesColumns();
+    return form != TriggerForm.STATEMENT && new CapturedRows(this, "\n").namesColumns();
   }
 
   /** Whether it has to know the row before: always of a deletion, now and then of an update. */
@@ -108,7 +103,7 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
   boolean pairs() {
     return event == Event.UPDATE
         && (capture.stored().content().kind() == Content.Kind.CHANGE
-            || capture.watch().comparesRows()
+            || capture.filter().comparesRows()
             || !capture.expressions().isEmpty());
   }
 
@@ -120,6 +115,6 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
   boolean mayLoseHalves() {
     return pairs()
         && form == TriggerForm.STATEMENT
-        && capture.watch().form() == TriggerForm.STATEMENT;
+        && capture.filter().form() == TriggerForm.STATEMENT;
   }
 }

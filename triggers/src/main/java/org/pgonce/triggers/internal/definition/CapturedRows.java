@@ -43,9 +43,16 @@ public final class CapturedRows {
   private final Event event;
   private final WatchedTable table;
   private final Set<String> used;
+  private final String newLine;
 
-  CapturedRows(CaptureTrigger trigger) {
+  /**
+   * The rows of one trigger.
+   *
+   * @param newLine a line break, with what each line is indented by beyond that of a function
+   */
+  CapturedRows(CaptureTrigger trigger, String newLine) {
     this.trigger = trigger;
+    this.newLine = newLine;
     this.capture = trigger.capture();
     this.content = capture.stored().content();
     this.event = trigger.event();
@@ -112,7 +119,7 @@ public final class CapturedRows {
   }
 
   private List<String> changed() {
-    var changed = capture.watch().changed();
+    var changed = capture.filter().changed();
     return changed == null ? List.of() : changed;
   }
 
@@ -153,7 +160,7 @@ public final class CapturedRows {
       return "";
     }
     if (isPair()) {
-      parts.add(PAIRS);
+      parts.add(PAIRS.replace("\n", newLine));
     } else if (!isPerRow()) {
       parts.add("%1$s_rows AS %1$s_row".formatted(event.row()));
     } else if (namesColumns()) {
@@ -166,7 +173,7 @@ public final class CapturedRows {
       }
     }
     Stream.of("old", "new").filter(this::isNamed).forEach(row -> parts.add(row(row)));
-    return String.join(",\n         ", parts);
+    return String.join("," + newLine + "         ", parts);
   }
 
   private boolean isNamed(String row) {
@@ -213,7 +220,7 @@ public final class CapturedRows {
   /** The where clause; empty if all rows are captured. */
   String where() {
     var conditions = new ArrayList<String>();
-    if (event == Event.UPDATE && capture.watch().changed() != null) {
+    if (event == Event.UPDATE && capture.filter().changed() != null) {
       // A column that is not there any more counts as changed: better one too many.
       Expression row = names -> "ROW(" + String.join(", ", names) + ")";
       conditions.add(
@@ -223,7 +230,7 @@ public final class CapturedRows {
                   + " *<> "
                   + inRow("new", changed(), row, "'new'"));
     }
-    var condition = capture.watch().condition();
+    var condition = capture.filter().condition();
     if (condition != null && event != Event.TRUNCATE) {
       conditions.add("(\n" + condition + "\n)");
     }
@@ -232,7 +239,7 @@ public final class CapturedRows {
       conditions.add(
           "pgonce.require_pairs((SELECT count(*) FROM old_rows), (SELECT count(*) FROM new_rows))");
     }
-    return conditions.isEmpty() ? "" : "\n   WHERE " + String.join(" AND ", conditions);
+    return conditions.isEmpty() ? "" : newLine + "   WHERE " + String.join(" AND ", conditions);
   }
 
   String payload() {

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** SQL with named placeholders, each a name in braces. */
 final class Template {
@@ -23,11 +24,23 @@ final class Template {
    * @throws IllegalArgumentException if a placeholder has no value
    */
   static String fill(String file, Map<String, String> values) {
+    return fill(file, "", values);
+  }
+
+  /**
+   * The same with each line of the file indented. Lines of the values stay as they are: a text that
+   * goes over several must.
+   */
+  static String fill(String file, String indent, Map<String, String> values) {
     try (var in =
         Objects.requireNonNull(
             Template.class.getResourceAsStream("/org/pgonce/triggers/" + file), file)) {
       return PLACEHOLDER
-          .matcher(new String(in.readAllBytes(), UTF_8))
+          .matcher(
+              new String(in.readAllBytes(), UTF_8)
+                  .lines()
+                  .map(line -> indent + line + "\n")
+                  .collect(Collectors.joining()))
           .replaceAll(match -> Matcher.quoteReplacement(valueOf(match.group(1), values, file)));
     } catch (IOException e) {
       throw new UncheckedIOException(e);

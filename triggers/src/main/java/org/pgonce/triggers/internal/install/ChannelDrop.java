@@ -8,9 +8,10 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/** Drops the functions and triggers of channels, and the channels with what waits in them. */
+/** Drops the function and the triggers of channels, and the channels with what waits in them. */
 public final class ChannelDrop {
 
   private static final String EMPTY = "SELECT pgonce.empty_channels(%s)::text";
@@ -36,7 +37,7 @@ public final class ChannelDrop {
       changes.add(
           new TableChange(
               DROP.formatted(Quoted.array(channels), emptied),
-              new TableChange.Told(purpose, purpose, List.of()),
+              new TableChange.Description(purpose, purpose, List.of()),
               target,
               false,
               false,
@@ -45,65 +46,74 @@ public final class ChannelDrop {
     new BoundedLock(transaction).run(changes);
   }
 
-  /** The functions, and with them every trigger that runs one. Does nothing if there is none. */
+  /** The function, and with it every trigger that runs it. Does nothing if there is none. */
   public static void triggers(Connection transaction, String channel) throws SQLException {
     new BoundedLock(transaction).run(changes(transaction, channel));
   }
 
   private static List<TableChange> changes(Connection transaction, String channel)
       throws SQLException {
-    if (InstalledFunction.of(transaction, channel, List.of()).isEmpty()) {
+    if (function(transaction, channel) == null) {
       return List.of();
     }
     Installer.lock(transaction, channel);
-    return changes(transaction, channel, InstalledFunction.of(transaction, channel, List.of()));
+    var function = function(transaction, channel);
+    return function == null ? List.of() : List.of(dropping(transaction, channel, function));
   }
 
-  /** These functions of the channel's. */
-  static void functions(Connection transaction, String channel, List<InstalledFunction> functions)
+  /** With every trigger that runs it. */
+  static TableChange dropping(Connection connection, String channel, InstalledFunction function)
       throws SQLException {
-    new BoundedLock(transaction).run(changes(transaction, channel, functions));
+    var triggers = InstalledTrigger.of(connection, function);
+    var purpose = "drop a trigger of channel " + channel;
+    return new TableChange(
+        CaptureFunction.drop(channel),
+        new TableChange.Description(purpose, purpose, List.of()),
+        triggers.isEmpty()
+            ? new TableChange.Target(0, "none")
+            : TableChange.Target.of(triggers.get(0)),
+        true,
+        true,
+        triggers.stream().map(InstalledTrigger::tableOid).distinct().count() > 1);
   }
 
-  private static List<TableChange> changes(
-      Connection transaction, String channel, List<InstalledFunction> functions)
+  /** The channel's own; null if there is none. */
+  static @Nullable InstalledFunction function(Connection connection, String channel)
       throws SQLException {
-    var changes = new ArrayList<TableChange>();
-    for (var function : functions) {
-      var triggers = InstalledTrigger.of(transaction, function);
-      changes.add(TriggerSteps.dropping(channel, function, triggers));
-    }
-    return changes;
+    var function = InstalledFunction.find(connection, channel);
+    return function == null || !function.mayStore() ? null : function;
   }
 
   /**
    * Channels whose triggers are gone, with the tries and pauses of the database's own function.
    *
-   * @throws PgOnceException if one has triggers again; roll back then
+   * @throws SQLException also if one has triggers again (SQLState 2BP01); roll back then
    */
   public static void channels(Connection transaction, List<String> channels) throws SQLException {
     var emptied = empty(transaction, channels);
     if (emptied != null) {
-      drop(transaction, channels, emptied);
+      Statements.execute(transaction, DROP.formatted(Quoted.array(channels), emptied));
     }
   }
 
   /**
    * One of them, if it holds no more than so many notifications.
    *
-   * @throws PgOnceException if it holds more, or has triggers again; roll back then
+   * @throws PgOnceException if it holds more; roll back then
+   * @throws SQLException also if it has triggers again (SQLState 2BP01); roll back then
    */
   static void channel(Connection transaction, String channel, long atMost) throws SQLException {
     var emptied = empty(transaction, List.of(channel));
     if (emptied != null) {
       requireNoMore(channel, Long.parseLong(emptied.substring(1, emptied.length() - 1)), atMost);
-      drop(transaction, List.of(channel), emptied);
+      Statements.execute(transaction, DROP.formatted(Quoted.array(List.of(channel)), emptied));
     }
   }
 
   /**
-   * The long part, which keeps nobody waiting. How many rows it deleted of each channel, as an
-   * array of PostgreSQL's; null if the schema is not there.
+   * The long part, which keeps nobody waiting. From then on the channels' rows are locked, as an
+   * installation has them to its end: each sees what the other has done. How many rows it deleted
+   * of each channel, as an array of PostgreSQL's; null if the schema is not there.
    */
   private static @Nullable String empty(Connection transaction, List<String> channels)
       throws SQLException {
@@ -111,27 +121,6 @@ public final class ChannelDrop {
         ? Statements.row(
             transaction, EMPTY.formatted(Quoted.array(channels)), row -> row.getString(1))
         : null;
-  }
-
-  /**
-   * The short part: no one stores anything meanwhile, in whichever channel. An installation keeps
-   * the channel's row to its end, and so does a drop that has emptied the channel: each sees here
-   * what the other has done, and no triggers are left without a channel.
-   */
-  private static void drop(Connection transaction, List<String> channels, String emptied)
-      throws SQLException {
-    for (var channel : channels) {
-      if (!Orphans.functions(transaction, channel).isEmpty()) {
-        throw new PgOnceException(
-            "pgonce does not drop channel %s: it was installed again after its triggers were dropped. It is kept, with all that waits in it%s. If it is to go all the same, stop whoever installs it, and drop it again"
-                .formatted(
-                    channel,
-                    channels.size() == 1
-                        ? ""
-                        : ", and so are those that were to be dropped together with it"));
-      }
-    }
-    Statements.execute(transaction, DROP.formatted(Quoted.array(channels), emptied));
   }
 
   static void requireNoMore(String channel, long held, long atMost) {

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
@@ -14,7 +13,6 @@ import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.store.Schema;
-import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.Migration;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
@@ -61,24 +59,18 @@ public final class ChannelMigration {
 
   /** For a database that has none of it, on an ordinary table. */
   public static Migration fromNothing(Channel<?> channel) {
-    return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel, functions(channel)));
+    return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel));
   }
 
-  /** Drops triggers, functions and channel, with all that waits in it. */
+  /** Drops triggers, function and channel, with all that waits in it. */
   public static String dropWithLoss(Channel<?> channel) {
-    return drop(functions(channel)) + shortly(ChannelSql.drop(channel));
+    return dropFunction(channel) + shortly(ChannelSql.drop(channel));
   }
 
-  private static List<CaptureFunction> functions(Channel<?> channel) {
-    return channel.feed() instanceof TriggerFeed feed
-        ? feed.functions(WatchedTable.unknown(feed.capture().table()))
-        : List.of();
-  }
-
-  private static String dropAll(Channel<?> channel, List<CaptureFunction> functions) {
+  private static String dropAll(Channel<?> channel) {
     return "-- Drops channel %s. Not while something waits in it: it would be lost.\n"
             .formatted(channel.name())
-        + drop(functions)
+        + dropFunction(channel)
         + shortly(dropRow(channel));
   }
 
@@ -87,13 +79,12 @@ public final class ChannelMigration {
         .formatted(Quoted.literal(channel.name()));
   }
 
-  private static String drop(List<CaptureFunction> functions) {
-    return functions.isEmpty()
-        ? ""
-        : TriggerSteps.boundedScript(
-            OwnerRole.asOwnerOfSchema(
-                functions.stream().map(CaptureFunction::drop).collect(Collectors.joining())),
-            BoundedLock.LONGEST_WAIT_MS);
+  private static String dropFunction(Channel<?> channel) {
+    return channel.feed() instanceof TriggerFeed
+        ? TriggerSteps.boundedScript(
+            OwnerRole.asOwnerOfSchema(CaptureFunction.drop(channel.name())),
+            BoundedLock.LONGEST_WAIT_MS)
+        : "";
   }
 
   // Of what keeps writers of all channels waiting, after it has the table.
@@ -130,8 +121,7 @@ public final class ChannelMigration {
     return row.isAsDefined()
         ? new Migration("", "")
         : new Migration(
-            row.up(former),
-            former == null ? dropAll(channel, List.of()) : shortly(row.down(former)));
+            row.up(former), former == null ? dropAll(channel) : shortly(row.down(former)));
   }
 
   private Migration make() throws SQLException {
@@ -151,9 +141,8 @@ public final class ChannelMigration {
     if (up.isEmpty()) {
       return new Migration("", "");
     }
-    var triggers = new FormerTriggers(connection, state, table.name());
-    if (former == null && state.installed().isEmpty()) {
-      return new Migration(up, dropAll(channel, triggers.added()));
+    if (former == null && state.function() == null) {
+      return new Migration(up, dropAll(channel));
     }
     var down = new StringBuilder();
     down.append(
@@ -161,7 +150,10 @@ public final class ChannelMigration {
             .formatted(channel.name()));
     if (!steps.isEmpty()) {
       down.append(Installer.lockScript(channel.name()));
-      down.append(drop(triggers.added())).append(triggers.restored());
+      down.append(
+          state.function() == null
+              ? dropFunction(channel)
+              : new FormerTriggers(connection, state, table.name()).restored());
     }
     if (!row.isAsDefined()) {
       down.append(shortly(former == null ? dropRow(channel) : row.down(former)));

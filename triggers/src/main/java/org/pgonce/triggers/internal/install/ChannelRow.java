@@ -59,7 +59,7 @@ final class ChannelRow {
     return differences().findAny().isEmpty() && newSubscriptions().isEmpty();
   }
 
-  /** Whether functions that name the channel's subscriptions are to be made anew. */
+  /** Whether the function, which names the channel's subscriptions, is to be made anew. */
   boolean changesSubscriptions() {
     return differences().anyMatch(Difference::isOfFilter) || !newSubscriptions().isEmpty();
   }

@@ -118,7 +118,7 @@ final class Concerns {
   private static List<String> replication(
       Connection connection, String channel, State state, WatchedTable table) throws SQLException {
     var concerns = new ArrayList<String>();
-    state.wanted().stream()
+    state.wanted().triggers().stream()
         .filter(wanted -> wanted.form() == TriggerForm.STATEMENT)
         .filter(wanted -> wanted.event() != Event.TRUNCATE)
         .flatMap(wanted -> firing(state.triggersOnTable(wanted), "A"))
@@ -129,7 +129,7 @@ final class Concerns {
                         .formatted(
                             Quoted.identifier(trigger.name()), table.name(), enable(trigger, ""))));
     var silent =
-        state.wanted().stream()
+        state.wanted().triggers().stream()
             .flatMap(wanted -> firing(state.triggersOnTable(wanted), "O"))
             .findFirst();
     if (silent.isPresent()

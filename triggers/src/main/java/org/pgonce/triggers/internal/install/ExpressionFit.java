@@ -111,7 +111,7 @@ final class ExpressionFit {
 
   /** The type of the second column, or the type that its domain is over. */
   private String typeOf(String query) throws SQLException {
-    return Undone.during(
+    return RollbackScope.during(
         connection,
         () -> {
           if (role != null) {

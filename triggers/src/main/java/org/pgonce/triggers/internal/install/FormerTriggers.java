@@ -2,16 +2,17 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.List;
+import java.util.ArrayList;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.records.TableName;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 import org.pgonce.triggers.internal.definition.TriggerLookup;
 
 /**
- * The functions and triggers that a change replaces or drops, as the database prints them: while
+ * The function and the triggers that a change replaces or drops, as the database prints them: while
  * the connection's path is pinned, with each name in full.
  */
 final class FormerTriggers {
@@ -32,39 +33,22 @@ final class FormerTriggers {
     this.table = table;
   }
 
-  /** Functions that were not there before. */
-  List<CaptureFunction> added() {
-    return state.wanted().stream()
-        .filter(trigger -> state.function(trigger) == null)
-        .map(CaptureFunction::new)
-        .toList();
-  }
-
-  /** What makes the others what they were. */
+  /** What makes function and triggers what they were. */
   String restored() throws SQLException {
-    var functions = new StringBuilder();
+    var before = Objects.requireNonNull(state.function(), "there was one");
     var triggers = new StringBuilder();
-    for (var outdated : state.outdated()) {
-      functions.append(definition(outdated));
-      state.triggersOf(outdated).forEach(trigger -> triggers.append(definition(trigger)));
-    }
-    for (var wanted : state.wanted()) {
-      var before = state.function(wanted);
-      if (before == null) {
-        continue;
-      }
-      if (new FunctionDrift(wanted, state).isToBeReplaced()) {
-        functions.append(definition(before));
-      }
+    var gone = new ArrayList<>(TriggerDrift.surplus(state));
+    for (var wanted : state.wanted().triggers()) {
       var drift = new TriggerDrift(wanted, state);
       if (drift.isToBeReplaced()) {
         triggers.append(
             TriggerLookup.ifThere(
                 table, wanted.bareName(), wanted.printedForm(), wanted.drop(table)));
+        Stream.ofNullable(drift.replaced()).forEach(gone::add);
       }
-      drift.gone().forEach(trigger -> triggers.append(definition(trigger)));
     }
-    return OwnerRole.script(functions)
+    gone.forEach(trigger -> triggers.append(definition(trigger)));
+    return OwnerRole.script(new FunctionDrift(state).isToBeReplaced() ? definition(before) : "")
         + TriggerSteps.boundedScript(triggers, BoundedLock.LONGEST_WAIT_MS);
   }
 

@@ -6,12 +6,9 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.records.internal.catalog.WatchedTable;
-import org.pgonce.triggers.TriggerForm;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
 
-/** In what one of a channel's functions differs from its definition. */
+/** In what a channel's function differs from its definition. */
 final class FunctionDrift {
 
   /** A subscription in a function's text, with its filter, as pgonce.subscriptions_sql has it. */
@@ -22,9 +19,9 @@ final class FunctionDrift {
   private final @Nullable InstalledFunction installed;
   private final @Nullable String subscriptions;
 
-  FunctionDrift(CaptureTrigger trigger, State state) {
-    this.wanted = new CaptureFunction(trigger);
-    this.installed = state.function(trigger);
+  FunctionDrift(State state) {
+    this.wanted = state.wanted();
+    this.installed = state.function();
     this.subscriptions = state.subscriptions();
   }
 
@@ -92,28 +89,24 @@ final class FunctionDrift {
   }
 
   /**
-   * What became of the table, where its trigger's form fits the table as it was when the channel
-   * was installed; null if nothing did. PostgreSQL (14 to 18) attaches a table that has triggers
-   * per statement, with transition tables too, and lets it inherit; such a trigger fires for
-   * statements that name its own table, and for no others.
+   * What became of the table, where the form of its triggers fits the table as it was when the
+   * channel was installed; null if nothing did. PostgreSQL (14 to 18) attaches a table that has
+   * triggers per statement, with transition tables too, and lets it inherit; such a trigger fires
+   * for statements that name its own table, and for no others.
    */
-  @Nullable String formProblem(WatchedTable table) {
-    var trigger = wanted.trigger();
-    if (installed == null || trigger.capture().watch().form() != null) {
+  @Nullable String formProblem() {
+    var table = wanted.table();
+    if (installed == null
+        || wanted.capture().filter().form() != null
+        || isOfDefinition(installed, wanted)
+        || !isOfDefinition(installed, wanted.beforeItsTableChanged())) {
       return null;
     }
-    var perRow = trigger.form() == TriggerForm.ROW;
-    var otherForm = perRow ? TriggerForm.STATEMENT : TriggerForm.ROW;
-    var former = new CaptureTrigger(trigger.capture(), trigger.event(), otherForm, trigger.table());
-    if (!isOfDefinition(installed, new CaptureFunction(former))) {
-      return null;
-    }
-    return perRow
-        ? "%s since its trigger for %s was made, which fires once for a statement that names %s and for no other: install the channel again, which makes the trigger per row"
-            .formatted(
-                TableRelations.relations(table.form(), table.name()), trigger.event(), table.name())
-        : "table %s has become a table by itself since its trigger for %s was made per row: install the channel again, which makes the trigger per statement"
-            .formatted(table.name(), trigger.event());
+    return table.form().isOfSeveral()
+        ? "%s since it got its triggers, which fire once for a statement that names %s and for no other: install the channel again, which makes them per row"
+            .formatted(TableRelations.relations(table.form(), table.name()), table.name())
+        : "table %s has become a table by itself since it got its triggers, which are per row: install the channel again, which makes them per statement"
+            .formatted(table.name());
   }
 
   /** What would change, as lines of a diff. */

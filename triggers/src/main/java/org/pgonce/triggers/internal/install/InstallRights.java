@@ -28,21 +28,7 @@ final class InstallRights {
        WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.pg_has_role(c.relowner, 'USAGE')
       """;
 
-  // As pgonce.refuse_functions_of_others has it, before anything is changed.
-  private static final String OF_ANOTHER =
-      """
-      SELECT pg_catalog.format('there is function %1$s of role "%2$s" already, and the channel''s functions are to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (ALTER FUNCTION %1$s OWNER TO %4$s)',
-               p.oid::pg_catalog.regprocedure, pg_catalog.pg_get_userbyid(p.proowner), o.name, pg_catalog.quote_ident(o.name))
-        FROM pg_catalog.pg_proc p CROSS JOIN (SELECT CAST(? AS pg_catalog.text)) AS o (name)
-       WHERE p.oid = CAST(CAST(? AS bigint) AS oid)
-      """;
-  private static final String OUTDATED =
-      """
-      SELECT pg_catalog.format('function %1$s belongs to %2$I, and role %3$I cannot drop it: GRANT %2$I TO %3$I, or let a superuser DROP FUNCTION %1$s CASCADE',
-               p.oid::pg_catalog.regprocedure, pg_catalog.pg_get_userbyid(p.proowner), current_user)
-        FROM pg_catalog.pg_proc p
-       WHERE p.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.pg_has_role(p.proowner, 'USAGE')
-      """;
+  private static final String OF_ANOTHER = "SELECT pgonce.function_of_another(?, ?)";
 
   private InstallRights() {}
 
@@ -52,25 +38,14 @@ final class InstallRights {
     var obstacles = new ArrayList<String>();
     Stream.ofNullable(Rights.missingToInstall(connection)).forEach(obstacles::add);
     obstacles.addAll(lines(connection, ON_TABLE, table.oid()));
-    var dropped =
-        state.wanted().stream()
-            .flatMap(trigger -> new TriggerDrift(trigger, state).dropped().stream())
-            .map(TriggerDrift::drop)
-            .toList();
+    var dropped = TriggerDrift.dropped(state).stream().map(TriggerDrift::drop).toList();
     if (!dropped.isEmpty()) {
       obstacles.addAll(lines(connection, OF_OWNER, String.join("; ", dropped), table.oid()));
     }
-    var ofOthers = ofOthers(state);
-    for (var function : ofOthers) {
-      obstacles.addAll(
-          lines(connection, OF_ANOTHER, String.valueOf(state.owner()), function.oid()));
-    }
-    if (!OwnerRole.mayDrop(connection)) {
-      for (var function : state.outdated()) {
-        if (!ofOthers.contains(function)) {
-          obstacles.addAll(lines(connection, OUTDATED, function.oid()));
-        }
-      }
+    if (state.owner() != null && new FunctionDrift(state).isToBeReplaced()) {
+      var channel = state.wanted().capture().channel();
+      Stream.ofNullable(State.answer(connection, OF_ANOTHER, channel, state.owner()))
+          .forEach(obstacles::add);
     }
     return obstacles;
   }
@@ -78,22 +53,5 @@ final class InstallRights {
   private static List<String> lines(Connection connection, String sql, Object... parameters)
       throws SQLException {
     return Statements.rows(connection, sql, row -> row.getString(1), parameters);
-  }
-
-  /**
-   * Functions in the place of those to be created that belong to another role. CREATE OR REPLACE
-   * would leave them to that role, which can change them at any time; and who made one in the name
-   * of another may have kept the right to execute it.
-   */
-  private static List<InstalledFunction> ofOthers(State state) {
-    var creates =
-        state.wanted().stream()
-            .anyMatch(trigger -> new FunctionDrift(trigger, state).isToBeReplaced());
-    var owner = state.owner();
-    return !creates || owner == null
-        ? List.of()
-        : state.installed().keySet().stream()
-            .filter(function -> !function.owner().equals(owner))
-            .toList();
   }
 }

@@ -2,45 +2,47 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.Collection;
-import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.Quoted;
 
 /**
- * One of a channel's functions as the database has it.
+ * A channel's function as the database has it.
  *
- * @param name without the schema, which is {@link CaptureFunction#SCHEMA}
+ * @param sqlName as SQL names it
  * @param definer whether it runs with its owner's rights
  * @param settings as name=value
  * @param comment empty if it has none
  * @param mayTrigger whether its owner may put triggers on the tables that have one
+ * @param mayStore whether its owner may store into the channel, where that is there; any role that
+ *     may install can make a function of such a name
  * @param lacking what its owner may not, and has to, so that it stores into the channel
  * @param grantees who but its owner may execute it, and so attach it to a table
  */
 public record InstalledFunction(
     long oid,
-    String name,
+    String sqlName,
     String owner,
     boolean definer,
     Set<String> settings,
     String body,
     String comment,
     boolean mayTrigger,
+    boolean mayStore,
     Set<String> lacking,
     Set<String> grantees) {
 
   // Beside the rest: the rights that pgonce.let_capture gives, as far as its text needs them.
   private static final String FIND =
       """
-      SELECT p.oid::bigint, p.proname, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
+      SELECT p.oid::bigint, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
              pg_catalog.array_to_string(p.proconfig, E'\\n'), p.prosrc,
              coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), ''),
              NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
                           WHERE t.tgfoid = p.oid AND NOT t.tgisinternal AND NOT pg_catalog.has_table_privilege(p.proowner, t.tgrelid, 'TRIGGER')),
+             NOT EXISTS (SELECT FROM pg_catalog.pg_class v JOIN pg_catalog.pg_namespace s ON s.oid = v.relnamespace
+                          WHERE s.nspname = 'pgonce' AND v.relname = 'into_' || c.channel AND NOT pg_catalog.has_table_privilege(p.proowner, v.oid, 'INSERT')),
              (SELECT pg_catalog.string_agg(needed.what, E'\\n') FROM (
                 SELECT 'USAGE on schema pgonce', pg_catalog.has_schema_privilege(p.proowner, s.oid, 'USAGE'), 'pgonce'
                   FROM pg_catalog.pg_namespace s WHERE s.nspname = 'pgonce'
@@ -61,45 +63,32 @@ public record InstalledFunction(
                 FROM pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) a
                WHERE a.grantee <> p.proowner AND a.privilege_type = 'EXECUTE')
         FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace CROSS JOIN (SELECT CAST(? AS pg_catalog.text)) AS c (channel)
-       WHERE n.nspname = 'pgonce_triggers' AND p.pronargs = 0
-         AND (p.proname = ANY (CAST(? AS pg_catalog.text[]))
-              OR pg_catalog.split_part(p.proname, ':', 1) = 'capture_' || c.channel
-                 AND NOT EXISTS (SELECT FROM pg_catalog.pg_class v JOIN pg_catalog.pg_namespace s ON s.oid = v.relnamespace
-                                  WHERE s.nspname = 'pgonce' AND v.relname = 'into_' || c.channel AND NOT pg_catalog.has_table_privilege(p.proowner, v.oid, 'INSERT')))
-       ORDER BY p.proname
+       WHERE n.nspname = 'pgonce_triggers' AND p.proname = 'capture_' || c.channel AND p.pronargs = 0
       """;
 
-  /**
-   * All functions of a channel, also those of an earlier definition of it. Any role that may
-   * install can make functions of such names: those of other names than wanted count only if their
-   * owner may store into the channel.
-   *
-   * @param wanted names, without the schema
-   */
-  static List<InstalledFunction> of(
-      Connection connection, String channel, Collection<String> wanted) throws SQLException {
+  /** That of a channel, whoever made it; null if there is none. */
+  static @Nullable InstalledFunction find(Connection connection, String channel)
+      throws SQLException {
     return Statements.rows(
-        connection,
-        FIND,
-        row ->
-            new InstalledFunction(
-                row.getLong(1),
-                row.getString(2),
-                row.getString(3),
-                row.getBoolean(4),
-                lines(row.getString(5)),
-                row.getString(6),
-                row.getString(7),
-                row.getBoolean(8),
-                lines(row.getString(9)),
-                lines(row.getString(10))),
-        channel,
-        wanted.toArray(String[]::new));
-  }
-
-  /** As SQL names it. */
-  public String sqlName() {
-    return CaptureFunction.SCHEMA + "." + Quoted.identifier(name);
+            connection,
+            FIND,
+            row ->
+                new InstalledFunction(
+                    row.getLong(1),
+                    CaptureFunction.nameOf(channel),
+                    row.getString(2),
+                    row.getBoolean(3),
+                    lines(row.getString(4)),
+                    row.getString(5),
+                    row.getString(6),
+                    row.getBoolean(7),
+                    row.getBoolean(8),
+                    lines(row.getString(9)),
+                    lines(row.getString(10))),
+            channel)
+        .stream()
+        .findFirst()
+        .orElse(null);
   }
 
   private static Set<String> lines(@Nullable String text) {

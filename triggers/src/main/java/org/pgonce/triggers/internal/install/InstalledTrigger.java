@@ -11,6 +11,7 @@ import org.pgonce.records.TableName;
  * A trigger that runs a channel's function. The copies that partitions have of it are not counted.
  *
  * @param table what it is on
+ * @param event what it fires after; the first of several
  * @param firing tgenabled of pg_trigger: O (usual), D (disabled), R (replica only), A (always)
  * @param disabledCopies partitions whose copy fires otherwise
  * @param definition as PostgreSQL prints it
@@ -20,6 +21,7 @@ public record InstalledTrigger(
     String name,
     long tableOid,
     TableName table,
+    String event,
     String firing,
     List<String> disabledCopies,
     String definition,
@@ -28,7 +30,9 @@ public record InstalledTrigger(
   // The form is as in pgonce.has_trigger.
   private static final String OF_FUNCTION =
       """
-      SELECT t.tgname, t.tgrelid::bigint, n.nspname, c.relname, t.tgenabled::text,
+      SELECT t.tgname, t.tgrelid::bigint, n.nspname, c.relname,
+             CASE WHEN t.tgtype & 4 > 0 THEN 'INSERT' WHEN t.tgtype & 16 > 0 THEN 'UPDATE' WHEN t.tgtype & 8 > 0 THEN 'DELETE' ELSE 'TRUNCATE' END,
+             t.tgenabled::text,
              (WITH RECURSIVE copy AS (
                 SELECT t.oid, t.tgrelid, t.tgenabled
                 UNION ALL
@@ -65,9 +69,10 @@ public record InstalledTrigger(
                 row.getLong(2),
                 new TableName(row.getString(3), row.getString(4)),
                 row.getString(5),
-                lines(row.getString(6)),
-                row.getString(7),
-                row.getString(8)),
+                row.getString(6),
+                lines(row.getString(7)),
+                row.getString(8),
+                row.getString(9)),
         function.oid());
   }
 

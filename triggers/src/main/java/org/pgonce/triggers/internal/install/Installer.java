@@ -12,7 +12,7 @@ import org.pgonce.triggers.internal.definition.Capture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes functions and triggers as defined, in the caller's transaction. */
+/** Makes function and triggers as defined, in the caller's transaction. */
 public final class Installer {
 
   private static final Logger LOG = LoggerFactory.getLogger(Installer.class);
@@ -38,7 +38,7 @@ public final class Installer {
       """;
 
   private static final String LET_CAPTURE = "SELECT pgonce.let_capture(?, ?)";
-  private static final String REFUSE_OTHERS = "SELECT pgonce.refuse_functions_of_others(?, ?, ?)";
+  private static final String REFUSE_ANOTHER = "SELECT pgonce.refuse_function_of_another(?, ?)";
   private static final String KNOW_PARTITIONS =
       "SELECT pgonce.know_partitions(?, CAST(CAST(? AS bigint) AS oid))";
 
@@ -95,21 +95,14 @@ public final class Installer {
       LOG.warn("pgonce: channel {}: {}", capture.channel(), warning);
     }
     var steps = new TriggerSteps(capture, state, table);
-    if (!steps.functions().isEmpty()) {
+    if (steps.replacesFunction()) {
       var owner = Objects.requireNonNull(state.owner(), "checked before");
       Statements.execute(transaction, LET_CAPTURE, capture.channel(), owner);
       var subscriptions = Objects.requireNonNull(state.subscriptions(), "the channel is there");
-      for (var function : steps.functions()) {
-        var sql = function.create(subscriptions);
-        OwnerRole.during(transaction, owner, () -> execute(transaction, sql));
-      }
+      var sql = state.wanted().create(subscriptions);
+      OwnerRole.during(transaction, owner, () -> execute(transaction, sql));
       // Afterwards: nobody else can create one any more.
-      Statements.execute(
-          transaction,
-          REFUSE_OTHERS,
-          capture.channel(),
-          state.names().toArray(String[]::new),
-          owner);
+      Statements.execute(transaction, REFUSE_ANOTHER, capture.channel(), owner);
     }
     knowPartitions(table);
     return steps.tableChanges();

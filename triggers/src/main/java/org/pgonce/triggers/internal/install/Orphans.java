@@ -22,7 +22,7 @@ public final class Orphans {
       """
       SELECT c.name FROM pgonce.channel c
       UNION
-      SELECT pg_catalog.split_part(pg_catalog.substr(p.proname, 9), ':', 1) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+      SELECT pg_catalog.substr(p.proname, 9) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
        WHERE n.nspname = 'pgonce_triggers' AND pg_catalog.starts_with(p.proname, 'capture_') AND p.pronargs = 0
        ORDER BY 1
       """;
@@ -52,14 +52,14 @@ public final class Orphans {
 
   /** Null if there is nothing of such a channel. */
   private static @Nullable Orphan find(Connection connection, String channel) throws SQLException {
-    var functions = functions(connection, channel);
+    var function = function(connection, channel);
     var triggers = new ArrayList<String>();
-    for (var function : functions) {
+    if (function != null) {
       for (var trigger : InstalledTrigger.of(connection, function)) {
         triggers.add(Quoted.identifier(trigger.name()) + " on " + trigger.table());
       }
     }
-    var names = functions.stream().map(InstalledFunction::sqlName).toList();
+    var names = function == null ? List.<String>of() : List.of(function.sqlName());
     return Statements.rows(
             connection,
             CHANNEL,
@@ -75,24 +75,27 @@ public final class Orphans {
             channel)
         .stream()
         .findFirst()
-        .orElse(functions.isEmpty() ? null : new Orphan(channel, "", names, triggers, 0, 0, 0));
+        .orElse(names.isEmpty() ? null : new Orphan(channel, "", names, triggers, 0, 0, 0));
   }
 
-  /** Those of the channel's that pgonce made. */
-  static List<InstalledFunction> functions(Connection connection, String channel)
+  /** The channel's, if pgonce made it. */
+  private static @Nullable InstalledFunction function(Connection connection, String channel)
       throws SQLException {
-    return InstalledFunction.of(connection, channel, List.of()).stream()
-        .filter(one -> one.comment().startsWith(COMMENT))
-        .toList();
+    var function = ChannelDrop.function(connection, channel);
+    return function == null || !function.comment().startsWith(COMMENT) ? null : function;
   }
 
   /** The triggers of one, in a transaction of its own; {@link #dropChannel} is to follow. */
   public static void dropTriggers(Connection transaction, Orphan orphan) throws SQLException {
-    if (Schema.exists(transaction)) {
-      Installer.lock(transaction, orphan.channel());
-      requireUnchanged(find(transaction, orphan.channel()), orphan);
-      ChannelDrop.functions(
-          transaction, orphan.channel(), functions(transaction, orphan.channel()));
+    if (!Schema.exists(transaction)) {
+      return;
+    }
+    Installer.lock(transaction, orphan.channel());
+    requireUnchanged(find(transaction, orphan.channel()), orphan);
+    var function = function(transaction, orphan.channel());
+    if (function != null) {
+      new BoundedLock(transaction)
+          .run(List.of(ChannelDrop.dropping(transaction, orphan.channel(), function)));
     }
   }
 
@@ -103,15 +106,15 @@ public final class Orphans {
     }
   }
 
-  private static void requireUnchanged(@Nullable Orphan found, Orphan told) {
-    if (found == null || (found.feed().isEmpty() && told.isInstalled())) {
+  private static void requireUnchanged(@Nullable Orphan found, Orphan reported) {
+    if (found == null || (found.feed().isEmpty() && reported.isInstalled())) {
       return; // somebody has dropped it, or has begun to
     }
-    if (!found.feed().equals(told.feed())) {
+    if (!found.feed().equals(reported.feed())) {
       throw new PgOnceException(
           "pgonce does not drop channel %s, nothing was changed: it was installed since it was looked at. Look again"
-              .formatted(told.channel()));
+              .formatted(reported.channel()));
     }
-    ChannelDrop.requireNoMore(told.channel(), found.held(), told.held());
+    ChannelDrop.requireNoMore(reported.channel(), found.held(), reported.held());
   }
 }

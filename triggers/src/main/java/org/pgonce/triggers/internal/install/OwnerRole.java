@@ -41,7 +41,7 @@ final class OwnerRole {
     return statements.isEmpty() ? "" : SCRIPT.formatted(statements);
   }
 
-  /** Statements to print that drop functions. SET ROLE: they may be run one by one. */
+  /** Statements to print that drop a function. SET ROLE: they may be run one by one. */
   static String asOwnerOfSchema(String statements) {
     return "SET ROLE %s;\n%sRESET ROLE;\n".formatted(OF_SCHEMA, statements);
   }
@@ -53,11 +53,11 @@ final class OwnerRole {
   }
 
   /**
-   * To whom the functions of a table's triggers are to belong, see pgonce.capturing_role; null if
-   * the connection may not install, or put triggers on the table.
+   * To whom the function of a table's triggers is to belong, see pgonce.capturing_role; null if the
+   * connection may not install, or put triggers on the table.
    */
   static @Nullable String of(Connection connection, WatchedTable table) throws SQLException {
-    return State.asked(connection, OF_TABLE, table.oid());
+    return State.answer(connection, OF_TABLE, table.oid());
   }
 
   /** Whether the connection may drop the functions of others. */

@@ -43,16 +43,14 @@ public final class Planner {
     var table = state.table();
     if (table != null) {
       var steps = new TriggerSteps(capture, state, table);
-      steps.droppedFunctions().forEach(this::add);
-      steps.functionDiffs().forEach(this::add);
-      steps.triggerChanges().forEach(this::add);
+      if (steps.replacesFunction()) {
+        add(steps.functionSummary(), steps.functionDiff());
+      }
+      steps.tableChanges().forEach(this::add);
       if (row.hasSchema() && !changes.isEmpty()) {
         obstacles.addAll(new Installer(connection, capture).obstacles(state, table));
       }
-      for (var trigger : state.wanted()) {
-        Stream.ofNullable(new FunctionDrift(trigger, state).formProblem(table))
-            .forEach(warnings::add);
-      }
+      Stream.ofNullable(new FunctionDrift(state).formProblem()).forEach(warnings::add);
     }
     warnings.addAll(Suitability.warnings(connection, capture, state));
     return new Plan(changes, obstacles, warnings);

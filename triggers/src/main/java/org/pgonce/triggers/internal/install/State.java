@@ -2,32 +2,31 @@ package org.pgonce.triggers.internal.install;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 
 /**
  * What the database has of a capture, beside what it is to have. Read from the catalogs only: no
  * right is needed, and no lock on the table is taken.
  *
- * @param wanted the triggers that the definition takes on this table
- * @param installed each function of the channel, with all triggers that run it, on whichever tables
- *     and by whichever names
+ * @param wanted the function that the definition takes on this table, with its triggers
+ * @param function the channel's, as it is there; null if there is none
+ * @param triggers all that run it, on whichever tables and by whichever names
  * @param subscriptions as pgonce.subscriptions_sql has them; null if they are not known
- * @param owner to whom the functions are to belong, see {@link OwnerRole#of}
+ * @param owner to whom the function is to belong, see {@link OwnerRole#of}
  */
 record State(
     @Nullable WatchedTable table,
-    List<CaptureTrigger> wanted,
-    Map<InstalledFunction, List<InstalledTrigger>> installed,
+    CaptureFunction wanted,
+    @Nullable InstalledFunction function,
+    List<InstalledTrigger> triggers,
     @Nullable String subscriptions,
     @Nullable String owner) {
 
@@ -36,37 +35,35 @@ record State(
 
   static State of(Connection connection, Capture capture) throws SQLException {
     var table = WatchedTable.find(connection, capture.table());
-    var wanted = capture.triggers(table == null ? WatchedTable.unknown(capture.table()) : table);
-    var names = wanted.stream().map(CaptureTrigger::bareFunctionName).toList();
-    var installed = new LinkedHashMap<InstalledFunction, List<InstalledTrigger>>();
-    for (var function : InstalledFunction.of(connection, capture.channel(), names)) {
-      installed.put(function, InstalledTrigger.of(connection, function));
-    }
+    var function = InstalledFunction.find(connection, capture.channel());
     return new State(
         table,
-        wanted,
-        installed,
-        asked(connection, SUBSCRIPTIONS, capture.channel()),
+        capture.function(table == null ? WatchedTable.unknown(capture.table()) : table),
+        function,
+        function == null ? List.of() : InstalledTrigger.of(connection, function),
+        answer(connection, SUBSCRIPTIONS, capture.channel()),
         table == null ? null : OwnerRole.of(connection, table));
   }
 
   /** The same where it is not known yet which subscriptions there will be. */
   State withSubscriptionsOf(ChannelRow row) {
-    return row.changesSubscriptions() ? new State(table, wanted, installed, null, owner) : this;
+    return row.changesSubscriptions()
+        ? new State(table, wanted, function, triggers, null, owner)
+        : this;
   }
 
   /** What a function of pgonce says; null if there is none, or the connection may not ask it. */
-  static @Nullable String asked(Connection connection, String sql, Object parameter)
+  static @Nullable String answer(Connection connection, String sql, Object... parameters)
       throws SQLException {
     if (!Schema.exists(connection)) {
       return null;
     }
     try {
-      return Undone.during(
+      return RollbackScope.during(
               connection,
               () ->
                   Statements.rows(
-                      connection, sql, row -> Optional.ofNullable(row.getString(1)), parameter))
+                      connection, sql, row -> Optional.ofNullable(row.getString(1)), parameters))
           .stream()
           .findFirst()
           .flatMap(answer -> answer)
@@ -79,55 +76,26 @@ record State(
     }
   }
 
-  @Nullable InstalledFunction function(CaptureTrigger wanted) {
-    return installed.keySet().stream()
-        .filter(function -> function.name().equals(wanted.bareFunctionName()))
-        .findFirst()
-        .orElse(null);
-  }
-
-  /** With whose rights the functions run: their owner's, or that which they are to get. */
+  /** With whose rights the function runs: its owner's, or that which it is to get. */
   @Nullable String runsAs() {
-    return wanted.stream()
-        .map(this::function)
-        .filter(Objects::nonNull)
-        .map(InstalledFunction::owner)
-        .findFirst()
-        .orElse(owner);
+    return function == null ? owner : function.owner();
   }
 
-  /** Those that run the function, on whichever tables. */
-  List<InstalledTrigger> triggersOf(InstalledFunction function) {
-    return installed.getOrDefault(function, List.of());
+  /** Those on the table, whatever they fire after. */
+  List<InstalledTrigger> triggersOnTable() {
+    return triggers.stream().filter(this::isOnTable).toList();
   }
 
-  /** Those on the table that run its function. */
+  /** Those on the table that fire after the same event. */
   List<InstalledTrigger> triggersOnTable(CaptureTrigger wanted) {
-    var function = function(wanted);
-    return function == null
-        ? List.of()
-        : triggersOf(function).stream().filter(this::isOnTable).toList();
+    return triggersOnTable().stream()
+        .filter(trigger -> trigger.event().equals(wanted.event().name()))
+        .toList();
   }
 
-  /** All triggers of the channel that are on other tables. */
+  /** Those that are on other tables. */
   List<InstalledTrigger> triggersElsewhere() {
-    return installed.values().stream()
-        .flatMap(List::stream)
-        .filter(trigger -> !isOnTable(trigger))
-        .toList();
-  }
-
-  /** Of the functions that the definition takes, without the schema. */
-  List<String> names() {
-    return wanted.stream().map(CaptureTrigger::bareFunctionName).toList();
-  }
-
-  /** Functions of an earlier definition, which took others. */
-  List<InstalledFunction> outdated() {
-    var names = names();
-    return installed.keySet().stream()
-        .filter(function -> !names.contains(function.name()))
-        .toList();
+    return triggers.stream().filter(trigger -> !isOnTable(trigger)).toList();
   }
 
   private boolean isOnTable(InstalledTrigger trigger) {

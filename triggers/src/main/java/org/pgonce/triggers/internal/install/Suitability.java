@@ -60,7 +60,7 @@ final class Suitability {
   }
 
   private static boolean isDeferred(State state) {
-    return state.wanted().stream().anyMatch(CaptureTrigger::isConstraint);
+    return state.wanted().triggers().stream().anyMatch(CaptureTrigger::isConstraint);
   }
 
   private static Selection selection(Capture capture) {
@@ -115,9 +115,7 @@ final class Suitability {
       Stream.ofNullable(TableRelations.missedPerStatement(table.form(), table.name()))
           .forEach(concerns::add);
     }
-    for (var trigger : state.wanted()) {
-      Stream.ofNullable(new FunctionDrift(trigger, state).concern()).forEach(concerns::add);
-    }
+    Stream.ofNullable(new FunctionDrift(state).concern()).forEach(concerns::add);
     concerns.addAll(Concerns.of(connection, capture.channel(), state, table));
     var rowType = capture.rowType();
     if (rowType != null) {
@@ -127,7 +125,7 @@ final class Suitability {
   }
 
   private static boolean firesPerStatement(State state) {
-    return state.wanted().stream()
+    return state.wanted().triggers().stream()
         .filter(trigger -> trigger.event() != Event.TRUNCATE)
         .anyMatch(trigger -> trigger.form() == TriggerForm.STATEMENT);
   }

@@ -14,20 +14,20 @@ import java.util.List;
  */
 record TableChange(
     String sql,
-    Told what,
+    Description what,
     Target target,
     boolean asOwner,
     boolean exclusive,
     boolean severalTables) {
 
   /**
-   * What is said of it.
+   * It in words.
    *
    * @param purpose as in: cannot …
    * @param summary in a plan
    * @param diff in a plan
    */
-  record Told(String purpose, String summary, List<String> diff) {}
+  record Description(String purpose, String summary, List<String> diff) {}
 
   /**
    * The table whose lock is wanted.

@@ -4,20 +4,24 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.TableName;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
+import org.pgonce.triggers.internal.definition.Event;
 import org.pgonce.triggers.internal.definition.Quoted;
 
 /** In what one of a channel's triggers differs from its definition. */
 final class TriggerDrift {
 
   private final CaptureTrigger wanted;
+  private final List<InstalledTrigger> onTable;
   private final List<InstalledTrigger> there;
   private final @Nullable InstalledTrigger kept;
 
   TriggerDrift(CaptureTrigger wanted, State state) {
     this.wanted = wanted;
+    this.onTable = state.triggersOnTable();
     this.there = state.triggersOnTable(wanted);
     // One that fires rather than not, and by its own name rather than not.
     this.kept =
@@ -34,20 +38,25 @@ final class TriggerDrift {
     return kept == null;
   }
 
-  /** What creating it replaces. */
+  /** What creating it replaces, whatever that fires after. */
   @Nullable InstalledTrigger replaced() {
     return isToBeReplaced()
-        ? there.stream().filter(this::hasItsName).findFirst().orElse(null)
+        ? onTable.stream().filter(this::hasItsName).findFirst().orElse(null)
         : null;
   }
 
   /**
-   * What else runs its function, as one that was renamed by hand: each stores every row once more,
-   * or fails every write, where the function reads transition tables that it has not.
+   * What else on the table runs the function, as a trigger of an event that is no longer captured,
+   * or one that was renamed by hand: that stores every row once more, or fails every write, where
+   * the function reads transition tables that it has not.
    */
-  List<InstalledTrigger> surplus() {
-    var stays = isToBeReplaced() ? replaced() : kept;
-    return there.stream().filter(trigger -> !trigger.equals(stays)).toList();
+  static List<InstalledTrigger> surplus(State state) {
+    var stay = new ArrayList<@Nullable InstalledTrigger>();
+    for (var wanted : state.wanted().triggers()) {
+      var drift = new TriggerDrift(wanted, state);
+      stay.add(drift.isToBeReplaced() ? drift.replaced() : drift.kept);
+    }
+    return state.triggersOnTable().stream().filter(trigger -> !stay.contains(trigger)).toList();
   }
 
   /**
@@ -59,14 +68,16 @@ final class TriggerDrift {
     return wanted.isConstraint() || (replaced != null && replaced.isConstraint());
   }
 
-  /** Those that are there and are replaced or dropped. */
-  List<InstalledTrigger> gone() {
-    return isToBeReplaced() ? there : surplus();
-  }
-
-  /** Those of them that are dropped, which only the table's owner may. */
-  List<InstalledTrigger> dropped() {
-    return isToBeDroppedFirst() ? gone() : surplus();
+  /** All that are dropped, which only the table's owner may. */
+  static List<InstalledTrigger> dropped(State state) {
+    var dropped = new ArrayList<>(surplus(state));
+    for (var wanted : state.wanted().triggers()) {
+      var drift = new TriggerDrift(wanted, state);
+      if (drift.isToBeDroppedFirst()) {
+        Stream.ofNullable(drift.replaced()).forEach(dropped::add);
+      }
+    }
+    return dropped;
   }
 
   private boolean hasItsName(InstalledTrigger trigger) {
@@ -88,14 +99,23 @@ final class TriggerDrift {
         .orElse(null);
   }
 
-  /** One line per trigger of the channel that is on another table. */
-  static List<String> elsewhere(State state, TableName table) {
-    return state.triggersElsewhere().stream()
-        .map(
-            other ->
-                "table %s feeds this channel too, which is defined on table %s: %s"
-                    .formatted(other.table(), table, drop(other)))
-        .toList();
+  /** One line per trigger of the channel that is on another table, or of another event. */
+  static List<String> others(State state, TableName table) {
+    var others = new ArrayList<String>();
+    var events = state.wanted().capture().events().stream().map(Event::name).toList();
+    for (var trigger : state.triggersOnTable()) {
+      if (!events.contains(trigger.event())) {
+        others.add(
+            "trigger %s on table %s was made from an earlier definition: install the channel again"
+                .formatted(Quoted.identifier(trigger.name()), table));
+      }
+    }
+    for (var other : state.triggersElsewhere()) {
+      others.add(
+          "table %s feeds this channel too, which is defined on table %s: %s"
+              .formatted(other.table(), table, drop(other)));
+    }
+    return others;
   }
 
   /** One line per difference. */
@@ -121,7 +141,10 @@ final class TriggerDrift {
                   table,
                   there.size(),
                   its(),
-                  surplus().stream().map(TriggerDrift::drop).collect(Collectors.joining("; "))));
+                  there.stream()
+                      .filter(trigger -> !trigger.equals(isToBeReplaced() ? replaced() : kept))
+                      .map(TriggerDrift::drop)
+                      .collect(Collectors.joining("; "))));
     }
     return problems;
   }

@@ -11,7 +11,6 @@ import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.triggers.Unstorable;
 import org.pgonce.triggers.internal.definition.Capture;
-import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Content.Selection;
 
@@ -40,30 +39,28 @@ public final class TriggerFeed implements ChannelFeed {
 
   @Override
   public List<String> problems(Connection connection, Channel<?> channel) throws SQLException {
-    var state = State.of(connection, capture);
+    return named(problems(connection, State.of(connection, capture)));
+  }
+
+  private List<String> problems(Connection connection, State state) throws SQLException {
     var problems = new ArrayList<>(Suitability.obstacles(connection, capture, state));
     var table = state.table();
     if (table != null && table.obstacle() == null) {
-      for (var outdated : state.outdated()) {
-        problems.add(
-            "function %s was made from an earlier definition: install the channel again"
-                .formatted(outdated.sqlName()));
-      }
-      for (var trigger : state.wanted()) {
-        var function = new FunctionDrift(trigger, state);
-        var form = function.formProblem(table);
-        if (form != null) {
-          problems.add(form);
-          continue;
-        }
+      var function = new FunctionDrift(state);
+      var form = function.formProblem();
+      if (form != null) {
+        problems.add(form);
+      } else {
         problems.addAll(function.problems());
-        if (state.function(trigger) != null) {
-          problems.addAll(new TriggerDrift(trigger, state).problems(table.name()));
+        if (state.function() != null) {
+          for (var trigger : state.wanted().triggers()) {
+            problems.addAll(new TriggerDrift(trigger, state).problems(table.name()));
+          }
         }
       }
-      problems.addAll(TriggerDrift.elsewhere(state, table.name()));
+      problems.addAll(TriggerDrift.others(state, table.name()));
     }
-    return named(problems);
+    return problems;
   }
 
   @Override
@@ -71,9 +68,12 @@ public final class TriggerFeed implements ChannelFeed {
     return named(Suitability.warnings(connection, capture, State.of(connection, capture)));
   }
 
-  /** Those of the warnings that {@link org.pgonce.triggers.Triggers#check} is to tell as well. */
-  public List<String> concerns(Connection connection) throws SQLException {
-    return named(Suitability.concerns(connection, capture, State.of(connection, capture)));
+  /** The problems, and those of the warnings that are differences too. */
+  public List<String> differences(Connection connection) throws SQLException {
+    var state = State.of(connection, capture);
+    var differences = new ArrayList<>(problems(connection, state));
+    differences.addAll(Suitability.concerns(connection, capture, state));
+    return named(differences);
   }
 
   private List<String> named(List<String> problems) {
@@ -109,14 +109,9 @@ public final class TriggerFeed implements ChannelFeed {
     if (stored.unstorable() == Unstorable.DEAD_LETTER) {
       return "its dead letters show the primary key";
     }
-    return capture.triggers(WatchedTable.unknown(capture.table())).stream()
+    return capture.function(WatchedTable.unknown(capture.table())).triggers().stream()
             .anyMatch(CaptureTrigger::namesColumnsPerRow)
         ? "its triggers per row name columns, and notice by the table when it is altered"
         : null;
-  }
-
-  /** Those that the channel's triggers run, if the table is like this. */
-  List<CaptureFunction> functions(WatchedTable table) {
-    return capture.triggers(table).stream().map(CaptureFunction::new).toList();
   }
 }

@@ -2,9 +2,7 @@ package org.pgonce.triggers.internal.install;
 
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.internal.definition.Capture;
@@ -14,7 +12,7 @@ import org.pgonce.triggers.internal.definition.Quoted;
 import org.pgonce.triggers.internal.definition.TriggerLookup;
 
 /**
- * What is to be done so that functions and triggers are as defined: the one source of what is
+ * What is to be done so that function and triggers are as defined: the one source of what is
  * planned, applied and printed.
  */
 final class TriggerSteps {
@@ -25,99 +23,76 @@ final class TriggerSteps {
   private final Capture capture;
   private final State state;
   private final WatchedTable table;
-  private final Map<CaptureTrigger, FunctionDrift> replaced = new LinkedHashMap<>();
+  private final FunctionDrift drift;
 
   TriggerSteps(Capture capture, State state, WatchedTable table) {
     this.capture = capture;
     this.state = state;
     this.table = table;
-    for (var trigger : state.wanted()) {
-      var drift = new FunctionDrift(trigger, state);
-      if (drift.isToBeReplaced()) {
-        replaced.put(trigger, drift);
-      }
-    }
+    this.drift = new FunctionDrift(state);
   }
 
   /** Where nothing is installed, on an ordinary table. */
   static TriggerSteps fromNothing(Capture capture) {
     var table = WatchedTable.unknown(capture.table());
     return new TriggerSteps(
-        capture, new State(table, capture.triggers(table), Map.of(), null, null), table);
+        capture, new State(table, capture.function(table), null, List.of(), null, null), table);
   }
 
-  /** Functions to be created or replaced as who they are to belong to: no table is locked. */
-  List<CaptureFunction> functions() {
-    return replaced.keySet().stream().map(CaptureFunction::new).toList();
+  /** Whether the function is to be created or replaced: no table is locked for it. */
+  boolean replacesFunction() {
+    return drift.isToBeReplaced();
   }
 
-  /** What a function's text is to become, as lines of a diff, by what is to be done. */
-  Map<String, List<String>> functionDiffs() {
-    var diffs = new LinkedHashMap<String, List<String>>();
-    replaced.forEach(
-        (trigger, drift) ->
-            diffs.put(
-                "%s function %s"
-                    .formatted(
-                        state.function(trigger) == null ? "create" : "replace",
-                        new CaptureFunction(trigger).name()),
-                drift.diff()));
-    return diffs;
+  /** That as a line of a plan. */
+  String functionSummary() {
+    return "%s function %s"
+        .formatted(state.function() == null ? "create" : "replace", state.wanted().name());
+  }
+
+  /** What the function's text is to become, as lines of a diff. */
+  List<String> functionDiff() {
+    return drift.diff();
   }
 
   /**
-   * What needs the lock of a table, the strongest first: a stronger one later would be waited for
+   * What needs the lock of the table, the strongest first: a stronger one later would be waited for
    * as well.
    */
   List<TableChange> tableChanges() {
-    var changes = new ArrayList<>(droppedFunctions());
-    changes.addAll(triggerChanges());
+    var changes = new ArrayList<TableChange>();
+    TriggerDrift.surplus(state).forEach(trigger -> changes.add(dropping(trigger)));
+    for (var trigger : state.wanted().triggers()) {
+      var triggerDrift = new TriggerDrift(trigger, state);
+      if (triggerDrift.isToBeReplaced()) {
+        changes.add(creating(trigger, triggerDrift));
+      }
+    }
     changes.sort(Comparator.comparing(change -> !change.exclusive()));
     return changes;
   }
 
-  /** Functions of an earlier definition, with their triggers. */
-  List<TableChange> droppedFunctions() {
-    return state.outdated().stream()
-        .map(outdated -> dropping(capture.channel(), outdated, state.triggersOf(outdated)))
-        .toList();
-  }
-
-  List<TableChange> triggerChanges() {
-    var changes = new ArrayList<TableChange>();
-    for (var trigger : state.wanted()) {
-      var drift = new TriggerDrift(trigger, state);
-      drift.surplus().forEach(other -> changes.add(dropping(other)));
-      if (drift.isToBeReplaced()) {
-        changes.add(creating(trigger, drift));
-      }
-    }
-    return changes;
-  }
-
   boolean isEmpty() {
-    return replaced.isEmpty() && tableChanges().isEmpty();
+    return !replacesFunction() && tableChanges().isEmpty();
   }
 
   /**
-   * All of it as SQL. What creates functions has its path pinned; the rest names what is pgonce's
-   * in full, and finds a table without a schema where the session looks for it.
+   * All of it as SQL. What creates the function has its path pinned; the rest names what is
+   * pgonce's in full, and finds a table without a schema where the session looks for it.
    */
   String migration() {
     if (isEmpty()) {
       return "";
     }
-    var functions =
-        functions().stream().map(CaptureFunction::createLater).collect(Collectors.joining());
     return Installer.lockScript(capture.channel())
-        + (functions.isEmpty() || state.owner() != null ? "" : lookUpOwner())
-        + OwnerRole.script(functions.isEmpty() ? "" : asOwner(functions))
+        + (replacesFunction() && state.owner() == null ? lookUpOwner() : "")
+        + OwnerRole.script(replacesFunction() ? asOwner(state.wanted().createLater()) : "")
         + sql(tableChanges())
         + partitions();
   }
 
-  /** As who they are to belong to; where that is not known, it is looked up then. */
-  private String asOwner(String functions) {
+  /** As the role that it is to belong to; where that is not known, it is looked up then. */
+  private String asOwner(String function) {
     var owner = state.owner();
     var channel = Quoted.literal(capture.channel());
     var role = owner == null ? CAPTURING_ROLE : Quoted.literal(owner);
@@ -127,9 +102,8 @@ final class TriggerSteps {
             : "SET ROLE " + Quoted.identifier(owner);
     return CaptureFunction.lookUp(capture.channel(), table)
         + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, role)
-        + "%s;\n%sRESET ROLE;\n".formatted(setRole, functions)
-        + "SELECT pgonce.refuse_functions_of_others(%s, %s, %s);\n"
-            .formatted(channel, Quoted.array(state.names()), role);
+        + "%s;\n%sRESET ROLE;\n".formatted(setRole, function)
+        + "SELECT pgonce.refuse_function_of_another(%s, %s);\n".formatted(channel, role);
   }
 
   // Before the path is pinned, by which the table may be found.
@@ -141,10 +115,7 @@ final class TriggerSteps {
   /** With the bound that keeps writers from queueing behind a wait. */
   private static String sql(List<TableChange> changes) {
     return boundedScript(
-        changes.stream()
-            .map(
-                change -> change.asOwner() ? OwnerRole.asOwnerOfSchema(change.sql()) : change.sql())
-            .collect(Collectors.joining()),
+        changes.stream().map(TableChange::sql).collect(Collectors.joining()),
         BoundedLock.LONGEST_WAIT_MS);
   }
 
@@ -186,7 +157,8 @@ final class TriggerSteps {
     }
     return new TableChange(
         TriggerLookup.unlessThere(name, trigger.bareName(), trigger.printedForm(), "", create),
-        new TableChange.Told("create the trigger of channel " + capture.channel(), summary, diff),
+        new TableChange.Description(
+            "create the trigger of channel " + capture.channel(), summary, diff),
         new TableChange.Target(table.oid(), name.toString()),
         false,
         dropsFirst,
@@ -200,7 +172,7 @@ final class TriggerSteps {
     return new TableChange(
         TriggerLookup.ifThere(
             trigger.table(), trigger.name(), "", TriggerDrift.drop(trigger) + ";\n"),
-        new TableChange.Told(
+        new TableChange.Description(
             "drop a trigger of channel " + capture.channel(),
             summary,
             LineDiff.between(lines(trigger.definition()), List.of())),
@@ -208,30 +180,6 @@ final class TriggerSteps {
         false,
         true,
         table.form().hasChildren());
-  }
-
-  /** A function, and with it every trigger that runs it. */
-  static TableChange dropping(
-      String channel, InstalledFunction function, List<InstalledTrigger> triggers) {
-    var target =
-        triggers.stream()
-            .findFirst()
-            .map(TableChange.Target::of)
-            .orElse(new TableChange.Target(0, "none"));
-    var gone = new ArrayList<String>();
-    triggers.forEach(trigger -> gone.addAll(lines(trigger.definition())));
-    gone.add(function.comment());
-    var summary =
-        "drop function %s and its trigger, which locks the table for a moment"
-            .formatted(function.sqlName());
-    return new TableChange(
-        CaptureFunction.drop(function.sqlName()),
-        new TableChange.Told(
-            "drop a trigger of channel " + channel, summary, LineDiff.between(gone, List.of())),
-        target,
-        true,
-        true,
-        triggers.stream().map(InstalledTrigger::tableOid).distinct().count() > 1);
   }
 
   /** A trigger's definition, for a diff: without the quotes, which PostgreSQL sets as it likes. */

@@ -15,14 +15,14 @@ import org.pgonce.triggers.TriggerForm;
  * @param condition SQL over old and new; null: none
  * @param form null: the library chooses
  */
-public record Watch(
+public record CaptureFilter(
     Set<Event> events,
     List<String> updateOf,
     @Nullable List<String> changed,
     @Nullable String condition,
     @Nullable TriggerForm form) {
 
-  public Watch {
+  public CaptureFilter {
     events = Set.copyOf(events);
     updateOf = List.copyOf(updateOf);
     changed = changed == null ? null : List.copyOf(changed);

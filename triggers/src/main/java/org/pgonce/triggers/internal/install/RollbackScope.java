@@ -8,9 +8,9 @@ import java.sql.Savepoint;
  * Statements that leave no trace, settings included, in a transaction that stays usable, also if
  * they fail.
  */
-final class Undone {
+final class RollbackScope {
 
-  private Undone() {}
+  private RollbackScope() {}
 
   /** Statements that may fail. */
   @FunctionalInterface

@@ -1,0 +1,3 @@
+{conflict}BEGIN
+{stores}{notifies}  RETURN NULL;
+END
