@@ -28,7 +28,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgonce, pgonce_private FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 -- Nobody uses pgonce_private: functions of pgonce call what is in it, with the rights of pgonce_owner.
-GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin, pgonce_installer;
+GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin, pgonce_installer, pgonce_monitor;
 
 -- Keys and context: these touch no table.
 GRANT EXECUTE ON FUNCTION
@@ -50,8 +50,8 @@ TO pgonce_publisher, pgonce_admin;
 
 -- Start, stop, poll and keep house.
 GRANT EXECUTE ON FUNCTION
-  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer), pgonce.listener_stops(uuid),
-  pgonce.listener_seen(uuid, text, integer), pgonce.poll(uuid, bigint[]), pgonce.keep_house(text, uuid)
+  pgonce.listener_starts(uuid, text, integer[], text, bigint, integer, integer[]), pgonce.listener_stops(uuid),
+  pgonce.listener_seen(uuid, text, integer, text[], integer[]), pgonce.poll(uuid, bigint[]), pgonce.keep_house(text, uuid)
 TO pgonce_listener;
 
 -- The gate.
@@ -73,8 +73,10 @@ TO pgonce_listener;
 -- Operate. A handler that finds that it cannot go on may pause its subscription.
 GRANT EXECUTE ON FUNCTION pgonce.pause(text, text, text) TO pgonce_listener, pgonce_admin;
 GRANT EXECUTE ON FUNCTION
-  pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text), pgonce.peek(text, integer, text, boolean),
-  pgonce.redrive(text, bigint[], text, text), pgonce.discard(text, bigint[], text, text), pgonce.forget_keys(integer), pgonce.adopt(text)
+  pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text), pgonce.cancel(text, bigint, text, text),
+  pgonce.redrive(text, bigint[], text, text, text, text, timestamptz, timestamptz), pgonce.redrive(text, bigint, text, text),
+  pgonce.discard(text, bigint[], text, text, text, text, timestamptz, timestamptz), pgonce.discard(text, bigint, text, text),
+  pgonce.retry_now(text, bigint[], text, text), pgonce.retry_now(text, bigint, text, text), pgonce.forget_keys(integer), pgonce.adopt(text)
 TO pgonce_admin;
 GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
 
@@ -90,14 +92,18 @@ GRANT EXECUTE ON FUNCTION
   pgonce.refuse_loss(text, text, bigint)
 TO pgonce_admin;
 
--- What is installed, and in which state it is. The views call gate_state and rank.
+-- What is installed, and in which state it is.
 GRANT EXECUTE ON FUNCTION
-  pgonce.installed(text, text), pgonce.subscriptions_sql(text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid),
-  pgonce.gate_state(text), pgonce.rank(uuid, integer)
+  pgonce.installed(text, text), pgonce.subscriptions_sql(text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid)
 TO pgonce_listener, pgonce_admin, pgonce_installer;
+-- The views call gate_state, rank and held, and explain calls cause_of. peek gives payloads only to roles that may read them above.
+GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO pgonce_listener, pgonce_admin, pgonce_installer, pgonce_monitor;
+GRANT EXECUTE ON FUNCTION pgonce.held(integer), pgonce.cause_of(text, bigint, text), pgonce.explain(text, bigint, text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
+GRANT EXECUTE ON FUNCTION pgonce.peek(text, integer, text, boolean) TO pgonce_admin, pgonce_monitor;
 GRANT SELECT ON
-  pgonce.schema_version, pgonce.channel_status, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status, pgonce.operation_log
-TO pgonce_listener, pgonce_admin;
+  pgonce.schema_version, pgonce.channel_settings, pgonce.channel_status, pgonce.at_work, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
+  pgonce.operation_log
+TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT SELECT ON pgonce.schema_version TO pgonce_installer;
 
 RESET ROLE;

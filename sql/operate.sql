@@ -1,4 +1,4 @@
--- What an operator does: pause and resume, cancel, redrive and discard, peek.
+-- What an operator does: pause and resume, cancel, retry now, redrive and discard, peek.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -41,23 +41,38 @@ BEGIN
 END
 $$;
 
--- Takes dead letters of a channel (or of one of its subscriptions) out: those with the given ids, or all.
-CREATE OR REPLACE FUNCTION pgonce_private.take_dead_letters(channel_name text, ids bigint[], subscription_name text) RETURNS SETOF pgonce.dead_letter
+-- Takes dead letters of a channel (or of one of its subscriptions) out: those that fit all that is given, or all.
+CREATE OR REPLACE FUNCTION pgonce_private.take_dead_letters(
+  channel_name text, ids bigint[], subscription_name text, died_of text, error_like text, died_from timestamptz, died_before timestamptz)
+RETURNS SETOF pgonce.dead_letter
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
 BEGIN
+  IF died_of NOT IN ('ATTEMPTS_USED_UP', 'UNREADABLE', 'REJECTED', 'OUTCOME_UNKNOWN', 'TOO_DEEP', 'NOT_STORABLE') THEN
+    RAISE EXCEPTION 'pgonce: no dead letter of channel "%" has the reason "%": it is ATTEMPTS_USED_UP, UNREADABLE, REJECTED, OUTCOME_UNKNOWN, TOO_DEEP or NOT_STORABLE',
+      channel_name, died_of USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   RETURN QUERY DELETE FROM pgonce.dead_letter l
-     WHERE l.subscription_id = ANY (concerned) AND (ids IS NULL OR l.id = ANY (ids))
+     WHERE l.subscription_id = ANY (concerned) AND (ids IS NULL OR l.id = ANY (ids)) AND (died_of IS NULL OR l.reason = died_of)
+       AND (error_like IS NULL OR l.error LIKE error_like)
+       AND (died_from IS NULL OR l.died_at >= died_from) AND (died_before IS NULL OR l.died_at < died_before)
     RETURNING l.*;
 END
 $$;
 
+-- For the operation log: which dead letters were asked for, beside their ids. Null: all.
+CREATE OR REPLACE FUNCTION pgonce_private.dead_letter_filter(died_of text, error_like text, died_from timestamptz, died_before timestamptz) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT nullif(concat_ws(', ', 'died of ' || died_of, 'error like ' || quote_literal(error_like), 'died from ' || died_from, 'died before ' || died_before), '') $$;
+
 -- Makes dead letters of a channel (or of one of its subscriptions) due again: attempts counted from zero, under the same id. Returns how many rows: a
--- notification has one id, and each subscription that gave it up has a dead letter of its own.
+-- notification has one id, and each subscription that gave it up has a dead letter of its own. reason: why the caller does it. All that is given must
+-- fit: died_of is the dead letter's reason, error_like a pattern as of LIKE, and it died at died_from or later, and before died_before.
 CREATE OR REPLACE FUNCTION pgonce.redrive(
-  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL,
+  died_of text DEFAULT NULL, error_like text DEFAULT NULL, died_from timestamptz DEFAULT NULL, died_before timestamptz DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -67,20 +82,22 @@ BEGIN
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp)
   SELECT r.subscription_id, r.id, clock_timestamp(), 0, r.created_at, r.error, r.payload, r.delivery_key, r.order_key, r.context, r.stamp
-    FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name) r;
+    FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name, died_of, error_like, died_from, died_before) r;
   GET DIAGNOSTICS redriven = ROW_COUNT;
   IF redriven > 0 THEN
-    PERFORM pgonce_private.record_operation('REDRIVE', channel_name, subscription_name, reason, redriven);
+    PERFORM pgonce_private.record_operation('REDRIVE', channel_name, subscription_name, reason, redriven,
+      pgonce_private.dead_letter_filter(died_of, error_like, died_from, died_before));
     PERFORM pgonce.wake_up(channel_name, 'due');
   END IF;
   RETURN redriven;
 END
 $$;
 
--- Deletes dead letters of a channel (or of one of its subscriptions) for good: their subscriptions are done with them. Returns how many, as redrive
--- does.
+-- Deletes dead letters of a channel (or of one of its subscriptions) for good: their subscriptions are done with them. Which ones, and how many, as
+-- with redrive.
 CREATE OR REPLACE FUNCTION pgonce.discard(
-  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+  channel_name text, ids bigint[] DEFAULT NULL, reason text DEFAULT NULL, subscription_name text DEFAULT NULL,
+  died_of text DEFAULT NULL, error_like text DEFAULT NULL, died_from timestamptz DEFAULT NULL, died_before timestamptz DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -90,15 +107,79 @@ DECLARE
   keys text[];
 BEGIN
   SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
-    INTO discarded, keyed_ids, keys FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name) d;
+    INTO discarded, keyed_ids, keys
+    FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name, died_of, error_like, died_from, died_before) d;
   PERFORM pgonce_private.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   IF discarded > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due'); -- rows of their order keys may have waited for them
-    PERFORM pgonce_private.record_operation('DISCARD', channel_name, subscription_name, reason, discarded);
+    PERFORM pgonce_private.record_operation('DISCARD', channel_name, subscription_name, reason, discarded,
+      pgonce_private.dead_letter_filter(died_of, error_like, died_from, died_before));
   END IF;
   RETURN discarded;
 END
 $$;
+
+-- One id for the functions that take many. Null is refused: it would mean all.
+CREATE OR REPLACE FUNCTION pgonce_private.only(id bigint) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF id IS NULL THEN
+    RAISE EXCEPTION 'pgonce: the id is null: give one, or name what you mean (ids => ..., delivery_keys => ...)' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  RETURN ARRAY[id];
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.redrive(channel_name text, id bigint, reason text DEFAULT NULL, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.redrive(channel_name, pgonce_private.only(id), reason, subscription_name) $$;
+
+CREATE OR REPLACE FUNCTION pgonce.discard(channel_name text, id bigint, reason text DEFAULT NULL, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.discard(channel_name, pgonce_private.only(id), reason, subscription_name) $$;
+
+-- Makes rows of a channel (or of one of its subscriptions) due now that wait for their time: scheduled ones, and retries that wait out their backoff.
+-- Those that are held by a lock or a lease, due already, or not there are passed over. Returns how many rows: each subscription has its own.
+CREATE OR REPLACE FUNCTION pgonce.retry_now(channel_name text, ids bigint[], reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
+  now constant timestamptz := clock_timestamp();
+  hastened bigint;
+BEGIN
+  IF ids IS NULL THEN
+    RAISE EXCEPTION 'pgonce: what of channel "%" is to be tried now? Give ids (pgonce.retry_status and pgonce.peek list them)', channel_name
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  WITH free AS MATERIALIZED (
+    SELECT d.subscription_id, d.id FROM pgonce.scheduled d
+     WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (ids) AND d.due_at > now
+       AND (d.token IS NULL OR EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+                                        WHERE s.id = d.subscription_id AND c.mode = 'EXACTLY_ONCE'))
+       FOR UPDATE SKIP LOCKED
+  ), taken AS (
+    -- Inserted anew: an update would hand the lock's mark on to the new row, which would be a suspect.
+    DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id RETURNING d.*
+  )
+  INSERT INTO pgonce.scheduled
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token, key_permit, key_permit_until)
+  SELECT t.subscription_id, t.id, now, t.attempts, t.created_at, t.last_error, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, t.token,
+         t.key_permit, t.key_permit_until FROM taken t;
+  GET DIAGNOSTICS hastened = ROW_COUNT;
+  IF hastened > 0 THEN
+    PERFORM pgonce_private.record_operation('RETRY_NOW', channel_name, subscription_name, reason, hastened);
+    PERFORM pgonce.wake_up(channel_name, 'due');
+  END IF;
+  RETURN hastened;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.retry_now(channel_name text, id bigint, reason text DEFAULT NULL, subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pgonce.retry_now(channel_name, pgonce_private.only(id), reason, subscription_name) $$;
 
 -- From its commit on nothing of the channel (or of one of its subscriptions) is claimed. Running handlers finish, and what is stored waits. A wake-up
 -- tells the listeners; one that is disconnected learns it from its next poll. A subscription that is paused already keeps its time, operator and
@@ -209,7 +290,14 @@ BEGIN
 END
 $$;
 
--- What waits, oldest first, due or not, being handled or not. The payload only on request: it may be secret.
+CREATE OR REPLACE FUNCTION pgonce.cancel(
+  channel_name text, id bigint, reason text DEFAULT NULL, subscription_name text DEFAULT NULL, OUT cancelled bigint, OUT being_handled bigint)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT c.cancelled, c.being_handled FROM pgonce.cancel(channel_name, pgonce_private.only(id), NULL::text[], reason, subscription_name) c
+$$;
+
+-- What waits, oldest first, due or not, being handled or not. The payload only on request, and for a role that may read the table: it may be secret.
 CREATE OR REPLACE FUNCTION pgonce.peek(
   channel_name text, most integer DEFAULT 100, subscription_name text DEFAULT NULL, with_payload boolean DEFAULT false)
 RETURNS TABLE (subscription text, id bigint, attempts integer, due_at timestamptz, created_at timestamptz, last_error text,
@@ -217,6 +305,10 @@ RETURNS TABLE (subscription text, id bigint, attempts integer, due_at timestampt
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+  IF with_payload AND NOT has_table_privilege(pgonce_private.caller(), 'pgonce.notification', 'SELECT') THEN
+    RAISE EXCEPTION 'pgonce: role "%" may not see payloads of channel "%", which may be secret: leave with_payload out, or GRANT it pgonce_admin',
+      pgonce_private.caller(), channel_name USING ERRCODE = 'insufficient_privilege';
+  END IF;
   RETURN QUERY
     SELECT s.name, w.* FROM pgonce.subscription s
      CROSS JOIN LATERAL (

@@ -29,7 +29,8 @@ $$;
 
 -- A process starts to listen.
 CREATE OR REPLACE FUNCTION pgonce.listener_starts(
-  listener uuid, instance text, subscriptions integer[], listens_by text, silence_ms bigint, backend integer DEFAULT NULL)
+  listener uuid, instance text, subscriptions integer[], listens_by text, silence_ms bigint, backend integer DEFAULT NULL,
+  workers integer[] DEFAULT '{}')
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -40,8 +41,8 @@ BEGIN
     RAISE EXCEPTION 'pgonce: %', copied USING ERRCODE = 'PO003';
   END IF;
   PERFORM pgonce.bound_idle(30000);
-  INSERT INTO pgonce.listener (id, instance, subscriptions, listens_by, backend, silence)
-  VALUES (listener, instance, subscriptions, listens_by, backend, silence_ms * interval '1 millisecond');
+  INSERT INTO pgonce.listener (id, instance, subscriptions, workers, listens_by, backend, silence)
+  VALUES (listener, instance, subscriptions, workers, listens_by, backend, silence_ms * interval '1 millisecond');
   PERFORM pgonce_private.fit_gates(subscriptions);
 END
 $$;
@@ -62,13 +63,18 @@ BEGIN
 END
 $$;
 
--- The heartbeat, each 10 s. It says by which session the process listens by now.
-CREATE OR REPLACE FUNCTION pgonce.listener_seen(listener uuid, listens_by text, backend integer DEFAULT NULL) RETURNS void
+-- The heartbeat, each 10 s. It says by which session the process listens by now, what it does not handle as it was changed, and in which sessions its
+-- handlers work.
+CREATE OR REPLACE FUNCTION pgonce.listener_seen(
+  listener uuid, listens_by text, backend integer DEFAULT NULL, outdated text[] DEFAULT '{}', sessions integer[] DEFAULT '{}')
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'
 AS $$
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), listens_by = listener_seen.listens_by, backend = listener_seen.backend WHERE l.id = listener;
+  UPDATE pgonce.listener l SET seen_at = clock_timestamp(), listens_by = listener_seen.listens_by, backend = listener_seen.backend,
+         outdated = listener_seen.outdated, sessions = listener_seen.sessions
+   WHERE l.id = listener;
 END
 $$;
 

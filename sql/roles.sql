@@ -7,6 +7,7 @@
 --   pgonce_publisher  may publish
 --   pgonce_listener   may claim, settle and see the state of channels
 --   pgonce_admin      may pause, resume, cancel, redrive, discard, drop and look into payloads
+--   pgonce_monitor    may look at everything but payloads, and change nothing
 
 -- Until the end of this file names lead to pg_catalog, and what is pgonce's is named in full: in a schema of the session's own search_path another role
 -- could have put a function, operator or type that PostgreSQL takes for the better match. The session's path is set again at the end.
@@ -18,7 +19,7 @@ DECLARE
   name text;
   other record;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_installer', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin'] LOOP
+  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_installer', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
       BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', name);

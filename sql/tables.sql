@@ -186,6 +186,12 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
   id            uuid        PRIMARY KEY,
   instance      text COLLATE "C" NOT NULL,
   subscriptions integer[]   NOT NULL,
+  -- In the order of the subscriptions: how many workers it has for each.
+  workers       integer[]   NOT NULL DEFAULT '{}',
+  -- In the same order: why it handles nothing of it, where it was installed otherwise since; else empty. Changed with the heartbeat, as the next one is.
+  outdated      text[]      NOT NULL DEFAULT '{}',
+  -- The server's processes of the sessions that its handlers work in.
+  sessions      integer[]   NOT NULL DEFAULT '{}',
   listens_by      text        NOT NULL,
   -- The server's process of its LISTEN session; null if it has none, or its driver does not say.
   backend       integer,
@@ -200,7 +206,7 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
 CREATE TABLE IF NOT EXISTS pgonce.operation (
   id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at           timestamptz NOT NULL DEFAULT clock_timestamp(),
-  what         text        NOT NULL CHECK (what IN ('INSTALL', 'CHANGE_MODE', 'DROP', 'PAUSE', 'RESUME', 'CANCEL', 'REDRIVE', 'DISCARD', 'ADOPT')),
+  what         text        NOT NULL CHECK (what IN ('INSTALL', 'CHANGE_MODE', 'DROP', 'PAUSE', 'RESUME', 'CANCEL', 'REDRIVE', 'DISCARD', 'RETRY_NOW', 'ADOPT')),
   -- '*' for all that the database has.
   channel      text        NOT NULL,
   -- Null: the channel as a whole.

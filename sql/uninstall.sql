@@ -50,7 +50,7 @@ BEGIN
   END IF;
   -- The roles belong to the whole server. Each is dropped if it owns nothing and was granted nothing, in any database, and the current role may drop
   -- it. What it owns elsewhere, and what others have granted it there, stays.
-  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_installer', 'pgonce_owner'] LOOP
+  FOREACH role_name IN ARRAY ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor', 'pgonce_installer', 'pgonce_owner'] LOOP
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
         EXECUTE format('DROP ROLE %I', role_name);

@@ -12,6 +12,21 @@ DECLARE
   mark text;
 BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
+    -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
+    ('channel_settings', $$
+    SELECT c.name AS channel, s.name AS subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, s.filter,
+           c.owner, c.installed_at, c.installed_by
+      FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id $$),
+
+    -- What is at work: by whom, since when, and its last SQL, as far as pg_stat_activity lets the role see it (pg_read_all_stats sees all). instance: the
+    -- listener whose last heartbeat named the session; null for one that began since, and for what no listener holds.
+    ('at_work', $$
+    SELECT c.name AS channel, s.name AS subscription, h.id, h.attempt, l.instance, h.pid, a.application_name, a.xact_start AS since, h.leased_until,
+           a.state, a.query AS last_sql
+      FROM pgonce.held() h JOIN pgonce.subscription s ON s.id = h.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
+      LEFT JOIN pg_stat_activity a ON a.pid = h.pid
+      LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
+
     -- Per channel and subscription: what waits, how old it is, what failed, how many listen, and whether it is paused.
     ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
@@ -19,7 +34,9 @@ BEGIN
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
            dead.dead_letters,
            (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
-           s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate
+           s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate,
+           (SELECT count(*) FROM pgonce.listener l
+             WHERE clock_timestamp() - l.seen_at <= l.silence AND l.outdated[array_position(l.subscriptions, s.id)] <> '') AS outdated_listeners
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
       CROSS JOIN LATERAL (
@@ -42,14 +59,19 @@ BEGIN
       FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
      WHERE d.attempts > 0 $$),
 
-    -- first_for: the channels whose wake-ups the listener answers at once, while others wait a moment. A BROADCAST has no such listener.
+    -- first_for: the channels whose wake-ups the listener answers at once, while others wait a moment. A BROADCAST has no such listener. outdated: what it
+    -- does not handle, as it was changed since, and in what.
     ('listener_status', $$
     SELECT l.id, l.instance, l.listens_by, l.role, l.started_at, l.seen_at, clock_timestamp() - l.seen_at <= l.silence AS alive,
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.rank(l.id, s.id) = 0 ORDER BY c.name) AS first_for,
-           l.backend
+           l.backend,
+           (SELECT sum(w.workers) FROM unnest(l.workers) AS w (workers)) AS workers,
+           (SELECT string_agg(s.name || ' of ' || c.name || ': ' || o.difference, '; ' ORDER BY c.name, s.name)
+              FROM unnest(l.subscriptions, l.outdated) AS o (id, difference) JOIN pgonce.subscription s ON s.id = o.id JOIN pgonce.channel c ON c.id = s.channel_id
+             WHERE o.difference <> '') AS outdated
       FROM pgonce.listener l $$),
 
     ('operation_log', $$

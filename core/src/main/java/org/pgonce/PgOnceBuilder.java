@@ -9,6 +9,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
+import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.SafeObserver;
@@ -185,7 +186,13 @@ public final class PgOnceBuilder {
     Supplier<ListenerContext> contexts =
         () ->
             new ListenerContext(
-                dataSource, pool, extensions, new Threads(), name, new Quarantine());
+                dataSource,
+                pool,
+                extensions,
+                new Threads(),
+                name,
+                new Quarantine(),
+                new HandlerSessions());
     var transactions = new Transactions(dataSource, pool, LONGEST_CALL);
     return new PgOnce(transactions, extensions, contexts, settings, stopTimeout);
   }

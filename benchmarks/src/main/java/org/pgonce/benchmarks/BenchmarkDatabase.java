@@ -20,9 +20,9 @@ final class BenchmarkDatabase implements AutoCloseable {
       Map.of("max_wal_size", "4GB", "checkpoint_timeout", "30min");
 
   private static final String OWN_ROLES =
-      "select count(*) from pg_roles where rolname in ('pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_installer')";
+      "select count(*) from pg_roles where rolname in ('pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor', 'pgonce_installer')";
   private static final String DROP_ROLES =
-      "drop role if exists pgonce_publisher, pgonce_listener, pgonce_admin, pgonce_installer, pgonce_owner";
+      "drop role if exists pgonce_publisher, pgonce_listener, pgonce_admin, pgonce_monitor, pgonce_installer, pgonce_owner";
 
   private final Cleanup cleanup;
   private final TestServer server;

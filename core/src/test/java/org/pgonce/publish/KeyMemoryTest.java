@@ -80,7 +80,7 @@ class KeyMemoryTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "select from pgonce.cancel('keyed', null, '{a}')",
+        "select from pgonce.cancel('keyed', delivery_keys => '{a}')",
         "select pgonce.discard('keyed')",
         "select pgonce.drop_subscription('keyed', 'two')"
       })
@@ -89,7 +89,7 @@ class KeyMemoryTest {
     stage.database.execute(
         sql.contains("discard")
             ? "select pgonce.bury(s.id, n.id, 0, null, 1, 'REJECTED', 'x') from pgonce.subscription s join pgonce.notification n on n.subscription_id = s.id"
-            : "select from pgonce.cancel('keyed', null, '{a}', subscription_name => 'one')");
+            : "select from pgonce.cancel('keyed', delivery_keys => '{a}', subscription_name => 'one')");
     try (var connection = stage.dataSource.getConnection()) {
       connection.setAutoCommit(false);
       connection.createStatement().execute(sql);
@@ -140,7 +140,7 @@ class KeyMemoryTest {
     var forgetful = Channel.of("forgetful", Order.class);
     PgOnce.using(stage.dataSource).install(forgetful);
     publish(forgetful);
-    stage.database.execute("select from pgonce.cancel('forgetful', null, '{a}')");
+    stage.database.execute("select from pgonce.cancel('forgetful', delivery_keys => '{a}')");
     assertThat(stage.database.queryString(DONE_AT)).isEqualTo("0 known");
     assertThat(publish(forgetful).stored()).isTrue();
   }
@@ -148,7 +148,7 @@ class KeyMemoryTest {
   @Test
   void s12_aListenersHousekeepingBeginsTheTimeAndEndsIt() throws Exception {
     publish(CHANNEL);
-    stage.database.execute("select from pgonce.cancel('keyed', null, '{a}')");
+    stage.database.execute("select from pgonce.cancel('keyed', delivery_keys => '{a}')");
     stage
         .pgonce(PgOnce.builder(stage.dataSource), Duration.ofMillis(20))
         .listen(CHANNEL, "one", Stage.QUICK, (order, tx) -> {})

@@ -25,17 +25,18 @@ import org.pgonce.spi.ChannelFeed;
  * operations.deadLetters().redrive(MAILS);
  * }</pre>
  *
- * <p>The same functions are there in SQL: {@code pgonce.pause}, {@code resume}, {@code cancel},
- * {@code peek}, {@code drop_channel}, {@code drop_subscription}, {@code adopt}, {@code redrive},
- * {@code discard}.
+ * <p>The same functions are there in SQL: {@code pgonce.explain}, {@code pause}, {@code resume},
+ * {@code cancel}, {@code retry_now}, {@code peek}, {@code drop_channel}, {@code drop_subscription},
+ * {@code adopt}, {@code redrive}, {@code discard}.
  *
  * <p>Each method takes a connection from the data source, runs one transaction, and has committed
  * it when it returns. The view {@code pgonce.operation_log} keeps each change for a year: when,
  * what, by which role and person, why, and how many notifications. Each method throws a {@link
  * PgOnceException} if the channel is not installed, the database refuses (the role is not a member
- * of {@code pgonce_admin}), or it cannot be reached; then nothing was changed, unless the
- * connection ended in the commit. A reason is 1 to 2,000 characters, not blank, else an {@link
- * IllegalArgumentException} is thrown before any SQL runs.
+ * of {@code pgonce_admin}; {@link #explain} and {@link #peek} need {@code pgonce_monitor} only), or
+ * it cannot be reached; then nothing was changed, unless the connection ended in the commit. A
+ * reason is 1 to 2,000 characters, not blank, else an {@link IllegalArgumentException} is thrown
+ * before any SQL runs.
  *
  * <p>Immutable and safe for use by several threads.
  */
@@ -55,6 +56,9 @@ public final class Operations {
              p.last_error, p.delivery_key, p.order_key, p.context::text, p.version, p.payload::text
         FROM pgonce.peek(?, ?, NULL, ?) AS p
       """;
+  private static final String EXPLAIN =
+      "SELECT " + Explanation.COLUMNS + " FROM pgonce.explain(?, ?::text::bigint) AS e ORDER BY 1";
+  private static final String RETRY_NOW = "SELECT pgonce.retry_now(?, ?::text::bigint[], ?)";
   private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?, ?)";
   private static final String DROP_SUBSCRIPTION = "SELECT pgonce.drop_subscription(?, ?, ?)";
   private static final String ADOPT = "SELECT pgonce.adopt(?)";
@@ -232,6 +236,47 @@ public final class Operations {
     Objects.requireNonNull(channel, "channel");
     return operator.all(
         "look into", PEEK, Waiting::read, channel, Operator.requireLimit(limit), payloads);
+  }
+
+  /**
+   * Why a notification is not moving, and what to do about it. It takes no lock, so it waits for
+   * nobody and holds nobody up.
+   *
+   * @return one answer for each subscription of the channel, by its name
+   */
+  public List<Explanation> explain(Channel<?> channel, long id) {
+    return explain(channel, String.valueOf(id));
+  }
+
+  /**
+   * Why the first notification in line is not moving; where none waits, why nothing comes. Else as
+   * {@link #explain(Channel, long)}.
+   */
+  public List<Explanation> explain(Channel<?> channel) {
+    return explain(channel, (String) null);
+  }
+
+  private List<Explanation> explain(Channel<?> channel, @Nullable String id) {
+    Objects.requireNonNull(channel, "channel");
+    return operator.all("explain", EXPLAIN, Explanation::read, channel, id);
+  }
+
+  /**
+   * Makes notifications with these ids due now that wait for their time or for their next attempt,
+   * in all subscriptions. What is at work, due already or not there is passed over.
+   *
+   * @return how many; each subscription counts for itself
+   */
+  public long retryNow(Channel<?> channel, List<Long> ids, String reason) {
+    Objects.requireNonNull(channel, "channel");
+    Objects.requireNonNull(ids, "ids");
+    return operator.one(
+        "retry notifications of",
+        RETRY_NOW,
+        row -> row.getLong(1),
+        channel,
+        Operator.array("an id", ids),
+        requireReason(reason));
   }
 
   /**

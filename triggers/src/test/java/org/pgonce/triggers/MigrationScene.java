@@ -58,7 +58,7 @@ final class MigrationScene {
   }
 
   static MigrationScene of(TestDatabase database, Path directory) throws SQLException {
-    for (var role : List.of("owner", "installer", "publisher", "listener", "admin")) {
+    for (var role : List.of("owner", "installer", "publisher", "listener", "admin", "monitor")) {
       database.execute(
           "do $$ begin create role pgonce_%s nologin; exception when duplicate_object or unique_violation then null; end $$"
               .formatted(role));

@@ -23,7 +23,7 @@ public final class HandlerSession {
   // it.
   private static final String BEGIN =
       """
-      SELECT s.idle,
+      SELECT s.idle, pg_catalog.pg_backend_pid(),
              pg_catalog.set_config('idle_in_transaction_session_timeout',
                CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND b.ms * INTERVAL '1 millisecond'
                  THEN s.idle ELSE b.ms::pg_catalog.text END, true),
@@ -66,16 +66,16 @@ public final class HandlerSession {
    *
    * @param handlerTimeout the handler's
    * @param token of the lease; of a broadcast's handler, one of its own
-   * @return the session's idle_in_transaction_session_timeout outside the transaction
+   * @return what holds the handler's work: the session
    */
-  public static String begin(Connection transaction, Duration handlerTimeout, String token)
+  public static ClaimHolder begin(Connection transaction, Duration handlerTimeout, String token)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BEGIN)) {
       statement.setLong(1, ClaimSession.idleBoundMs(handlerTimeout));
       statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {
         row.next();
-        return row.getString(1);
+        return new ClaimHolder(row.getInt(2), row.getString(1), null);
       }
     }
   }

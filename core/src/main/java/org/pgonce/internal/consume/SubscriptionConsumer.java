@@ -207,6 +207,16 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   }
 
   @Override
+  public int workers() {
+    return slots.most();
+  }
+
+  @Override
+  public @Nullable String difference() {
+    return definition.difference();
+  }
+
+  @Override
   public long cursor() {
     return cursors.fresh().after();
   }

@@ -4,12 +4,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
+import org.pgonce.internal.claim.ClaimHolder;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.KeyLook;
@@ -79,11 +81,12 @@ final class TransactionalClaimLoop implements ClaimLoop {
     try (var connection = parts.context().dataSource().getConnection()) {
       worker.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
       var isFit = false;
+      Run run = null;
       try {
         var taken = parts.context().pool().take(connection, parts.longestCall());
         var handlerTimeout = parts.subscribed().options().handlerTimeout();
         var session = new ClaimSession(connection, taken, handlerTimeout);
-        var run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection));
+        run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection));
         do {
           run.next();
         } while (session.isFit() && (run.prefetch.isMade() || worker.mayGoOn()));
@@ -92,6 +95,9 @@ final class TransactionalClaimLoop implements ClaimLoop {
           isFit = true;
         }
       } finally {
+        if (run != null) {
+          run.end();
+        }
         if (!isFit) {
           LostConnection.giveBack(connection);
         }
@@ -107,6 +113,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     private final Connection connection;
     private final Prefetch prefetch;
     private final Supplier<Pipeline.@Nullable Next> next;
+    private @Nullable ClaimHolder holder;
 
     Run(ClaimWorker worker, ClaimSession session, boolean prefetches) {
       this.worker = worker;
@@ -141,7 +148,18 @@ final class TransactionalClaimLoop implements ClaimLoop {
       return new Result(ClaimStatement.claim(session, subscription, due, after, most), false, null);
     }
 
+    /** Its session is no longer one that handlers work in. */
+    void end() {
+      if (holder != null) {
+        parts.context().sessions().ended(holder.backendPid());
+      }
+    }
+
     private void handle(List<Claim> claims, int most) throws SQLException {
+      if (holder == null && !claims.isEmpty()) {
+        holder = Objects.requireNonNull(claims.get(0).holder());
+        parts.context().sessions().begun(holder.backendPid());
+      }
       if (claims.isEmpty()) {
         connection.rollback();
       } else if (!worker.mayBegin()) {

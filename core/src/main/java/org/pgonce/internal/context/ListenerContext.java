@@ -12,6 +12,7 @@ import org.pgonce.spi.Observer;
  *
  * @param instance the process's name for people
  * @param quarantine for what ends processes
+ * @param sessions those that handlers work in
  */
 public record ListenerContext(
     DataSource dataSource,
@@ -19,7 +20,8 @@ public record ListenerContext(
     Extensions extensions,
     Threads threads,
     String instance,
-    Quarantine quarantine) {
+    Quarantine quarantine,
+    HandlerSessions sessions) {
 
   // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
   private static final Duration LONGEST_CALL = Duration.ofSeconds(30);

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Tx.Outcome;
+import org.pgonce.internal.claim.ClaimHolder;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
@@ -47,7 +48,7 @@ public final class OwnTransaction implements AutoCloseable {
   private record Begun(
       Connection connection,
       PoolSettings.Taken taken,
-      String idleTimeout,
+      ClaimHolder session,
       GuardedConnection guarded) {}
 
   /**
@@ -102,11 +103,12 @@ public final class OwnTransaction implements AutoCloseable {
       open = own;
       requireUsable(); // a cut-off may have come before there was a connection to close
       var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
-      var idleTimeout = taken.begin(() -> HandlerSession.begin(own, handlerTimeout, token));
+      var session = taken.begin(() -> HandlerSession.begin(own, handlerTimeout, token));
+      context.sessions().begun(session.backendPid());
       return new Begun(
           own,
           taken,
-          idleTimeout,
+          session,
           GuardedConnection.over(
               own, origin, null, notification, GuardedConnection.DEFAULT_PATIENCE));
     } catch (SQLException | RuntimeException e) {
@@ -173,7 +175,7 @@ public final class OwnTransaction implements AutoCloseable {
     var result = work.on(used.connection());
     used.connection().commit();
     try {
-      var unused = used.guarded().restoreSession(used.idleTimeout());
+      var unused = used.guarded().restoreSession(used.session().idleTimeout());
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",
@@ -222,6 +224,7 @@ public final class OwnTransaction implements AutoCloseable {
     var used = begun;
     try {
       if (used != null) {
+        context.sessions().ended(used.session().backendPid());
         used.guarded().revoke();
         var own = open;
         if (own != null && !used.guarded().isLost()) {

@@ -71,13 +71,17 @@ public final class WorkerSlots {
    * may be stuck as may work, and one more.
    */
   public synchronized @Nullable Slot take() {
-    var most = subscribed.options().concurrency();
-    if (stopping || working.size() >= most || stuck.size() > most) {
+    if (stopping || working.size() >= most() || stuck.size() > most()) {
       return null;
     }
     var slot = new Slot();
     working.add(slot);
     return slot;
+  }
+
+  /** How many there are. */
+  public int most() {
+    return subscribed.options().concurrency();
   }
 
   public synchronized boolean isStopping() {

@@ -11,6 +11,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.Status;
@@ -177,6 +178,11 @@ public final class Listener {
 
   /** A broadcast is not stored: a poll only says how its channel is defined. */
   private record Broadcast(int subscription, DefinitionWatch definition) implements PollTarget {
+
+    @Override
+    public @Nullable String difference() {
+      return definition.difference();
+    }
 
     @Override
     public void polled(PollAnswer answer, long poll) {

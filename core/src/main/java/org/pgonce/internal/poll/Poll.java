@@ -46,16 +46,18 @@ public final class Poll {
   // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time.
   private static final int SHARE_OF_WHOLE = 20;
 
+  private static final int LONGEST_DIFFERENCE = 2_000;
+
   private static final double QUEUE_WARNING = 0.05;
   private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(1);
 
   // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. The rest does so
   // as well, to be bound in one way.
   private static final String REGISTER =
-      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?::text::bigint, ?::text::integer)";
+      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?::text::bigint, ?::text::integer, ?::text::integer[])";
   private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
   private static final String HEARTBEAT =
-      "SELECT pgonce.listener_seen(?::text::uuid, ?, ?::text::integer)";
+      "SELECT pgonce.listener_seen(?::text::uuid, ?, ?::text::integer, ?::text::text[], ?::text::integer[])";
   private static final String POLL =
       """
       SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
@@ -87,6 +89,8 @@ public final class Poll {
   private long gateUntil = begunAt;
   private long heartbeatAt = begunAt;
   private long queueWarningNotBefore = begunAt;
+  // The differences that the registry knows of.
+  private List<String> reported = List.of();
 
   /**
    * @param interval between two polls where nothing asks for one
@@ -180,7 +184,9 @@ public final class Poll {
         SqlArray.of("subscription", subscriptions),
         listens.source(),
         String.valueOf(silence.toMillis()),
-        backend(listens));
+        backend(listens),
+        SqlArray.of("workers", targets.stream().map(PollTarget::workers).toList()));
+    reported = targets.stream().map(target -> "").toList();
     registered = true; // or not, if the commit fails: then the poll says so
   }
 
@@ -211,7 +217,10 @@ public final class Poll {
   /** In a transaction of its own: a lock on the registry keeps no notification waiting. */
   private void sendHeartbeat() {
     var now = System.nanoTime();
-    if (now - heartbeatAt < 0) {
+    var differences = targets.stream().map(Poll::difference).toList();
+    // Whoever asks why nothing is handled learns it at once.
+    var isNews = !reported.equals(differences);
+    if (now - heartbeatAt < 0 && !isNews) {
       return;
     }
     var listens = listening.get();
@@ -223,11 +232,26 @@ public final class Poll {
           .make(
               connection ->
                   Statements.execute(
-                      connection, HEARTBEAT, listener, listens.source(), backend(listens)));
+                      connection,
+                      HEARTBEAT,
+                      listener,
+                      listens.source(),
+                      backend(listens),
+                      SqlArray.of("difference", differences),
+                      SqlArray.of("backend", context.sessions().backends())));
+      reported = differences;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);
     }
     housekeeping.heartbeat();
+  }
+
+  /** Empty if there is none. */
+  private static String difference(PollTarget target) {
+    var difference = target.difference();
+    return difference == null
+        ? ""
+        : difference.substring(0, Math.min(difference.length(), LONGEST_DIFFERENCE));
   }
 
   private static Duration heartbeatInterval(Duration interval) {

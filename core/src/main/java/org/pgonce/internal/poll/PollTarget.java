@@ -1,5 +1,7 @@
 package org.pgonce.internal.poll;
 
+import org.jspecify.annotations.Nullable;
+
 /** A subscription that the poll asks for. */
 public interface PollTarget {
 
@@ -9,6 +11,14 @@ public interface PollTarget {
   default long cursor() {
     return 0;
   }
+
+  /** How many workers this process has for it. */
+  default int workers() {
+    return 0;
+  }
+
+  /** Why nothing of it is handled here, as it was installed otherwise since; null if it is. */
+  @Nullable String difference();
 
   /**
    * What a poll says of it.

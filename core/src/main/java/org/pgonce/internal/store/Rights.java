@@ -60,7 +60,7 @@ public final class Rights {
          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace p WHERE p.nspname = s.name AND pg_catalog.pg_get_userbyid(p.nspowner) = 'pgonce_owner')
         UNION ALL
         SELECT pg_catalog.format('role %s may not use it', r.name)
-          FROM pg_catalog.unnest(ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_installer']) AS r (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
+          FROM pg_catalog.unnest(ARRAY['pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor', 'pgonce_installer']) AS r (name) JOIN pg_catalog.pg_namespace n ON n.nspname = 'pgonce'
          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles e WHERE e.rolname = r.name AND pg_catalog.has_schema_privilege(e.oid, n.oid, 'USAGE'))
       )
       SELECT 'schema pgonce of database ' || pg_catalog.current_database() || ' has lost owners or rights, as in a restore with --no-owner or --no-privileges, or into a server without pgonce''s roles: '

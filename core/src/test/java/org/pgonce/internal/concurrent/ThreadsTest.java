@@ -16,6 +16,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.context.Extensions;
+import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.Registration;
@@ -71,7 +72,8 @@ class ThreadsTest {
               new Extensions(new JacksonCodec(), Publisher.standard(), Observer.NONE, List.of()),
               new Threads(new StarvedExecutor(refused)),
               "starved",
-              new Quarantine());
+              new Quarantine(),
+              new HandlerSessions());
       var settings =
           new ListenSettings(
               List.of(),

@@ -18,6 +18,7 @@ import org.pgonce.Publisher;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
+import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -40,7 +41,8 @@ class OwnTransactionTest {
         new Extensions(new JacksonCodec(), Publisher.standard(), Observer.NONE, List.of()),
         threads,
         "test",
-        new Quarantine());
+        new Quarantine(),
+        new HandlerSessions());
   }
 
   @Test

@@ -13,7 +13,7 @@ import java.util.UUID;
 final class ExampleDatabase implements AutoCloseable {
 
   private static final String OWN_ROLES =
-      "select count(*) from pg_roles where rolname in ('pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_installer')";
+      "select count(*) from pg_roles where rolname in ('pgonce_owner', 'pgonce_publisher', 'pgonce_listener', 'pgonce_guard', 'pgonce_admin', 'pgonce_monitor', 'pgonce_installer')";
 
   private final ExampleServer server;
   private final DatabaseAddress address;
@@ -77,7 +77,7 @@ final class ExampleDatabase implements AutoCloseable {
     if (ownRoles) {
       Sql.execute(
           server.maintenance(),
-          "drop role if exists pgonce_publisher, pgonce_listener, pgonce_guard, pgonce_admin, pgonce_installer, pgonce_owner");
+          "drop role if exists pgonce_publisher, pgonce_listener, pgonce_guard, pgonce_admin, pgonce_monitor, pgonce_installer, pgonce_owner");
     }
   }
 }

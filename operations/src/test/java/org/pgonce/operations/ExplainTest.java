@@ -1,0 +1,544 @@
+package org.pgonce.operations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.pgonce.operations.Stage.ORDERS;
+import static org.pgonce.operations.Stage.QUICK;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Backoff;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
+import org.pgonce.ListenOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.PublishOptions;
+import org.pgonce.Publisher;
+import org.pgonce.RejectedException;
+import org.pgonce.operations.Explanation.Cause;
+import org.pgonce.operations.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** Each cause for which a notification is not moving is staged, and told. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+@Tag("versions")
+class ExplainTest {
+
+  /** A listener that is not there: registered, and never heard of again. */
+  private static final String REGISTER =
+      "select pgonce.listener_starts(gen_random_uuid(), 'host-7', (select array_agg(id) from pgonce.subscription where of_channel = '%s'), 'polling', 600000, workers => '{%d}')";
+
+  private static final ListenOptions PATIENT =
+      QUICK.withBackoff(new Backoff(Duration.ofMinutes(30), Duration.ofHours(1)));
+
+  private final CountDownLatch begun = new CountDownLatch(1);
+  private final CountDownLatch goOn = new CountDownLatch(1);
+  private Stage stage;
+  private Operations operations;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    operations = Operations.over(stage.dataSource).by("Anna");
+  }
+
+  @AfterEach
+  void close() {
+    goOn.countDown();
+    stage.close();
+  }
+
+  private long publish(Channel<Order> channel, PublishOptions options) throws SQLException {
+    try (var connection = stage.dataSource.getConnection()) {
+      return Publisher.standard().publish(connection, channel, new Order(1, "item"), options).id();
+    }
+  }
+
+  private long publish(Channel<Order> channel) throws SQLException {
+    return publish(channel, PublishOptions.DEFAULT);
+  }
+
+  private Channel<Order> install(String name, Mode mode, ChannelOptions options) {
+    var channel = Channel.of(name, Order.class, mode, options);
+    PgOnce.using(stage.dataSource).install(channel);
+    return channel;
+  }
+
+  private PgOnce listenAndHold(Channel<Order> channel, ListenOptions options) {
+    return stage
+        .pgonce()
+        .listen(
+            channel,
+            options,
+            (order, tx) -> {
+              tx.update("insert into effect values (1, 'by the handler')");
+              begun.countDown();
+              goOn.await();
+            });
+  }
+
+  private Explanation explain(Channel<?> channel, long id) {
+    var answers = operations.explain(channel, id);
+    assertThat(answers).hasSize(1);
+    var answer = answers.get(0);
+    assertThat(answer.id()).isEqualTo(id);
+    assertThat(answer.detail()).isNotBlank().doesNotContain("item");
+    assertThat(answer.advice()).isNotBlank();
+    return answer;
+  }
+
+  private void awaitCause(Channel<?> channel, long id, Cause cause) {
+    stage.awaitSoon(() -> explain(channel, id).cause() == cause);
+  }
+
+  @Test
+  void example_askWhyAndDoWhatTheAnswerSays() throws Exception {
+    var id = publish(ORDERS, PublishOptions.DEFAULT.withDelay(Duration.ofHours(6)));
+    operations.pause(ORDERS, "mail server is down");
+
+    var paused = operations.explain(ORDERS, id).get(0);
+    assertThat(paused.cause()).isEqualTo(Cause.PAUSED);
+    assertThat(paused.detail()).isEqualTo("paused by Anna: mail server is down");
+    assertThat(paused.advice()).contains("pgonce.resume('orders'");
+    operations.resume(ORDERS, "it is back");
+
+    var scheduled = operations.explain(ORDERS, id).get(0);
+    assertThat(scheduled.cause()).isEqualTo(Cause.SCHEDULED);
+    assertThat(scheduled.until()).isAfter(Instant.now().plus(Duration.ofHours(5)));
+    assertThat(operations.retryNow(ORDERS, List.of(id, 999_999L), "they call")).isEqualTo(1);
+
+    assertThat(operations.explain(ORDERS, id).get(0).cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(
+            stage.database.queryString(
+                "select concat_ws(' ', what, operator, reason, concerned) from pgonce.operation_log order by id desc limit 1"))
+        .isEqualTo("RETRY_NOW Anna they call 1");
+  }
+
+  @Test
+  void explain_atWorkByWhomAndWithWhichSql() throws Exception {
+    var id = publish(ORDERS);
+    listenAndHold(ORDERS, QUICK).start();
+    begun.await();
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.since()).isBefore(Instant.now().plusSeconds(60));
+    assertThat(answer.lastSql()).contains("insert into effect");
+    assertThat(answer.detail())
+        .startsWith("attempt 1")
+        .contains("server process " + answer.backendPid());
+    // The next heartbeat says whose session that is.
+    stage.awaitSoon(() -> explain(ORDERS, id).instance() != null);
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.at_work w join pgonce.listener_status l using (instance)"
+                    + " where w.channel = 'orders' and w.id = %d and w.attempt = 1 and w.pid = %d and w.last_sql like 'insert into effect%%'"
+                        .formatted(id, answer.backendPid())))
+        .isEqualTo(1);
+    goOn.countDown();
+    awaitCause(ORDERS, id, Cause.DONE_OR_NEVER);
+    assertThat(stage.database.queryLong("select count(*) from pgonce.at_work")).isZero();
+  }
+
+  @Test
+  void explain_atWorkOnALeaseUntilWhen() throws Exception {
+    var leased = install("leased", Mode.AT_LEAST_ONCE, ChannelOptions.DEFAULT);
+    var id = publish(leased);
+    listenAndHold(leased, QUICK).start();
+    begun.await();
+    var answer = explain(leased, id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.until()).isNotNull();
+    assertThat(answer.lastSql()).contains("insert into effect");
+    stage.awaitSoon(() -> explain(leased, id).instance() != null);
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.at_work where id = %d and leased_until > now()"
+                    .formatted(id)))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void explain_atWorkInATransactionThatIsNoListeners() throws Exception {
+    var id = publish(ORDERS);
+    try (var somebody = stage.dataSource.getConnection()) {
+      hold(somebody, "select from pgonce.notification where id = " + id + " for update");
+      var answer = explain(ORDERS, id);
+      assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+      assertThat(answer.instance()).isNull();
+      assertThat(answer.advice()).contains("pg_terminate_backend(" + answer.backendPid() + ")");
+      somebody.rollback();
+    }
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+    // To ask leaves no mark, by which a claim would take it for a suspect.
+    var other = publish(ORDERS);
+    assertThat(explain(ORDERS, other).cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(
+            stage.database.queryString(
+                "select xmax::text from pgonce.notification where subscription_id > 0 and id = "
+                    + other))
+        .isEqualTo("0");
+  }
+
+  private static void hold(Connection connection, String sql) throws SQLException {
+    connection.setAutoCommit(false);
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  @Test
+  void explain_scheduledUntil() throws Exception {
+    var id = publish(ORDERS, PublishOptions.DEFAULT.withDelay(Duration.ofHours(1)));
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.SCHEDULED);
+    assertThat(answer.until()).isEqualTo(operations.peek(ORDERS, 1).get(0).dueAt());
+    assertThat(answer.advice()).contains("pgonce.retry_now('orders', " + id);
+  }
+
+  @Test
+  void explain_retryingWithItsErrorUntilWhen() throws Exception {
+    var id = publish(ORDERS);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            PATIENT,
+            (order, tx) -> {
+              throw new IllegalStateException("mail server says 421");
+            })
+        .start();
+    awaitCause(ORDERS, id, Cause.RETRYING);
+    var answer = explain(ORDERS, id);
+    assertThat(answer.detail()).startsWith("attempt 1 failed").contains("mail server says 421");
+    assertThat(answer.until()).isAfter(answer.since());
+    assertThat(operations.retryNow(ORDERS, List.of(id), "it is back")).isEqualTo(1);
+    stage.awaitSoon(() -> explain(ORDERS, id).detail().startsWith("attempt 2 failed"));
+  }
+
+  @Test
+  void explain_blockedByADeadLetterOfItsKey() throws Exception {
+    var ordered =
+        install(
+            "ordered",
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS));
+    var first = publish(ordered, PublishOptions.DEFAULT.withOrderKey("a"));
+    var second = publish(ordered, PublishOptions.DEFAULT.withOrderKey("a"));
+    var other = publish(ordered, PublishOptions.DEFAULT.withOrderKey("b"));
+    assertThat(explain(ordered, second).blockedBy()).isEqualTo(first);
+    assertThat(explain(ordered, first).cause()).isEqualTo(Cause.NO_LISTENER);
+    bury(first);
+    var answer = explain(ordered, second);
+    assertThat(answer.cause()).isEqualTo(Cause.BLOCKED_BY);
+    assertThat(answer.blockedBy()).isEqualTo(first);
+    assertThat(answer.detail()).contains("a dead letter since").contains("REJECTED: not wanted");
+    assertThat(answer.advice()).contains("pgonce.redrive('ordered', " + first);
+    assertThat(explain(ordered, other).cause()).isEqualTo(Cause.NO_LISTENER);
+  }
+
+  private void bury(long id) throws SQLException {
+    stage.database.execute(
+        "select pgonce.bury(n.subscription_id, n.id, 0, null, 1, 'REJECTED', 'not wanted') from pgonce.notification n where n.subscription_id > 0 and n.id = "
+            + id);
+  }
+
+  @Test
+  void explain_blockedByOneOfItsKeyThatIsAtWork() throws Exception {
+    var ordered =
+        install(
+            "ordered",
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS));
+    var first = publish(ordered, PublishOptions.DEFAULT.withOrderKey("a"));
+    var second = publish(ordered, PublishOptions.DEFAULT.withOrderKey("a"));
+    listenAndHold(ordered, QUICK).start();
+    begun.await();
+    assertThat(explain(ordered, first).cause()).isEqualTo(Cause.AT_WORK);
+    var answer = explain(ordered, second);
+    assertThat(answer.cause()).isEqualTo(Cause.BLOCKED_BY);
+    assertThat(answer.blockedBy()).isEqualTo(first);
+  }
+
+  @Test
+  void explain_limitedByOthersOfItsKey() throws Exception {
+    for (var mode : List.of(Mode.EXACTLY_ONCE, Mode.AT_LEAST_ONCE)) {
+      var name = "limited." + mode.name().toLowerCase(Locale.ROOT);
+      var limited = install(name, mode, ChannelOptions.DEFAULT.withMaxPerKey(1));
+      var keyed = PublishOptions.DEFAULT.withOrderKey("tenant 1");
+      var first = publish(limited, keyed);
+      var second = publish(limited, keyed);
+      listenAndHold(limited, QUICK.withConcurrency(2)).start();
+      awaitCause(limited, first, Cause.AT_WORK);
+      awaitCause(limited, second, Cause.LIMITED);
+      var answer = explain(limited, second);
+      assertThat(answer.detail()).startsWith("1 of its key are at work").endsWith(": " + first);
+    }
+  }
+
+  @Test
+  void explain_throttledUntil() throws Exception {
+    var slow = install("slow", Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withMaxRate(1));
+    var ids = new ArrayList<Long>();
+    for (var i = 0; i < 60; i++) {
+      ids.add(publish(slow));
+    }
+    stage.pgonce().listen(slow, QUICK, Stage::effect).start();
+    var last = ids.get(59);
+    awaitCause(slow, last, Cause.THROTTLED);
+    stage.awaitSoon(
+        () -> {
+          var answer = explain(slow, last);
+          return answer.cause() == Cause.THROTTLED
+              && answer.detail().startsWith("1 a second begin")
+              && answer.until().isAfter(answer.since().plusSeconds(10));
+        });
+  }
+
+  @Test
+  void explain_pausedByWhomAndWhy() throws Exception {
+    var id = publish(ORDERS);
+    operations.pause(ORDERS, "the warehouse moves");
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.PAUSED);
+    assertThat(answer.detail()).isEqualTo("paused by Anna: the warehouse moves");
+    assertThat(answer.since()).isNotNull();
+  }
+
+  @Test
+  void explain_outdatedListenersAndInWhat() throws Exception {
+    listenAndHold(ORDERS, QUICK).start();
+    install("orders", Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withMaxDepth(7));
+    var id = publish(ORDERS);
+    awaitCause(ORDERS, id, Cause.OUTDATED_LISTENERS);
+    assertThat(explain(ORDERS, id).detail())
+        .contains("maximum depth \"7\", but defined with \"100\"");
+    assertThat(
+            stage.database.queryLong(
+                "select outdated_listeners from pgonce.channel_status where channel = 'orders'"))
+        .isEqualTo(1);
+    assertThat(stage.database.queryString("select outdated from pgonce.listener_status"))
+        .startsWith("default of orders: ")
+        .contains("maximum depth");
+    PgOnce.using(stage.dataSource).install(ORDERS);
+    awaitCause(ORDERS, id, Cause.AT_WORK);
+    stage.awaitSoon(
+        () ->
+            stage.database.queryLong(
+                    "select outdated_listeners from pgonce.channel_status where channel = 'orders'")
+                == 0);
+  }
+
+  @Test
+  void explain_noListenerAndWhoWasHeardFromLast() throws Exception {
+    var id = publish(ORDERS);
+    assertThat(explain(ORDERS, id).detail()).isEqualTo("no process listens to the subscription");
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    assertThat(explain(ORDERS, id).cause()).isNotEqualTo(Cause.NO_LISTENER);
+    // Its session is gone, and it missed a heartbeat: its silence, of 10 min, is not waited for.
+    stage.database.execute(
+        "update pgonce.listener set backend = 2147483647, seen_at = now() - interval '4 minutes'");
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(answer.detail()).contains("host-7 was heard from last at");
+  }
+
+  @Test
+  void explain_starvedOfWorkers() throws Exception {
+    publish(ORDERS);
+    listenAndHold(ORDERS, QUICK.withConcurrency(1)).start();
+    begun.await();
+    var id = publish(ORDERS);
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.STARVED);
+    assertThat(answer.detail()).isEqualTo("1 before it, 1 of 1 workers of 1 listeners at work");
+    assertThat(answer.advice()).contains("All workers are busy");
+  }
+
+  @Test
+  void explain_starvedOfConnections() throws Exception {
+    try (var pool = stage.database.pooled(2);
+        var pgonce = PgOnce.builder(pool).stopTimeout(Duration.ofSeconds(1)).build()) {
+      pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+      stage.awaitSoon(
+          () -> stage.database.queryLong("select count(*) from pgonce.listener_status") == 1);
+      // Now the application keeps all connections.
+      try (var one = pool.getConnection();
+          var two = pool.getConnection()) {
+        var id = publish(ORDERS);
+        awaitCause(ORDERS, id, Cause.STARVED);
+        assertThat(explain(ORDERS, id).advice()).contains("no connection to give");
+        assertThat(one.isValid(1) && two.isValid(1)).isTrue();
+      }
+      stage.awaitSoon(() -> stage.waiting() == 0);
+    }
+  }
+
+  @Test
+  void explain_waitingBehindOthers() throws Exception {
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    stage.publish(2);
+    var id = publish(ORDERS);
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.WAITING);
+    assertThat(answer.detail()).isEqualTo("2 before it, 0 of 4 workers of 1 listeners at work");
+  }
+
+  @Test
+  void explain_deadForWhatReason() throws Exception {
+    var id = publish(ORDERS);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            QUICK,
+            (order, tx) -> {
+              throw new RejectedException("no such article");
+            })
+        .start();
+    awaitCause(ORDERS, id, Cause.DEAD);
+    var answer = explain(ORDERS, id);
+    assertThat(answer.detail()).startsWith("REJECTED after 1 attempts").contains("no such article");
+    assertThat(answer.since()).isEqualTo(operations.deadLetters().of(ORDERS, 1).get(0).diedAt());
+  }
+
+  @Test
+  void explain_doneOrNever() throws Exception {
+    var id = publish(ORDERS);
+    operations.cancel(ORDERS, List.of(id), "for a test");
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    assertThat(explain(ORDERS, id).detail()).contains("it was handled, discarded or cancelled");
+    var never = explain(ORDERS, id + 1_000_000);
+    assertThat(never.cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    assertThat(never.detail()).isEqualTo("no notification has this id yet");
+    var nothing = operations.explain(ORDERS).get(0);
+    assertThat(nothing.cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    assertThat(nothing.id()).isNull();
+    assertThat(nothing.detail()).isEqualTo("nothing waits");
+  }
+
+  @Test
+  void explain_notCommittedYet() throws Exception {
+    try (var writer = stage.dataSource.getConnection()) {
+      writer.setAutoCommit(false);
+      var id = Publisher.standard().publish(writer, ORDERS, new Order(1, "item"));
+      var answer = explain(ORDERS, id);
+      assertThat(answer.cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
+      try (var statement = writer.createStatement();
+          var pid = statement.executeQuery("select pg_backend_pid()")) {
+        pid.next();
+        assertThat(answer.detail()).endsWith("server processes " + pid.getInt(1));
+      }
+      assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
+      writer.rollback();
+      assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    }
+  }
+
+  @Test
+  void explain_notStoredForAFilter() throws Exception {
+    var placed =
+        install(
+            "placed",
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT
+                .withSubscriptions("all")
+                .withSubscription("vip", Map.of("tenant", "vip")));
+    var id = publish(placed);
+    var answers = operations.explain(placed, id);
+    assertThat(answers).extracting(Explanation::subscription).containsExactly("all", "vip");
+    assertThat(answers)
+        .extracting(Explanation::cause)
+        .containsExactly(Cause.NO_LISTENER, Cause.NOT_STORED);
+    assertThat(answers.get(1).detail()).contains("{\"tenant\": \"vip\"}").contains("\"all\"");
+  }
+
+  @Test
+  void explain_notStoredByABroadcast() {
+    var news = install("news", Mode.BROADCAST, ChannelOptions.DEFAULT);
+    assertThat(operations.explain(news).get(0).cause()).isEqualTo(Cause.NOT_STORED);
+    assertThat(operations.explain(news).get(0).detail()).contains("is a BROADCAST");
+  }
+
+  @Test
+  void explain_copyNotAdopted() throws Exception {
+    var id = publish(ORDERS);
+    stage.database.execute("update pgonce.installation set home = '1 elsewhere'");
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.COPY_NOT_ADOPTED);
+    assertThat(answer.detail()).contains("is a copy");
+    operations.adopt("for a test");
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+  }
+
+  /** It reads beside whatever is locked, and in a transaction that may only read. */
+  @Test
+  void explain_waitsForNobodyAndWritesNothing() throws Exception {
+    var id = publish(ORDERS);
+    try (var somebody = stage.dataSource.getConnection();
+        var reader = stage.dataSource.getConnection()) {
+      hold(
+          somebody,
+          "lock table pgonce.notification, pgonce.scheduled, pgonce.subscription in exclusive mode");
+      reader.setAutoCommit(false);
+      try (var statement = reader.createStatement()) {
+        statement.execute("set transaction read only; set local lock_timeout = '1s'");
+        try (var row =
+            statement.executeQuery("select cause from pgonce.explain('orders', " + id + ")")) {
+          row.next();
+          assertThat(row.getString(1)).isEqualTo("NO_LISTENER");
+        }
+        try (var row = statement.executeQuery("select count(*) from pgonce.at_work")) {
+          row.next();
+          assertThat(row.getLong(1)).isZero();
+        }
+      }
+      reader.rollback();
+      somebody.rollback();
+    }
+  }
+
+  @Test
+  void explain_anUnknownChannelIsAnError() {
+    assertThatThrownBy(() -> operations.explain(Channel.of("nowhere", String.class), 1))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot explain channel nowhere")
+        .hasMessageContaining("not installed");
+  }
+
+  /** Ten thousand wait, and some are held: it answers in a moment all the same. */
+  @Test
+  void explain_isCheapAmidABacklog() throws Exception {
+    stage.database.execute(
+        "insert into pgonce.notification (subscription_id, payload) select s.id, '1' from pgonce.subscription s, generate_series(1, 100000) where s.of_channel = 'orders'");
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    var last =
+        stage.database.queryLong(
+            "select max(id) from pgonce.notification where subscription_id > 0");
+    assertThat(explain(ORDERS, last).detail()).startsWith("10000 before it");
+    var best = Long.MAX_VALUE;
+    for (var i = 0; i < 5; i++) {
+      var from = System.nanoTime();
+      explain(ORDERS, last);
+      best = Math.min(best, System.nanoTime() - from);
+    }
+    assertThat(Duration.ofNanos(best)).isLessThan(Duration.ofMillis(500));
+    assertThat(begun.await(0, TimeUnit.SECONDS)).isFalse();
+  }
+}

@@ -1,0 +1,359 @@
+-- Why a notification is not moving, and what is at work. It only reads: it takes no row lock, as one that is given back leaves a mark in the row, by
+-- which a claim takes it for a suspect. Who holds a row is told by its xmax, which is the holder's transaction, and by pg_locks, which has the process of
+-- each transaction that runs.
+
+-- See roles.sql.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
+SET ROLE pgonce_owner;
+
+-- Which rows of a subscription, or of all, are held: by a lock, or by a lease that has not expired. pid: the server's process of the transaction, or of
+-- the session that a lease's handler works in (its token is an advisory lock there, see HandlerSession); null for a prepared transaction, and for a
+-- handler that has not asked for its connection. Held rows are among the first in line: it looks at so many new, due and leased rows of each subscription.
+CREATE OR REPLACE FUNCTION pgonce.held(subscription integer DEFAULT NULL)
+RETURNS TABLE (subscription_id integer, id bigint, attempt integer, order_key text, leased_until timestamptz, pid integer)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+  WITH locks AS MATERIALIZED (
+    SELECT l.transactionid, CASE WHEN l.locktype = 'advisory' THEN l.classid::bigint << 32 | l.objid::bigint END AS mark, l.pid
+      FROM pg_locks l
+     WHERE l.granted AND (l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock'
+        OR l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock'
+           AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+  )
+  SELECT s.id, h.id, h.attempt, h.order_key, h.leased_until, h.pid
+    FROM pgonce.subscription s CROSS JOIN LATERAL (
+      SELECT n.id, 1 AS attempt, n.order_key, NULL::timestamptz AS leased_until, k.pid
+        FROM (SELECT f.id, f.order_key, f.xmax AS holder FROM pgonce.notification f WHERE f.subscription_id = s.id ORDER BY f.id LIMIT 10000) n
+        JOIN locks k ON k.transactionid = n.holder
+      UNION ALL
+      SELECT d.id, d.attempts + (d.token IS NULL)::integer, d.order_key, NULL, k.pid
+        FROM (SELECT f.id, f.attempts, f.token, f.order_key, f.xmax AS holder FROM pgonce.scheduled f
+               WHERE f.subscription_id = s.id ORDER BY f.due_at, f.id LIMIT 10000) d
+        JOIN locks k ON k.transactionid = d.holder
+       WHERE d.token IS NULL OR (SELECT c.mode FROM pgonce.channel c WHERE c.id = s.channel_id) = 'EXACTLY_ONCE'
+      UNION ALL
+      SELECT d.id, d.attempts, d.order_key, d.due_at, k.pid
+        FROM (SELECT f.id, f.attempts, f.token, f.order_key, f.due_at FROM pgonce.scheduled f
+               WHERE f.subscription_id = s.id AND f.due_at > (SELECT clock_timestamp()) ORDER BY f.due_at, f.id LIMIT 10000) d
+        LEFT JOIN locks k ON k.mark = hashtextextended('pgonce lease ' || d.token, 0)
+       WHERE d.token IS NOT NULL AND (SELECT c.mode FROM pgonce.channel c WHERE c.id = s.channel_id) <> 'EXACTLY_ONCE') h
+   WHERE held.subscription IS NULL OR s.id = held.subscription
+$$;
+
+-- What keeps writes of watched tables from being stored in a channel, as far as the catalog says; null if nothing is seen.
+CREATE OR REPLACE FUNCTION pgonce_private.feed_trouble(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH triggers AS MATERIALIZED (
+    SELECT t.tgname, t.tgrelid, t.tgenabled, t.tgparentid FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name)
+  )
+  SELECT string_agg(p.what, '; ' ORDER BY p.what) FROM (
+    SELECT format('trigger "%s" of table %s is disabled', t.tgname, t.tgrelid::regclass) FROM triggers t WHERE t.tgenabled = 'D'
+    UNION ALL
+    SELECT format('trigger "%s" of table %s fires only where session_replication_role is replica', t.tgname, t.tgrelid::regclass)
+      FROM triggers t WHERE t.tgenabled = 'R'
+    UNION ALL
+    SELECT format('table %s was detached, and has no trigger of the channel any more', d.name)
+      FROM (SELECT DISTINCT t.tgrelid FROM triggers t WHERE t.tgparentid = 0) r
+     CROSS JOIN LATERAL pgonce.detached_partitions(channel_name, r.tgrelid) AS d (name)
+    UNION ALL
+    SELECT format('no table has a trigger of the channel, which is fed by "%s"', c.feed)
+      FROM pgonce.channel c WHERE c.name = channel_name AND c.feed <> 'published' AND NOT EXISTS (SELECT FROM triggers)) p (what)
+$$;
+
+-- The processes whose transactions have stored or settled something and are open, but for the caller's; 'prepared' stands for a prepared transaction.
+CREATE OR REPLACE FUNCTION pgonce_private.open_writers() RETURNS text
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT string_agg(DISTINCT coalesce(l.pid::text, 'prepared'), ', ') FROM pg_locks l
+   WHERE l.locktype = 'relation' AND l.granted AND l.mode = 'RowExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
+     AND l.relation IN ('pgonce.notification'::regclass, 'pgonce.scheduled'::regclass)
+     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+$$;
+
+-- How many permits of a key are taken, by leases or by locks: see key_permits.sql.
+CREATE OR REPLACE FUNCTION pgonce_private.permits_in_use(subscription integer, key text, max_per_key integer) RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT count(*) FROM (
+    SELECT p.permit FROM generate_series(1, max_per_key) AS p (permit) WHERE p.permit = ANY (pgonce_private.key_permits_taken(subscription, key, NULL))
+    UNION
+    SELECT p.permit FROM generate_series(1, max_per_key) AS p (permit)
+      JOIN pg_locks l ON l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND l.mode = 'ExclusiveLock'
+       AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended((key || chr(1) || p.permit) COLLATE "C", 123589553447781 + subscription)
+       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) AS taken
+$$;
+
+-- The listeners of a subscription that are alive, how many workers they have, and what those do not handle that were left behind by a change. A process
+-- whose LISTEN session is gone, and that missed a heartbeat, is not waited for until its silence is over.
+CREATE OR REPLACE FUNCTION pgonce_private.listeners_of(
+  subscription integer, OUT alive bigint, OUT workers bigint, OUT outdated bigint, OUT differences text, OUT silent text)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT count(*) FILTER (WHERE r.alive), sum(r.workers) FILTER (WHERE r.alive AND r.outdated = ''),
+         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(r.instance || ': ' || r.outdated, '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
+         string_agg(format('%s was heard from last at %s', r.instance, r.seen_at), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive)
+    FROM (SELECT l.instance, l.seen_at, l.workers[p.place] AS workers, coalesce(l.outdated[p.place], '') AS outdated,
+                 clock_timestamp() - l.seen_at <= CASE WHEN pgonce_private.has_session(l.backend, l.seen_at) THEN l.silence ELSE l.silence / 4 END AS alive
+            FROM pgonce.listener l CROSS JOIN LATERAL array_position(l.subscriptions, subscription) AS p (place)
+           WHERE p.place IS NOT NULL) r
+$$;
+
+-- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
+-- what a listener ends.
+CREATE OR REPLACE FUNCTION pgonce_private.cause_of_row(
+  channel pgonce.channel, target pgonce.subscription, present pgonce.scheduled, holder xid,
+  OUT cause text, OUT since timestamptz, OUT until timestamptz, OUT blocked_by bigint, OUT instance text, OUT pid integer, OUT detail text, OUT advice text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+  now constant timestamptz := clock_timestamp();
+  channel_sql constant text := quote_literal(channel.name);
+  copied constant text := pgonce.copy_of_another();
+  key constant text := CASE WHEN present.order_key <> chr(1) || present.id THEN present.order_key END;
+  leased constant boolean := present.token IS NOT NULL AND channel.mode <> 'EXACTLY_ONCE' AND present.due_at > now;
+  ready_since constant timestamptz := greatest(present.created_at, present.due_at);
+  listening record;
+  blocker record;
+  busy bigint;
+  ahead bigint;
+  free_from timestamptz;
+BEGIN
+  -- By xmax: a row that nobody has locked has none, and one that was given back has that of a transaction that has ended.
+  SELECT l.pid INTO pid FROM pg_locks l
+   WHERE l.locktype = 'transactionid' AND l.transactionid = holder AND l.granted AND l.mode = 'ExclusiveLock';
+  IF FOUND OR leased THEN
+    IF leased THEN
+      pid := (SELECT h.pid FROM pgonce.held(target.id) h WHERE h.id = present.id AND h.leased_until IS NOT NULL LIMIT 1);
+      until := present.due_at;
+    END IF;
+    cause := 'AT_WORK';
+    instance := (SELECT l.instance FROM pgonce.listener l WHERE pid = ANY (l.sessions) ORDER BY l.seen_at DESC LIMIT 1);
+    detail := concat_ws(', ', format('attempt %s', present.attempts + (present.token IS NULL)::integer), 'by ' || instance,
+      CASE WHEN pid IS NOT NULL THEN format('in the session of server process %s', pid)
+           WHEN leased THEN 'whose handler has no transaction open'
+           ELSE 'held by a prepared transaction (pg_prepared_xacts)' END,
+      'leased until ' || until);
+    advice := CASE WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
+      WHEN pid IS NULL THEN 'COMMIT PREPARED or ROLLBACK PREPARED that transaction.'
+      ELSE format('Wait for the handler: pgonce.at_work has its last SQL. If it hangs: SELECT pg_terminate_backend(%s), which undoes its work.', pid) END;
+    RETURN;
+  END IF;
+  IF copied IS NOT NULL THEN
+    cause := 'COPY_NOT_ADOPTED';
+    detail := copied;
+    advice := 'If it takes the place of the original, or is to work on its own: SELECT pgonce.adopt(''why'').';
+    RETURN;
+  END IF;
+  IF target.paused_at IS NOT NULL THEN
+    cause := 'PAUSED';
+    since := target.paused_at;
+    detail := format('paused by %s: %s', target.paused_by, target.pause_reason);
+    advice := format('When the reason is over: SELECT pgonce.resume(%s, ''why'').', channel_sql);
+    RETURN;
+  END IF;
+  IF present.due_at > now THEN
+    cause := CASE WHEN present.attempts > 0 THEN 'RETRYING' ELSE 'SCHEDULED' END;
+    since := present.created_at;
+    until := present.due_at;
+    detail := CASE WHEN present.attempts > 0 AND present.token IS NOT NULL
+      THEN format('the process of attempt %s ended with it: %s', present.attempts, coalesce(present.last_error, 'nothing is known of why'))
+      WHEN present.attempts > 0 THEN format('attempt %s failed: %s', present.attempts, present.last_error)
+      WHEN present.last_error IS NOT NULL THEN 'put back, no attempt counted: ' || present.last_error
+      ELSE 'its publisher gave it this time' END;
+    advice := format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id);
+    RETURN;
+  END IF;
+  IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
+    SELECT b.* INTO blocker FROM (
+      (SELECT l.id, format('a dead letter since %s (%s: %s)', l.died_at, l.reason, l.error) AS state FROM pgonce.dead_letter l
+        WHERE channel.key_order = 'DEAD_LETTER_BLOCKS' AND l.subscription_id = target.id AND l.order_key >= key AND l.order_key <= key AND l.id < present.id
+        ORDER BY l.order_key, l.id LIMIT 1)
+      UNION ALL
+      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN format('due at %s after %s attempts', d.due_at, d.attempts) ELSE 'waiting, or at work' END
+         FROM pgonce.scheduled d
+        WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id < present.id ORDER BY d.order_key, d.id LIMIT 1)
+      UNION ALL
+      (SELECT n.id, 'waiting, or at work' FROM pgonce.notification n
+        WHERE n.subscription_id = target.id AND n.order_key >= key AND n.order_key <= key AND n.id < present.id ORDER BY n.order_key, n.id LIMIT 1)
+      UNION ALL
+      -- A higher one that began before this one was committed.
+      (SELECT h.id, 'at work' FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
+     ORDER BY b.id LIMIT 1;
+    IF FOUND THEN
+      cause := 'BLOCKED_BY';
+      since := ready_since;
+      blocked_by := blocker.id;
+      detail := format('notification %s has the same order key and comes first; it is %s', blocker.id, blocker.state);
+      advice := format('Ask why that one is not moving: SELECT * FROM pgonce.explain(%s, %s).%s', channel_sql, blocker.id,
+        CASE WHEN blocker.state LIKE 'a dead letter%' THEN format(' Then SELECT pgonce.redrive(%1$s, %2$s, ''why'') or pgonce.discard(%1$s, %2$s, ''why'').', channel_sql, blocker.id) END);
+      RETURN;
+    END IF;
+  END IF;
+  IF key IS NOT NULL AND pgonce_private.permits_in_use(target.id, key, channel.max_per_key) >= channel.max_per_key THEN
+    cause := 'LIMITED';
+    since := ready_since;
+    detail := format('%s of its key are at work, which is the limit per key: %s', channel.max_per_key, coalesce(
+      (SELECT string_agg(h.id::text, ', ' ORDER BY h.id) FROM pgonce.held(target.id) h WHERE h.order_key = key), 'they are about to end'));
+    advice := 'Wait for one of these to end. If it is always so, install the channel with a higher limit per key.';
+    RETURN;
+  END IF;
+  listening := pgonce_private.listeners_of(target.id);
+  IF listening.alive = 0 THEN
+    cause := 'NO_LISTENER';
+    since := ready_since;
+    detail := 'no process listens to the subscription' || coalesce('; ' || listening.silent, '');
+    advice := 'Start the service that handles it, or look why it does not start: pgonce.listener_status shows who listens to what.';
+    RETURN;
+  END IF;
+  IF listening.outdated = listening.alive THEN
+    cause := 'OUTDATED_LISTENERS';
+    since := ready_since;
+    detail := listening.differences;
+    advice := 'Deploy the installed definition to the listeners, or install the one that they have.';
+    RETURN;
+  END IF;
+  SELECT count(*) INTO ahead FROM (
+    (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id < present.id ORDER BY n.id LIMIT 10000)
+    UNION ALL
+    (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now AND d.id < present.id LIMIT 10000)) AS a;
+  SELECT r.free_from INTO free_from FROM pgonce.rate_limit r WHERE r.subscription_id = target.id;
+  -- Permits that nobody took expire after a tenth of a second: see rate.sql.
+  IF channel.max_rate IS NOT NULL AND free_from > now - interval '100 ms' THEN
+    cause := 'THROTTLED';
+    since := ready_since;
+    until := greatest(free_from, now) + ahead * interval '1 second' / channel.max_rate;
+    detail := format('%s a second begin, and %s are before it', channel.max_rate, ahead);
+    advice := 'Wait. If the other system allows more, install the channel with a higher rate.';
+    RETURN;
+  END IF;
+  SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
+  since := ready_since;
+  detail := format('%s before it, %s of %s workers of %s listeners at work', ahead, busy, listening.workers, listening.alive - listening.outdated);
+  IF busy >= listening.workers THEN
+    cause := 'STARVED';
+    advice := format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql);
+  ELSIF busy = 0 AND ready_since < now - interval '5 seconds' THEN
+    cause := 'STARVED';
+    advice := 'The listeners have workers and claim nothing: their pools have no connection to give, or they cannot reach the database. Look at their pools and logs.';
+  ELSE
+    cause := 'WAITING';
+    advice := 'Nothing is in its way: a listener takes it next, within a second if none is before it.';
+  END IF;
+END
+$$;
+
+-- Why something is not there, or why nothing comes where id is null.
+CREATE OR REPLACE FUNCTION pgonce_private.cause_of_absence(
+  channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT detail text, OUT advice text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+  trouble constant text := pgonce_private.feed_trouble(channel.name);
+  writers constant text := pgonce_private.open_writers();
+  never_given constant boolean := notification_id > coalesce(pg_sequence_last_value('pgonce.notification_id'), 0);
+  other record;
+BEGIN
+  -- What another subscription still has was stored, and says what its writer's context was.
+  SELECT o.name, o.context INTO other FROM (
+    SELECT s.name, n.context FROM pgonce.subscription s JOIN pgonce.notification n ON n.subscription_id = s.id AND n.id = notification_id WHERE s.channel_id = channel.id
+    UNION ALL
+    SELECT s.name, d.context FROM pgonce.subscription s JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.id = notification_id WHERE s.channel_id = channel.id
+    UNION ALL
+    SELECT s.name, l.context FROM pgonce.subscription s JOIN pgonce.dead_letter l ON l.subscription_id = s.id AND l.id = notification_id WHERE s.channel_id = channel.id) o
+   LIMIT 1;
+  IF FOUND AND target.filter IS NOT NULL AND (other.context @> target.filter) IS NOT TRUE THEN
+    cause := 'NOT_STORED';
+    detail := format('the subscription takes what was written in a context that holds %s, and subscription "%s" shows that this was not', target.filter, other.name);
+    advice := 'If it should have been taken: have the writer set the context, or change the filter and publish it again.';
+  ELSIF channel.mode = 'BROADCAST' THEN
+    cause := 'NOT_STORED';
+    detail := 'the channel is a BROADCAST, which stores nothing: who listened at that moment got it';
+    advice := 'If it must not be missed, change the channel''s mode.';
+  ELSIF trouble IS NOT NULL AND (notification_id IS NULL OR never_given) THEN
+    cause := 'NOT_STORED';
+    detail := trouble;
+    advice := 'Enable the triggers (ALTER TABLE ... ENABLE TRIGGER), or install the channel again, which makes what is missing; what was written meanwhile is not stored.';
+  ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
+    cause := 'NOT_COMMITTED_YET';
+    detail := format('transactions that have stored or settled something are open, and may hold it: server processes %s', writers);
+    advice := 'Wait for their commit. For one that stays open: xact_start in pg_stat_activity, or pg_prepared_xacts.';
+  ELSE
+    cause := 'DONE_OR_NEVER';
+    detail := concat_ws('; ', CASE WHEN notification_id IS NULL THEN 'nothing waits'
+        WHEN never_given THEN 'no notification has this id yet'
+        ELSE 'it was handled, discarded or cancelled, or its writer rolled back, or it is of another channel' END,
+      'besides, ' || trouble);
+    advice := format('What operators removed is in SELECT * FROM pgonce.operation_log WHERE channel IN (%s, ''*'').', quote_literal(channel.name));
+  END IF;
+END
+$$;
+
+-- What pgonce.explain says, without what only the caller's own rights show.
+CREATE OR REPLACE FUNCTION pgonce.cause_of(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text, advice text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
+  channel constant pgonce.channel := (SELECT c FROM pgonce.channel c WHERE c.name = channel_name);
+  target pgonce.subscription;
+  present pgonce.scheduled;
+  dead record;
+  holder xid;
+BEGIN
+  FOR target IN SELECT s.* FROM pgonce.subscription s WHERE s.id = ANY (concerned) ORDER BY s.name LOOP
+    subscription := target.name;
+    id := notification_id;
+    IF id IS NULL THEN -- the first in line; else the first that will be
+      id := coalesce(
+        (SELECT least((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 1),
+                      (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 1))),
+        (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 1));
+    END IF;
+    cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL;
+    SELECT l.died_at, l.reason, l.error, l.attempts INTO dead FROM pgonce.dead_letter l WHERE l.subscription_id = target.id AND l.id = cause_of.id;
+    IF FOUND THEN
+      cause := 'DEAD';
+      since := dead.died_at;
+      detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
+      advice := format('When what failed it is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', quote_literal(channel_name), id);
+      RETURN NEXT;
+      CONTINUE;
+    END IF;
+    SELECT n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL, NULL, n.delivery_key, n.order_key, NULL, n.stamp, NULL, NULL, NULL, n.xmax
+      INTO present.subscription_id, present.id, present.due_at, present.attempts, present.created_at, present.last_error, present.payload, present.delivery_key,
+           present.order_key, present.context, present.stamp, present.token, present.key_permit, present.key_permit_until, holder
+      FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = cause_of.id;
+    IF NOT FOUND THEN
+      SELECT d.subscription_id, d.id, d.due_at, d.attempts, d.created_at, d.last_error, NULL, d.delivery_key, d.order_key, NULL, d.stamp, d.token,
+             d.key_permit, d.key_permit_until, d.xmax
+        INTO present.subscription_id, present.id, present.due_at, present.attempts, present.created_at, present.last_error, present.payload, present.delivery_key,
+             present.order_key, present.context, present.stamp, present.token, present.key_permit, present.key_permit_until, holder
+        FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id;
+    END IF;
+    IF FOUND THEN
+      SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice FROM pgonce_private.cause_of_row(channel, target, present, holder) r;
+    ELSE
+      SELECT a.* INTO cause, detail, advice FROM pgonce_private.cause_of_absence(channel, target, id) a;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+
+-- Why a notification is not moving, and what to do: one row per subscription, or that of one. Without an id: why the first in line is not moving, or why
+-- nothing comes. The causes are in docs/operations.md. With the caller's own rights: what pg_stat_activity shows of other roles' sessions.
+CREATE OR REPLACE FUNCTION pgonce.explain(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
+RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer,
+               last_sql text, detail text, advice text)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT c.subscription, c.id, c.cause, coalesce(c.since, a.xact_start), c.until, c.blocked_by, c.instance, c.pid, a.query, c.detail, c.advice
+    FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid
+$$;
+
+RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -1,0 +1,78 @@
+package org.pgonce.triggers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.SQLException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** Why nothing of a watched table comes, as {@code pgonce.explain} tells it. */
+@PgTest(PgOnceInstalled.class)
+@Tag("versions")
+class ExplainTest {
+
+  record Author(long id, String name) {}
+
+  private static final TriggerChannel<Author> ADDED =
+      TriggerChannel.on("author", Author.class).afterInsert().build();
+
+  @BeforeEach
+  void install(TestDatabase database) throws SQLException {
+    database.execute(
+        "create table author (id bigint not null, name text) partition by list (id);"
+            + " create table author_1 partition of author for values in (1); create table author_2 partition of author for values in (2)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+  }
+
+  private static String explained(TestDatabase database) throws SQLException {
+    return database.queryString(
+        "select cause || ': ' || detail from pgonce.explain('" + ADDED.name() + "')");
+  }
+
+  @Test
+  void explain_notStoredAsATriggerIsDisabled(TestDatabase database) throws Exception {
+    assertThat(explained(database)).isEqualTo("DONE_OR_NEVER: nothing waits");
+    database.execute("alter table author_1 disable trigger user");
+    assertThat(explained(database))
+        .startsWith("NOT_STORED: trigger \"")
+        .endsWith("\" of table public.author_1 is disabled");
+    database.execute("insert into author values (1, 'Ann')");
+    assertThat(explained(database)).startsWith("NOT_STORED: ");
+    database.execute("alter table author_1 enable trigger user");
+    database.execute("insert into author values (1, 'Bob')");
+    assertThat(explained(database)).startsWith("NO_LISTENER: ");
+  }
+
+  @Test
+  void explain_notStoredAsAPartitionWasDetached(TestDatabase database) throws Exception {
+    database.execute("alter table author detach partition author_2");
+    assertThat(explained(database))
+        .isEqualTo(
+            "NOT_STORED: table public.author_2 was detached, and has no trigger of the channel any more");
+  }
+
+  @Test
+  void explain_notStoredAsTheTableHasNoTrigger(TestDatabase database) throws Exception {
+    database.execute("drop table author; create table author (id bigint not null, name text)");
+    assertThat(explained(database))
+        .startsWith("NOT_STORED: no table has a trigger of the channel, which is fed by \"");
+  }
+
+  @Test
+  void explain_aGivenIdThatIsGoneIsDoneThoughATriggerIsDisabled(TestDatabase database)
+      throws Exception {
+    database.execute(
+        "insert into author values (1, 'Ann'); delete from pgonce.notification where subscription_id > 0;"
+            + " alter table author_1 disable trigger user");
+    assertThat(
+            database.queryString(
+                "select cause || ': ' || detail from pgonce.explain('%s', 1)"
+                    .formatted(ADDED.name())))
+        .startsWith("DONE_OR_NEVER: it was handled")
+        .contains("besides, trigger ");
+  }
+}
