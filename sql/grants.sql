@@ -101,8 +101,8 @@ GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO
 GRANT EXECUTE ON FUNCTION pgonce.held(integer), pgonce.cause_of(text, bigint, text), pgonce.explain(text, bigint, text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT EXECUTE ON FUNCTION pgonce.peek(text, integer, text, boolean) TO pgonce_admin, pgonce_monitor;
 GRANT SELECT ON
-  pgonce.schema_version, pgonce.channel_settings, pgonce.channel_status, pgonce.at_work, pgonce.dead_letter_status, pgonce.retry_status, pgonce.listener_status,
-  pgonce.operation_log
+  pgonce.schema_version, pgonce.channel_settings, pgonce.channel_status, pgonce.channel_gauges, pgonce.at_work, pgonce.dead_letter_status,
+  pgonce.retry_status, pgonce.listener_status, pgonce.operation_log
 TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT SELECT ON pgonce.schema_version TO pgonce_installer;
 

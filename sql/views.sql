@@ -48,6 +48,24 @@ BEGIN
       CROSS JOIN LATERAL (
         SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead $$),
 
+    -- As channel_status, for what looks every few seconds (pgonce-micrometer): it counts to 100,000 and no further, so that a look costs
+    -- little however much waits. Beyond that the age is that of the first 100,000 by id.
+    ('channel_gauges', $$
+    SELECT c.name AS channel, s.name AS subscription, ready.backlog, later.scheduled, later.retrying,
+           (SELECT count(*) FROM (SELECT FROM pgonce.dead_letter l WHERE l.subscription_id = s.id LIMIT 100000) d) AS dead_letters,
+           coalesce(extract(epoch FROM clock_timestamp() - least(ready.oldest, later.oldest_due)), 0)::float8 AS oldest_age,
+           (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
+           s.paused_at IS NOT NULL AS paused
+      FROM pgonce.channel c
+      JOIN pgonce.subscription s ON s.channel_id = c.id
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS backlog, min(f.created_at) AS oldest
+          FROM (SELECT n.created_at FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 100000) f) ready
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE f.attempts > 0) AS retrying,
+               min(f.due_at) FILTER (WHERE f.due_at <= clock_timestamp()) AS oldest_due
+          FROM (SELECT d.attempts, d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 100000) f) later $$),
+
     ('dead_letter_status', $$
     SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
            (coalesce(l.stamp, 0) >> 16) + 1 AS version

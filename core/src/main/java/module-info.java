@@ -15,15 +15,29 @@ module org.pgonce {
   // Its sister modules install, check and commit as core does, by the same code.
   exports org.pgonce.internal.jdbc to
       org.pgonce.guards,
+      org.pgonce.micrometer,
       org.pgonce.operations,
       org.pgonce.records,
       org.pgonce.sweeps,
+      org.pgonce.test,
       org.pgonce.triggers;
   exports org.pgonce.internal.store to
       org.pgonce.guards,
       org.pgonce.operations,
       org.pgonce.records,
+      org.pgonce.test,
       org.pgonce.triggers;
   exports org.pgonce.internal.text to
       org.pgonce.triggers;
+  // The users' test kit handles as a listener does.
+  exports org.pgonce.internal.concurrent to
+      org.pgonce.test;
+  exports org.pgonce.internal.consume to
+      org.pgonce.test;
+  exports org.pgonce.internal.context to
+      org.pgonce.test;
+  exports org.pgonce.internal.handle to
+      org.pgonce.test;
+  exports org.pgonce.internal.listen to
+      org.pgonce.test;
 }

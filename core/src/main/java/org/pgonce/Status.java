@@ -39,6 +39,7 @@ public record Status(
    * What this process does on a channel.
    *
    * @param subscription the channel's subscription that this process handles
+   * @param concurrency how many workers it may have at once
    * @param working workers that claim or handle
    * @param stuck handlers that overran their time, were cut off, and have not returned
    * @param claims claims since the start; in BROADCAST, which has none, messages handled
@@ -51,6 +52,7 @@ public record Status(
       String channel,
       String subscription,
       Mode mode,
+      int concurrency,
       int working,
       int stuck,
       long claims,

@@ -16,7 +16,7 @@ import org.pgonce.spi.Event.WaitCause;
  * settings are known and a driver that has its statements prepared. After that it gives back slot
  * and connection and keeps its thread, to which a pool gives the same connection again.
  */
-final class ClaimWorker implements Runnable {
+final class ClaimWorker implements Runnable, Worker {
 
   // Short, for those that wait for a connection of a pool that is too small.
   private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
@@ -80,30 +80,28 @@ final class ClaimWorker implements Runnable {
     }
   }
 
-  WorkerSlots.Slot slot() {
+  @Override
+  public WorkerSlots.Slot slot() {
     return Objects.requireNonNull(slot);
   }
 
-  /** It could not claim before. */
-  void waited(WaitCause cause, Duration time) {
+  @Override
+  public void waited(WaitCause cause, Duration time) {
     consumer.reports.waited(cause, time);
   }
 
-  /** No claim of the subscription begins for so long. */
-  void rest(Duration time) {
+  @Override
+  public void rest(Duration time) {
     consumer.restFor(time);
   }
 
-  /** A claim begins; returns whether it is for scheduled rows. */
-  boolean begins() {
+  @Override
+  public boolean begins() {
     return consumer.locked(claiming::begins);
   }
 
-  /**
-   * A claim of new rows is to be sent behind a commit. False, and none may be, if scheduled rows
-   * come first or no handler may begin.
-   */
-  boolean beginsBehindCommit() {
+  @Override
+  public boolean beginsBehindCommit() {
     return consumer.locked(
         () -> {
           var begins = mayBegin() && !trigger.isDue();
@@ -114,16 +112,16 @@ final class ClaimWorker implements Runnable {
         });
   }
 
-  /** How many may be claimed at once: fewer than wanted if the rate does not allow them. */
-  int permits(int wanted) {
+  @Override
+  public int permits(int wanted) {
     if (permits < wanted) {
       permits += rate.enterMore(wanted - permits);
     }
     return Math.min(permits, wanted);
   }
 
-  /** The claim has found these. */
-  void found(List<Claim> claims) {
+  @Override
+  public void found(List<Claim> claims) {
     consumer.withLock(
         () -> {
           keepPermits(claims.size());
@@ -140,13 +138,13 @@ final class ClaimWorker implements Runnable {
     permits = count;
   }
 
-  /** Whether handlers may begin: not while the listener stops or the subscription is paused. */
-  boolean mayBegin() {
+  @Override
+  public boolean mayBegin() {
     return consumer.mayClaim();
   }
 
-  /** The handler of so many notifications begins; false if it may not. */
-  boolean begin(WorkerSlots.Attempt attempt, int count) {
+  @Override
+  public boolean begin(WorkerSlots.Attempt attempt, int count) {
     if (!mayBegin() || !slot().begin(attempt)) {
       return false;
     }
@@ -154,12 +152,8 @@ final class ClaimWorker implements Runnable {
     return true;
   }
 
-  /**
-   * What was claimed is settled, or given back.
-   *
-   * @param left what may lie behind it
-   */
-  void ended(RowsBehind left) {
+  @Override
+  public void ended(RowsBehind left) {
     consumer.withLock(
         () -> {
           if (atWork != null) {
@@ -177,8 +171,8 @@ final class ClaimWorker implements Runnable {
     }
   }
 
-  /** Whether to claim once more; waits for a moment until there is something to claim. */
-  boolean mayGoOn() {
+  @Override
+  public boolean mayGoOn() {
     return consumer.locked(
         () -> {
           endIfLetGo();

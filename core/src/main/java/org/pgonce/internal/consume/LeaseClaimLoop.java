@@ -57,7 +57,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   }
 
   @Override
-  public void work(ClaimWorker worker) throws SQLException {
+  public void work(Worker worker) throws SQLException {
     do {
       var lease = new Lease(worker);
       try {
@@ -78,7 +78,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   /** One claim, committed, and what it has found. */
   private final class Lease {
 
-    private final ClaimWorker worker;
+    private final Worker worker;
     private final boolean due;
     private long asked; // by System.nanoTime()
     private List<Claim> found = List.of();
@@ -86,7 +86,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     private @Nullable Stay stay;
     private boolean isRefused; // the database did not even look: the mode is being changed
 
-    Lease(ClaimWorker worker) {
+    Lease(Worker worker) {
       this.worker = worker;
       this.due = worker.begins();
     }
@@ -175,7 +175,7 @@ final class LeaseClaimLoop implements ClaimLoop {
   }
 
   /** Runs the handler and settles; false if this worker's slot is lost, or none may begin. */
-  private boolean handle(Lease lease, ClaimWorker worker) throws SQLException {
+  private boolean handle(Lease lease, Worker worker) throws SQLException {
     var claim = lease.leased;
     if (claim == null || lease.isOver(claim)) {
       return true;

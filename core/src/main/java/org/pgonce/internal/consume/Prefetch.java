@@ -26,7 +26,7 @@ final class Prefetch implements Pipeline.Next {
   private final int subscription;
   private final ClaimCursor cursor;
   private final ClaimSession session;
-  private final ClaimWorker worker;
+  private final Worker worker;
   // From when on, by System.nanoTime(); shared by the workers of a listener.
   private final AtomicLong allowedFrom;
   private ClaimCursor.@Nullable Look look;
@@ -37,7 +37,7 @@ final class Prefetch implements Pipeline.Next {
       int subscription,
       ClaimCursor cursor,
       ClaimSession session,
-      ClaimWorker worker,
+      Worker worker,
       AtomicLong allowedFrom) {
     this.subscription = subscription;
     this.cursor = cursor;
@@ -81,7 +81,7 @@ final class Prefetch implements Pipeline.Next {
   }
 
   /**
-   * The one before has ended, and {@link ClaimWorker#ended} was called.
+   * The one before has ended, and {@link Worker#ended} was called.
    *
    * @param fit whether the connection is
    */

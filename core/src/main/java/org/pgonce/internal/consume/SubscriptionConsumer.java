@@ -5,12 +5,10 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.Mode;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.GatedSubscription;
-import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.poll.Poll;
@@ -18,8 +16,6 @@ import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.settle.Pausing;
 import org.pgonce.internal.settle.Reports;
-import org.pgonce.internal.settle.Settlement;
-import org.pgonce.internal.settle.TransactionalSettlement;
 
 /**
  * Consumes one subscription in this process: wake-ups and polls go to the {@link FetchTrigger},
@@ -66,19 +62,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.trigger =
         new FetchTrigger(
             context.threads()::tickLater, lock, System::nanoTime, cursors, this::beginWorker);
-    this.loop = loop(subscribed);
-  }
-
-  private ClaimLoop loop(Registration<T> subscribed) {
-    var parts =
-        new ClaimLoop.Parts(
-            subscribed, context, new Delivery<>(subscribed, context), cursors, reports);
-    return subscribed.channel().mode() == Mode.EXACTLY_ONCE
-        ? new TransactionalClaimLoop(
-            parts,
-            new TransactionalSettlement(subscribed, context.transactions(), reports, pausing))
-        : new LeaseClaimLoop(
-            parts, new Settlement(subscribed, context.transactions(), reports, pausing));
+    this.loop = ClaimLoop.of(ClaimLoop.Parts.of(subscribed, context, cursors, reports), pausing);
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */

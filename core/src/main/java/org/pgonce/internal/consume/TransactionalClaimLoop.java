@@ -76,7 +76,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
   }
 
   @Override
-  public void work(ClaimWorker worker) throws SQLException {
+  public void work(Worker worker) throws SQLException {
     var asked = System.nanoTime();
     try (var connection = parts.context().dataSource().getConnection()) {
       worker.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
@@ -108,14 +108,14 @@ final class TransactionalClaimLoop implements ClaimLoop {
   /** A worker's time with one connection. */
   private final class Run {
 
-    private final ClaimWorker worker;
+    private final Worker worker;
     private final ClaimSession session;
     private final Connection connection;
     private final Prefetch prefetch;
     private final Supplier<Pipeline.@Nullable Next> next;
     private @Nullable ClaimHolder holder;
 
-    Run(ClaimWorker worker, ClaimSession session, boolean prefetches) {
+    Run(Worker worker, ClaimSession session, boolean prefetches) {
       this.worker = worker;
       this.session = session;
       this.connection = session.connection();

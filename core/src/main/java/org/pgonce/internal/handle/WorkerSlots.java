@@ -142,6 +142,7 @@ public final class WorkerSlots {
         subscribed.name(),
         subscribed.subscription(),
         subscribed.channel().mode(),
+        subscribed.options().concurrency(),
         working.size(),
         stuck.size(),
         claims,

@@ -1,0 +1,277 @@
+package org.pgonce.test;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.assertj.core.api.AssertProvider;
+import org.pgonce.Channel;
+import org.pgonce.Handler;
+import org.pgonce.ListenOptions;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.PublishOptions;
+import org.pgonce.Published;
+import org.pgonce.Publisher;
+import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.spi.HandlerInterceptor;
+import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.PayloadCodec;
+
+/**
+ * Tests code that publishes and handles, in a real database and without threads or waiting.
+ *
+ * <pre>{@code
+ * pgonce.publish(SIGNED_UP, new SignedUp(42));
+ * pgonce.drain(SIGNED_UP, greet);
+ * assertThat(pgonce).hasPublished(GREETED).withDelay(Duration.ofHours(6)).once();
+ * pgonce.advance(Duration.ofHours(6));
+ * pgonce.drain(GREETED, mail);
+ * assertThat(pgonce).isEmpty();
+ * }</pre>
+ *
+ * <p>{@code assertThat} is AssertJ's own. {@link PgOnceTest} gives a tester to a JUnit test; {@link
+ * #on} makes one over any DataSource. Its login must be a superuser, or the one that installed
+ * pgonce: assertions and {@link #advance} act as {@code pgonce_owner}. What a transaction has not
+ * committed, none of this sees. Nothing else may handle the channels meanwhile.
+ *
+ * <p>What the database refuses is thrown as {@link PgOnceException}. Holds nothing open. For one
+ * thread at a time.
+ */
+public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
+
+  private final DataSource dataSource;
+  private final PayloadCodec codec;
+  private final Store store;
+  private List<HandlerInterceptor> interceptors = List.of();
+  private int most = 10_000;
+  private Duration longest = Duration.ofMinutes(1);
+
+  private PgOnceTester(DataSource dataSource, PayloadCodec codec) {
+    this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
+    this.codec = Objects.requireNonNull(codec, "codec");
+    this.store = new Store(dataSource);
+  }
+
+  /** Over this database, with the standard codec. Nothing is opened before it is needed. */
+  public static PgOnceTester on(DataSource dataSource) {
+    return new PgOnceTester(dataSource, new JacksonCodec());
+  }
+
+  /** As {@link #on(DataSource)}, with the codec of the code that is tested. */
+  public static PgOnceTester on(DataSource dataSource, PayloadCodec codec) {
+    return new PgOnceTester(dataSource, codec);
+  }
+
+  /**
+   * The interceptors that handlers run within, instead of those that were given before: what binds
+   * the transaction to a framework, as in production.
+   */
+  public PgOnceTester interceptors(HandlerInterceptor... interceptors) {
+    this.interceptors = List.of(interceptors);
+    return this;
+  }
+
+  /** The database. */
+  public DataSource dataSource() {
+    return dataSource;
+  }
+
+  /**
+   * The most that one {@link #drain} may handle, and how long it may take. Default 10,000 and 1
+   * minute.
+   *
+   * @param notifications 1 or more
+   * @param time looked at between two notifications; more than 0
+   * @throws IllegalArgumentException if it is less
+   */
+  public PgOnceTester bounds(int notifications, Duration time) {
+    Objects.requireNonNull(time, "time");
+    if (notifications < 1 || time.isNegative() || time.isZero()) {
+      throw new IllegalArgumentException(
+          "bounds of %d notifications and %s: give at least one, and some time"
+              .formatted(notifications, time));
+    }
+    most = notifications;
+    longest = time;
+    return this;
+  }
+
+  // The database.
+
+  /** Installs the channels, as {@link PgOnce#install} does. */
+  public PgOnceTester install(Channel<?>... channels) {
+    PgOnce.using(dataSource).install(channels);
+    return this;
+  }
+
+  /** Runs SQL of the test's own, in a transaction of its own: tables, rows. */
+  public PgOnceTester execute(String sql) {
+    Objects.requireNonNull(sql, "sql");
+    return call(
+        "run «" + sql + "»",
+        connection -> {
+          try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+          }
+          return this;
+        });
+  }
+
+  /** Runs a query that gives one number. */
+  public long count(String sql) {
+    Objects.requireNonNull(sql, "sql");
+    return call(
+        "count by «" + sql + "»",
+        connection -> {
+          try (var statement = connection.createStatement();
+              var row = statement.executeQuery(sql)) {
+            if (!row.next()) {
+              throw new SQLException("it has no row: one number is asked for");
+            }
+            return row.getLong(1);
+          }
+        });
+  }
+
+  // Publish.
+
+  /**
+   * Publishes one notification and commits.
+   *
+   * @return its id
+   */
+  public <T> long publish(Channel<T> channel, T payload) {
+    return publish(channel, payload, PublishOptions.DEFAULT).id();
+  }
+
+  /** Publishes one notification with options, and commits. */
+  public <T> Published publish(Channel<T> channel, T payload, PublishOptions options) {
+    Objects.requireNonNull(channel, "channel");
+    return call(
+        "publish to channel " + channel.name(),
+        connection -> Publisher.with(codec).publish(connection, channel, payload, options));
+  }
+
+  /**
+   * Publishes one notification per payload, in their order, and commits.
+   *
+   * @return their ids
+   */
+  public <T> List<Long> publishAll(Channel<T> channel, List<T> payloads) {
+    Objects.requireNonNull(channel, "channel");
+    Objects.requireNonNull(payloads, "payloads");
+    return call(
+        "publish to channel " + channel.name(),
+        connection -> Publisher.with(codec).publishAll(connection, channel, payloads));
+  }
+
+  // Handle.
+
+  /** As {@link #drain(Channel, String, ListenOptions, Handler)}, for the only subscription. */
+  public <T> int drain(Channel<T> channel, Handler<T> handler) {
+    return drain(channel, only(channel), ListenOptions.DEFAULT, handler);
+  }
+
+  /**
+   * Runs the handler on this thread for each notification that is due, also for those that it
+   * publishes meanwhile, until none is. They come in the order in which they became due, and of
+   * their ids. Claim, guard, transaction and settlement are those of a listener; a rate is not
+   * kept, and what others have locked is passed over.
+   *
+   * <p>If the handler throws, its work is undone, the attempt is recorded as ever (it is due again
+   * after the backoff, or a dead letter), and this throws the same, checked exceptions too.
+   *
+   * @return how many were handled, or skipped for the handler's condition
+   * @throws PgOnceException if an attempt failed though the handler returned: it had swallowed an
+   *     SQL error, for example. Also if the channel is not installed as it is defined, or is paused
+   * @throws AssertionError beyond {@link #bounds}
+   * @throws IllegalArgumentException for a BROADCAST
+   */
+  public <T> int drain(
+      Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
+    try (var drain = drain(dataSource, new Drain.Of<>(channel, subscription, options, handler))) {
+      drain.all(most, longest);
+      return drain.settled();
+    }
+  }
+
+  <T> Drain<T> drain(DataSource over, Drain.Of<T> what) {
+    return new Drain<>(over, codec, interceptors, what);
+  }
+
+  /**
+   * Makes all that is stored older by this time: what was due within it is due now, leases within
+   * it are over, delivery keys whose memory is over can be given again. No clock is moved.
+   *
+   * @param time more than 0
+   * @throws IllegalArgumentException if it is not
+   */
+  public PgOnceTester advance(Duration time) {
+    Objects.requireNonNull(time, "time");
+    if (time.isNegative() || time.isZero()) {
+      throw new IllegalArgumentException("advance(" + time + "): time goes forward");
+    }
+    store.advance(time);
+    return this;
+  }
+
+  /** As {@link #chaos(Channel, String, Handler)}, for the only subscription. */
+  public <T> Chaos<T> chaos(Channel<T> channel, Handler<T> handler) {
+    return chaos(channel, only(channel), handler);
+  }
+
+  /** Tries whether a handler's effects are exactly once though faults happen: see {@link Chaos}. */
+  public <T> Chaos<T> chaos(Channel<T> channel, String subscription, Handler<T> handler) {
+    return new Chaos<>(this, new Drain.Of<>(channel, subscription, ListenOptions.DEFAULT, handler));
+  }
+
+  private static String only(Channel<?> channel) {
+    var names = Objects.requireNonNull(channel, "channel").options().names();
+    if (names.size() > 1) {
+      throw new IllegalArgumentException(
+          "channel " + channel.name() + " has the subscriptions " + names + ": say which");
+    }
+    return names.iterator().next();
+  }
+
+  // Assert.
+
+  /** For {@code assertThat(pgonce)} of AssertJ. */
+  @Override
+  public PgOnceAssert assertThat() {
+    return new PgOnceAssert(this);
+  }
+
+  Store store() {
+    return store;
+  }
+
+  PayloadCodec codec() {
+    return codec;
+  }
+
+  @Override
+  public String toString() {
+    return "PgOnceTester";
+  }
+
+  @FunctionalInterface
+  private interface Work<R> {
+    R on(Connection connection) throws SQLException;
+  }
+
+  private <R> R call(String what, Work<R> work) {
+    try (var connection = dataSource.getConnection()) {
+      var result = work.on(connection);
+      if (!connection.getAutoCommit()) {
+        connection.commit();
+      }
+      return result;
+    } catch (SQLException e) {
+      throw new PgOnceException("cannot " + what + ": " + Failures.inWords(e), e);
+    }
+  }
+}
