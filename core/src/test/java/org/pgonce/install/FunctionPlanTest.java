@@ -58,6 +58,12 @@ class FunctionPlanTest {
   private static final List<String> ALL =
       List.of(
           "select pgonce.poll(id) from pgonce.listener",
+          "select cause from pgonce.explain('plain')",
+          "select cause from pgonce.explain('ordered', (select max(id) from pgonce.notification where subscription_id = %1$s))",
+          "select cause from pgonce.explain('limited')",
+          "select cause from pgonce.explain('plain', 0)",
+          "select id from pgonce.at_work",
+          "select pgonce.retry_now('plain', 1000004)",
           "select pgonce_private.keep_padding()",
           "select pgonce.forget_keys(100)",
           "select pgonce_private.clear_leftovers(100)",

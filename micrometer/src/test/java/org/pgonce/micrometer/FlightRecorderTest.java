@@ -3,6 +3,7 @@ package org.pgonce.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import jdk.jfr.Recording;
@@ -65,6 +66,7 @@ class FlightRecorderTest {
   private static List<RecordedEvent> events(Path file, String name) throws Exception {
     return RecordingFile.readAllEvents(file).stream()
         .filter(event -> event.getEventType().getName().equals(name))
+        .sorted(Comparator.comparing(event -> event.getInt("attempt"))) // a file has no order
         .toList();
   }
 }

@@ -181,7 +181,6 @@ class TracingTest {
     pgonce.listen(AUTHOR_ADDED, (author, tx) -> contexts.add(author.context())).start();
     request(
         connection -> {
-          WriterContext.set(connection, Map.of("tenant", "acme"));
           publisher.propagate(connection);
           connection.createStatement().execute("insert into author (name) values ('Ada')");
         });
@@ -189,7 +188,7 @@ class TracingTest {
 
     assertThat(linked(traces.span("process author_inserted")))
         .containsExactly(identity(traces.span("send")));
-    assertThat(contexts.remove()).containsEntry("tenant", "acme").containsKey("traceparent");
+    assertThat(contexts.remove()).containsKey("traceparent");
   }
 
   @Test

@@ -1,7 +1,6 @@
 package org.pgonce.operations;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.operations.Stage.ORDERS;
 import static org.pgonce.operations.Stage.QUICK;
 
@@ -12,7 +11,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -26,7 +24,6 @@ import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.PgOnceException;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.RejectedException;
@@ -419,64 +416,6 @@ class ExplainTest {
   }
 
   @Test
-  void explain_doneOrNever() throws Exception {
-    var id = publish(ORDERS);
-    operations.cancel(ORDERS, List.of(id), "for a test");
-    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
-    assertThat(explain(ORDERS, id).detail()).contains("it was handled, discarded or cancelled");
-    var never = explain(ORDERS, id + 1_000_000);
-    assertThat(never.cause()).isEqualTo(Cause.DONE_OR_NEVER);
-    assertThat(never.detail()).isEqualTo("no notification has this id yet");
-    var nothing = operations.explain(ORDERS).get(0);
-    assertThat(nothing.cause()).isEqualTo(Cause.DONE_OR_NEVER);
-    assertThat(nothing.id()).isNull();
-    assertThat(nothing.detail()).isEqualTo("nothing waits");
-  }
-
-  @Test
-  void explain_notCommittedYet() throws Exception {
-    try (var writer = stage.dataSource.getConnection()) {
-      writer.setAutoCommit(false);
-      var id = Publisher.standard().publish(writer, ORDERS, new Order(1, "item"));
-      var answer = explain(ORDERS, id);
-      assertThat(answer.cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
-      try (var statement = writer.createStatement();
-          var pid = statement.executeQuery("select pg_backend_pid()")) {
-        pid.next();
-        assertThat(answer.detail()).endsWith("server processes " + pid.getInt(1));
-      }
-      assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
-      writer.rollback();
-      assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
-    }
-  }
-
-  @Test
-  void explain_notStoredForAFilter() throws Exception {
-    var placed =
-        install(
-            "placed",
-            Mode.EXACTLY_ONCE,
-            ChannelOptions.DEFAULT
-                .withSubscriptions("all")
-                .withSubscription("vip", Map.of("tenant", "vip")));
-    var id = publish(placed);
-    var answers = operations.explain(placed, id);
-    assertThat(answers).extracting(Explanation::subscription).containsExactly("all", "vip");
-    assertThat(answers)
-        .extracting(Explanation::cause)
-        .containsExactly(Cause.NO_LISTENER, Cause.NOT_STORED);
-    assertThat(answers.get(1).detail()).contains("{\"tenant\": \"vip\"}").contains("\"all\"");
-  }
-
-  @Test
-  void explain_notStoredByABroadcast() {
-    var news = install("news", Mode.BROADCAST, ChannelOptions.DEFAULT);
-    assertThat(operations.explain(news).get(0).cause()).isEqualTo(Cause.NOT_STORED);
-    assertThat(operations.explain(news).get(0).detail()).contains("is a BROADCAST");
-  }
-
-  @Test
   void explain_copyNotAdopted() throws Exception {
     var id = publish(ORDERS);
     stage.database.execute("update pgonce.installation set home = '1 elsewhere'");
@@ -512,14 +451,6 @@ class ExplainTest {
       reader.rollback();
       somebody.rollback();
     }
-  }
-
-  @Test
-  void explain_anUnknownChannelIsAnError() {
-    assertThatThrownBy(() -> operations.explain(Channel.of("nowhere", String.class), 1))
-        .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("cannot explain channel nowhere")
-        .hasMessageContaining("not installed");
   }
 
   /** Ten thousand wait, and some are held: it answers in a moment all the same. */

@@ -110,6 +110,30 @@ class ChangedDefinitionTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(TriggerForm.class)
+  void h83_eventsGoAndComeBackByAPrintedMigration(TriggerForm form, TestDatabase database)
+      throws Exception {
+    for (var former : List.of(thing().afterInsert(), thing().afterInsert().afterUpdate())) {
+      PgOnce.using(database.dataSource()).install(former.form(form).build());
+      var before = database.queryString(TRIGGERS);
+      var wanted = thing().afterDelete().form(form).build();
+      try (var connection = database.dataSource().getConnection()) {
+        var migration = Triggers.migration(connection, wanted);
+        connection.createStatement().execute(migration.up());
+        assertThat(Triggers.check(connection, wanted)).isEmpty();
+        database.execute("insert into thing values (1); delete from thing");
+        assertThat(stored(database)).isOne();
+        connection.createStatement().execute(migration.down());
+        assertThat(Triggers.check(connection, former.build())).isEmpty();
+      }
+      assertThat(database.queryString(TRIGGERS)).isEqualTo(before);
+      database.execute("insert into thing values (1); delete from thing");
+      assertThat(stored(database)).isEqualTo(2);
+      Triggers.drop(database.dataSource(), wanted);
+    }
+  }
+
   @Test
   void h83_aSecondTriggerOfTheSameFunctionGoesWithTheNextInstallation(TestDatabase database)
       throws Exception {

@@ -114,6 +114,9 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
         if (isSingle() && conflicts < MOST_CONFLICTS && isUndoneToRunAgain(guarded, failure)) {
           before = null; // the savepoint is gone
           complete();
+          if (slot.isCutOff()) {
+            return settlement.afterFailure(); // while it completed, which took the interrupt
+          }
           continue;
         }
         if (isSingle() || failure instanceof PauseException) {

@@ -1,0 +1,126 @@
+package org.pgonce.operations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.pgonce.operations.Stage.ORDERS;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.Publisher;
+import org.pgonce.operations.Explanation.Cause;
+import org.pgonce.operations.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** Why a notification is not there. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+@Tag("versions")
+class ExplainAbsenceTest {
+
+  private Stage stage;
+  private Operations operations;
+
+  @BeforeEach
+  void open(TestDatabase database) throws SQLException {
+    stage = new Stage(database);
+    operations = Operations.over(stage.dataSource).by("Anna");
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  private long publish(Channel<Order> channel) throws SQLException {
+    try (var connection = stage.dataSource.getConnection()) {
+      return Publisher.standard().publish(connection, channel, new Order(1, "item"));
+    }
+  }
+
+  private Channel<Order> install(String name, Mode mode, ChannelOptions options) {
+    var channel = Channel.of(name, Order.class, mode, options);
+    PgOnce.using(stage.dataSource).install(channel);
+    return channel;
+  }
+
+  private Explanation explain(Channel<?> channel, long id) {
+    return operations.explain(channel, id).get(0);
+  }
+
+  @Test
+  void explain_doneOrNever() throws Exception {
+    var id = publish(ORDERS);
+    operations.cancel(ORDERS, List.of(id), "for a test");
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    assertThat(explain(ORDERS, id).detail()).contains("it was handled, discarded or cancelled");
+    var never = explain(ORDERS, id + 1_000_000);
+    assertThat(never.cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    assertThat(never.detail()).isEqualTo("no notification has this id yet");
+    var nothing = operations.explain(ORDERS).get(0);
+    assertThat(nothing.cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    assertThat(nothing.id()).isNull();
+    assertThat(nothing.detail()).isEqualTo("nothing waits");
+  }
+
+  @Test
+  void explain_notCommittedYet() throws Exception {
+    try (var writer = stage.dataSource.getConnection()) {
+      writer.setAutoCommit(false);
+      var id = Publisher.standard().publish(writer, ORDERS, new Order(1, "item"));
+      var answer = explain(ORDERS, id);
+      assertThat(answer.cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
+      try (var statement = writer.createStatement();
+          var pid = statement.executeQuery("select pg_backend_pid()")) {
+        pid.next();
+        assertThat(answer.detail()).endsWith("server processes " + pid.getInt(1));
+      }
+      assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
+      writer.rollback();
+      assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
+    }
+  }
+
+  @Test
+  void explain_notStoredForAFilter() throws Exception {
+    var placed =
+        install(
+            "placed",
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT
+                .withSubscriptions("all")
+                .withSubscription("vip", Map.of("tenant", "vip")));
+    var id = publish(placed);
+    var answers = operations.explain(placed, id);
+    assertThat(answers).extracting(Explanation::subscription).containsExactly("all", "vip");
+    assertThat(answers)
+        .extracting(Explanation::cause)
+        .containsExactly(Cause.NO_LISTENER, Cause.NOT_STORED);
+    assertThat(answers.get(1).detail()).contains("{\"tenant\": \"vip\"}").contains("\"all\"");
+  }
+
+  @Test
+  void explain_notStoredByABroadcast() {
+    var news = install("news", Mode.BROADCAST, ChannelOptions.DEFAULT);
+    assertThat(operations.explain(news).get(0).cause()).isEqualTo(Cause.NOT_STORED);
+    assertThat(operations.explain(news).get(0).detail()).contains("is a BROADCAST");
+  }
+
+  @Test
+  void explain_anUnknownChannelIsAnError() {
+    assertThatThrownBy(() -> operations.explain(Channel.of("nowhere", String.class), 1))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot explain channel nowhere")
+        .hasMessageContaining("not installed");
+  }
+}
