@@ -41,6 +41,34 @@ AS $$
     FROM current_setting('pgonce.depth', true) AS d (given)
 $$;
 
+-- The context of one message: its writer's with its own added, which overrides it key by key. Null for none. What is given for one message is meant, so
+-- it is refused where it cannot be a context.
+CREATE OR REPLACE FUNCTION pgonce_private.add_context(writer_context jsonb, own jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  added jsonb;
+  size integer;
+BEGIN
+  IF own IS NULL OR own = '{}' THEN
+    RETURN writer_context;
+  END IF;
+  IF jsonb_typeof(own) <> 'object'
+     OR EXISTS (SELECT FROM jsonb_each(own) AS e (key, value) WHERE e.key = '' OR jsonb_typeof(e.value) NOT IN ('string', 'number', 'boolean')) THEN
+    RAISE EXCEPTION 'pgonce: the context of a message is no JSON object of texts, with keys of at least one character: give one such as {"tenant": "acme"}'
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  added := coalesce(writer_context, '{}') || (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each_text(own) AS e (key, value));
+  -- Without the spaces that PostgreSQL prints: as Java counts.
+  size := length(added::text) - 2 * (SELECT count(*) FROM jsonb_object_keys(added)) + 1;
+  IF size > 10000 THEN
+    RAISE EXCEPTION 'pgonce: with that of its transaction the context of a message has % characters as JSON, and 10000 is the most: it goes with the notification; put less into it',
+      size USING ERRCODE = 'program_limit_exceeded';
+  END IF;
+  RETURN added;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION pgonce.change_context(key text, value text, for_transaction boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$

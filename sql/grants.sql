@@ -44,7 +44,7 @@ TO PUBLIC;
 
 -- Publish.
 GRANT EXECUTE ON FUNCTION
-  pgonce.publish(text, json, timestamptz, interval, text, text, integer), pgonce.publish_all(text, json, integer),
+  pgonce.publish(text, json, timestamptz, interval, text, text, integer, jsonb), pgonce.publish_all(text, json, integer),
   pgonce.publish_each(text, json, json, integer), pgonce.take_back(text, json)
 TO pgonce_publisher, pgonce_admin;
 
@@ -104,7 +104,7 @@ GRANT SELECT ON
   pgonce.schema_version, pgonce.channel_settings, pgonce.channel_status, pgonce.channel_gauges, pgonce.at_work, pgonce.dead_letter_status,
   pgonce.retry_status, pgonce.listener_status, pgonce.operation_log
 TO pgonce_listener, pgonce_admin, pgonce_monitor;
-GRANT SELECT ON pgonce.schema_version TO pgonce_installer;
+GRANT SELECT ON pgonce.schema_version TO pgonce_installer, pgonce_publisher;
 
 RESET ROLE;
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -62,10 +62,10 @@ $$;
 -- Stores one notification per element of a JSON array, in its order, with what the other arrays give for it: null, or no element, is none. Returns
 -- the id of each, and whether it was stored. Where the delivery key was there already, the id is that of the notification that has it. version: of
 -- the channel's definition that the writer was made for; the default is that of writers that know of no versions. The installed version would not do,
--- as writers are redeployed one by one.
+-- as writers are redeployed one by one. contexts: of single notifications, added to the writer's; null where none has one, which costs nothing.
 CREATE OR REPLACE FUNCTION pgonce.store(
   channel_name text, payloads json, due_ats timestamptz[], keys text[], order_keys text[], same_payload boolean[],
-  version integer DEFAULT 1)
+  version integer DEFAULT 1, contexts jsonb[] DEFAULT NULL)
 RETURNS TABLE (id bigint, stored boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -77,6 +77,7 @@ DECLARE
   writer_stamp constant integer := CASE WHEN version = 1 THEN writer_depth ELSE pgonce.stamp(writer_depth, version) END;
   now constant timestamptz := clock_timestamp();
   addressed integer[];
+  filters jsonb[];
   ids bigint[];
   holders bigint[];
   fingerprints bytea[];
@@ -89,8 +90,9 @@ BEGIN
   LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
   channel := pgonce_private.find_channel(channel_name);
   IF channel.mode = 'BROADCAST' THEN
-    IF EXISTS (SELECT FROM unnest(due_ats, keys, order_keys) AS g (due_at, key, order_key) WHERE num_nonnulls(g.due_at, g.key, g.order_key) > 0) THEN
-      RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode',
+    IF EXISTS (SELECT FROM unnest(due_ats, keys, order_keys, contexts) AS g (due_at, key, order_key, context)
+                WHERE num_nonnulls(g.due_at, g.key, g.order_key, g.context) > 0) THEN
+      RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key, order key or context; leave them out, or give the channel another mode',
         channel_name USING ERRCODE = 'feature_not_supported';
     END IF;
     RETURN QUERY SELECT p.id, true FROM pgonce.publish_all(channel_name, payloads, version) AS p (id);
@@ -101,7 +103,14 @@ BEGIN
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
 
-  addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));
+  IF contexts IS NULL THEN
+    addressed := ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id AND (s.filter IS NULL OR writer_context @> s.filter));
+  ELSE
+    -- Each is compared with the filters by itself, below.
+    contexts := ARRAY(SELECT pgonce_private.add_context(writer_context, c.own) FROM unnest(contexts) WITH ORDINALITY AS c (own, n) ORDER BY c.n);
+    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'), array_agg(s.filter ORDER BY s.id) INTO addressed, filters
+      FROM pgonce.subscription s WHERE s.channel_id = channel.id;
+  END IF;
   SELECT array_agg(nextval('pgonce.notification_id') ORDER BY p.n) INTO ids FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n);
   IF EXISTS (SELECT FROM unnest(keys) AS g (key) WHERE g.key IS NOT NULL) THEN
     SELECT array_agg(CASE WHEN g.key IS NOT NULL THEN pgonce.fingerprint(g.payload) END ORDER BY g.n) INTO fingerprints
@@ -113,22 +122,32 @@ BEGIN
       RAISE EXCEPTION 'pgonce: delivery key "%" of channel "%" was given to another payload before: publish this one under a key of its own, or without asking for the same payload',
         other_key, channel_name USING ERRCODE = 'PO004';
     END IF;
+    IF contexts IS NOT NULL THEN
+      -- A key counts the subscriptions that get its notification.
+      UPDATE pgonce.delivery_key k
+         SET waiting = g.waiting,
+             done_at = CASE WHEN g.waiting = 0 THEN pgonce_private.done_later(least(channel.key_memory, interval '87600 hours')) ELSE k.done_at END
+        FROM (SELECT m.id, m.key, (SELECT count(*) FROM unnest(filters) AS f (filter) WHERE f.filter IS NULL OR m.context @> f.filter)::integer AS waiting
+                FROM unnest(ids, keys, contexts) AS m (id, key, context)) AS g
+       WHERE k.channel_id = channel.id AND k.key = g.key AND k.id = g.id AND k.waiting <> g.waiting;
+    END IF;
   END IF;
 
   WITH given AS MATERIALIZED (
-    SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later
-      FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats))
-             AS g (payload, id, holder, key, order_key, due_at)
+    SELECT g.payload, g.id, g.key, CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN coalesce(g.order_key, chr(1) || g.id) END AS order_key, g.due_at, g.due_at > now AS later,
+           CASE WHEN contexts IS NULL THEN writer_context ELSE g.context END AS context
+      FROM ROWS FROM (json_array_elements(payloads), unnest(ids), unnest(holders), unnest(keys), unnest(order_keys), unnest(due_ats), unnest(contexts))
+             AS g (payload, id, holder, key, order_key, due_at, context)
      WHERE coalesce(g.holder, g.id) = g.id
   ), stored_now AS (
     INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
-    SELECT s.id, g.id, g.payload, g.key, g.order_key, writer_context, writer_stamp
-      FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later IS NOT TRUE
+    SELECT s.id, g.id, g.payload, g.key, g.order_key, g.context, writer_stamp
+      FROM given g CROSS JOIN unnest(addressed, filters) AS s (id, filter) WHERE g.later IS NOT TRUE AND (s.filter IS NULL OR g.context @> s.filter)
     RETURNING true
   ), stored_for_later AS (
     INSERT INTO pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, delivery_key, order_key, context, stamp)
-    SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, writer_context, writer_stamp
-      FROM given g CROSS JOIN unnest(addressed) AS s (id) WHERE g.later
+    SELECT s.id, g.id, g.due_at, 0, clock_timestamp(), g.payload, g.key, g.order_key, g.context, writer_stamp
+      FROM given g CROSS JOIN unnest(addressed, filters) AS s (id, filter) WHERE g.later AND (s.filter IS NULL OR g.context @> s.filter)
     RETURNING true
   )
   SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
@@ -195,7 +214,7 @@ END
 $$;
 
 -- The same with options for each, an array of objects in the order of the payloads: due_us (microseconds since 1970) or delay_us, delivery_key,
--- order_key, and same_payload, which makes it an error if the key was given to another payload before.
+-- order_key, same_payload, which makes it an error if the key was given to another payload before, and context, which is added to the writer's.
 CREATE OR REPLACE FUNCTION pgonce.publish_each(channel_name text, payloads json, options json, version integer DEFAULT 1)
 RETURNS TABLE (id bigint, stored boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -206,6 +225,7 @@ DECLARE
   keys text[];
   order_keys text[];
   same_payload boolean[];
+  contexts jsonb[];
 BEGIN
   IF json_array_length(payloads) <> json_array_length(options) THEN
     RAISE EXCEPTION 'pgonce: % payloads and options for % of them: give each its own', json_array_length(payloads), json_array_length(options)
@@ -214,19 +234,20 @@ BEGIN
   -- By seconds and microseconds, because an interval is multiplied by a double.
   SELECT array_agg(coalesce('epoch'::timestamptz + o.due_us / 1000000 * interval '1 second' + o.due_us % 1000000 * interval '1 microsecond',
                             now + o.delay_us / 1000000 * interval '1 second' + o.delay_us % 1000000 * interval '1 microsecond') ORDER BY o.n),
-         array_agg(o.delivery_key ORDER BY o.n), array_agg(o.order_key ORDER BY o.n), array_agg(o.same_payload ORDER BY o.n)
-    INTO due_ats, keys, order_keys, same_payload
-    FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean))
-           WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, n);
-  RETURN QUERY SELECT s.id, s.stored FROM pgonce.store(channel_name, payloads, due_ats, keys, order_keys, same_payload, version) AS s;
+         array_agg(o.delivery_key ORDER BY o.n), array_agg(o.order_key ORDER BY o.n), array_agg(o.same_payload ORDER BY o.n),
+         CASE WHEN count(o.context) > 0 THEN array_agg(o.context ORDER BY o.n) END
+    INTO due_ats, keys, order_keys, same_payload, contexts
+    FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean, context jsonb))
+           WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, context, n);
+  RETURN QUERY SELECT s.id, s.stored FROM pgonce.store(channel_name, payloads, due_ats, keys, order_keys, same_payload, version, contexts) AS s;
 END
 $$;
 
 -- Publishes one notification and returns its id: that of the notification that has the delivery key already, if there is one. order_key: for an order
--- or a limit per key; a channel that has neither drops it. version: see pgonce.store.
+-- or a limit per key; a channel that has neither drops it. version: see pgonce.store. context: an object of texts, added to the writer's.
 CREATE OR REPLACE FUNCTION pgonce.publish(
   channel_name text, payload json, due_at timestamptz DEFAULT NULL, delay interval DEFAULT NULL, delivery_key text DEFAULT NULL,
-  order_key text DEFAULT NULL, version integer DEFAULT 1)
+  order_key text DEFAULT NULL, version integer DEFAULT 1, context jsonb DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -234,7 +255,7 @@ DECLARE
   payloads constant json := json_build_array(payload);
   due timestamptz := due_at;
 BEGIN
-  IF due_at IS NULL AND delay IS NULL AND delivery_key IS NULL AND order_key IS NULL THEN
+  IF due_at IS NULL AND delay IS NULL AND delivery_key IS NULL AND order_key IS NULL AND context IS NULL THEN
     RETURN pgonce.publish_all(channel_name, payloads, version);
   END IF;
   IF delay IS NOT NULL THEN
@@ -250,7 +271,8 @@ BEGIN
     RAISE EXCEPTION 'pgonce: a notification for channel "%" is due at infinity, which never comes: give a time that does', channel_name
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  RETURN (SELECT s.id FROM pgonce.store(channel_name, payloads, ARRAY[due], ARRAY[delivery_key], ARRAY[order_key], NULL, version) AS s);
+  RETURN (SELECT s.id FROM pgonce.store(channel_name, payloads, ARRAY[due], ARRAY[delivery_key], ARRAY[order_key], NULL, version,
+                                         CASE WHEN context IS NOT NULL THEN ARRAY[context] END) AS s);
 END
 $$;
 

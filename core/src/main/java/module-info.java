@@ -5,9 +5,9 @@ module org.pgonce {
   requires transitive org.jspecify;
   requires org.postgresql.jdbc;
   requires org.slf4j;
-  requires transitive tools.jackson.databind;
   requires static org.checkerframework.checker.qual;
 
+  uses org.pgonce.spi.CodecProvider;
   uses org.pgonce.spi.WakeUpSource;
 
   exports org.pgonce;
@@ -28,6 +28,7 @@ module org.pgonce {
       org.pgonce.test,
       org.pgonce.triggers;
   exports org.pgonce.internal.text to
+      org.pgonce.guards,
       org.pgonce.triggers;
   // The users' test kit handles as a listener does.
   exports org.pgonce.internal.concurrent to

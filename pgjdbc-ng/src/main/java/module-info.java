@@ -6,6 +6,7 @@ module org.pgonce.pgjdbcng {
   requires transitive org.pgonce;
   requires org.slf4j;
   requires pgjdbc.ng;
+  requires java.naming; // the drivers' data sources are Referenceable
 
   exports org.pgonce.pgjdbcng;
 

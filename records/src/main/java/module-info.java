@@ -4,7 +4,6 @@ module org.pgonce.records {
   requires transitive org.pgonce;
   requires java.compiler;
   requires com.fasterxml.jackson.annotation;
-  requires tools.jackson.databind;
 
   exports org.pgonce.records;
   // It installs and checks by the same rules.

@@ -3,7 +3,6 @@ module org.pgonce.triggers {
   requires transitive org.pgonce;
   requires transitive org.pgonce.records;
   requires org.slf4j;
-  requires tools.jackson.databind;
 
   exports org.pgonce.triggers;
 }

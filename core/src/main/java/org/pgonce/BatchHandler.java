@@ -18,9 +18,10 @@ public interface BatchHandler<T> {
    * update the same rows in different orders deadlock: sort what is to be updated by its key first.
    *
    * <p>The transaction has the context of the notifications ({@link WriterContext}) where it is the
-   * same for all of them, and none where it differs. {@code WriterContext.set(tx.connection(),
-   * notification.context())} sets that of one of them for what is published after it. What is
-   * published is one deeper than the deepest of them.
+   * same for all of them, and none where it differs. {@code
+   * PublishOptions.DEFAULT.withContext(notification.context())} publishes with that of one of them;
+   * for triggers and SQL, {@code WriterContext.clear} and {@code set} change that of the
+   * transaction. What is published is one deeper than the deepest of them.
    *
    * @param notifications at least one, in the order of their ids; unmodifiable
    * @param tx the transaction that all of them are settled in

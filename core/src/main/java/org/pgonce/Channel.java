@@ -41,6 +41,16 @@ public interface Channel<T> {
   }
 
   /**
+   * Asks the codec for what {@link #decode} asks it for.
+   *
+   * @throws IllegalArgumentException if nothing could be read, see {@link
+   *     PayloadCodec#requireDecodable}
+   */
+  default void requireDecodable(PayloadCodec codec) {
+    codec.requireDecodable(payloadType());
+  }
+
+  /**
    * Encodes a payload, as {@link #decode} reads it.
    *
    * @throws IllegalArgumentException if it cannot be written

@@ -4,8 +4,8 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.spi.PayloadCodec;
-import tools.jackson.databind.JsonNode;
 
 /**
  * Which version of a channel's payload this code writes, and how it reads other versions. Immutable
@@ -17,8 +17,7 @@ import tools.jackson.databind.JsonNode;
  *
  * static final Channel<Order> ORDERS =
  *     Channel.of("orders", Order.class, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withPayload(
- *         PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, payload -> {
- *           var order = (ObjectNode) payload;
+ *         PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, ObjectNode.class, order -> {
  *           order.putArray("items").add(order.remove("item"));
  *           return order;
  *         })));
@@ -44,29 +43,60 @@ import tools.jackson.databind.JsonNode;
 public record PayloadRules(
     int version,
     int oldest,
-    Map<Integer, Upcaster> upcasters,
+    Map<Integer, Step<?>> upcasters,
     UnknownFields unknownFields,
     MissingFields missingFields) {
 
-  /** Version 1, and fields as {@link org.pgonce.spi.JacksonCodec} has them. */
+  /** Version 1, and fields as the codec has them. */
   public static final PayloadRules DEFAULT =
       new PayloadRules(1, 1, Map.of(), UnknownFields.IGNORE, MissingFields.NULL);
 
   /** Makes a payload of one version into one of the next. */
   @FunctionalInterface
-  public interface Upcaster {
+  public interface Upcaster<P> {
 
     /**
-     * Returns the payload as the next version has it: for a channel of row changes, one row. It is
-     * called once for each, by several threads, and each time the notification is tried; so it
-     * depends on nothing but the payload.
+     * Returns the payload as the next version has it, to be written by the channel's codec: for a
+     * channel of row changes, one row. It is called once for each, by several threads, and each
+     * time the notification is tried; so it depends on nothing but the payload.
      *
-     * @param payload its to change. Numbers are exact, as they were written
+     * @param payload its to change
      * @throws Exception if it cannot: the dead letter tells the kind of the exception and not its
      *     message, which may quote what is secret, except for an {@link
      *     PayloadCodec.UnreadablePayloadException}
      */
-    JsonNode upcast(JsonNode payload) throws Exception;
+    Object upcast(P payload) throws Exception;
+  }
+
+  /**
+   * An upcaster, and what it is given.
+   *
+   * @param reads what the channel's codec reads for it: a record of that version, a Map, or a tree
+   *     of the codec's library
+   */
+  public record Step<P>(Class<P> reads, Upcaster<P> upcaster) {
+
+    public Step {
+      Objects.requireNonNull(reads, "reads");
+      Objects.requireNonNull(upcaster, "upcaster");
+    }
+
+    /**
+     * The next version's JSON of a payload.
+     *
+     * @throws Exception whatever the upcaster throws, and the codec
+     */
+    public String upcast(String json, PayloadCodec codec) throws Exception {
+      @Nullable Object next = upcaster.upcast(codec.decode(json, reads));
+      if (next == null) {
+        throw new PayloadCodec.UnreadablePayloadException("it returned null");
+      }
+      return encoded(next, next.getClass(), codec);
+    }
+
+    private static <N> String encoded(Object next, Class<N> type, PayloadCodec codec) {
+      return codec.encode(type.cast(next), type);
+    }
   }
 
   /** What becomes of a payload with a field that its type does not have. */
@@ -111,12 +141,12 @@ public record PayloadRules(
   /**
    * One more upcaster, from a version to the next one.
    *
+   * @param reads what it is given, see {@link Step}
    * @throws IllegalArgumentException if there is one from that version already
    */
-  public PayloadRules withUpcaster(int from, Upcaster upcaster) {
-    Objects.requireNonNull(upcaster, "upcaster");
+  public <P> PayloadRules withUpcaster(int from, Class<P> reads, Upcaster<P> upcaster) {
     var all = new TreeMap<>(upcasters);
-    if (all.put(from, upcaster) != null) {
+    if (all.put(from, new Step<>(reads, upcaster)) != null) {
       throw new IllegalArgumentException("there are two upcasters from version " + from);
     }
     return new PayloadRules(version, oldest, all, unknownFields, missingFields);

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.handle.WatchedDataSource;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
@@ -38,8 +40,8 @@ import org.pgonce.spi.PayloadCodec;
  * Notification#deliveryKey()} lets the other side drop the repeats. After a failover to a lagging
  * standby, or a restore, committed work can be undone and so repeat.
  *
- * <p>Safe for use by several threads. One instance per process and database; it holds one LISTEN
- * connection outside the data source and takes others from the data source while it works.
+ * <p>Safe for use by several threads. One instance per process and database; while it listens it
+ * holds one LISTEN connection outside the data source, and takes others from it as it works.
  */
 public final class PgOnce implements AutoCloseable {
 
@@ -52,7 +54,8 @@ public final class PgOnce implements AutoCloseable {
   private final List<Registration<?>> registrations = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
   private volatile @Nullable Listener listener;
-  // Set without the lock as well: a start that is tried again holds it.
+  // Both are set without the lock: a start that is tried again holds it.
+  private final AtomicLong stops = new AtomicLong();
   private volatile boolean closed;
 
   PgOnce(
@@ -77,6 +80,18 @@ public final class PgOnce implements AutoCloseable {
   /** With settings of your own. */
   public static PgOnceBuilder builder(DataSource dataSource) {
     return new PgOnceBuilder(dataSource);
+  }
+
+  /**
+   * The same data source, which logs a warning, with where, when a handler takes a connection from
+   * it while its thread holds another one of it: once per place. As many such handlers as the pool
+   * has connections wait for one another until it gives up, 30 s with HikariCP.
+   *
+   * <p>To be given to pgonce, and to all that handlers call. Connections are handed out as they
+   * are. What a handler does on threads of its own is not seen.
+   */
+  public static DataSource watching(DataSource dataSource) {
+    return new WatchedDataSource(Objects.requireNonNull(dataSource, "dataSource"));
   }
 
   /**
@@ -136,12 +151,13 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * Registers the handler of a subscription in this process. Takes effect with {@link #start()}.
+   * Registers the handler of a subscription in this process. Takes effect with {@link #start()},
+   * and stays over {@link #stop} and a further start.
    *
-   * @throws IllegalStateException after the start
+   * @throws IllegalStateException while it is started, or after {@link #close}
    * @throws IllegalArgumentException if the channel has no such subscription, or a handler for it
    *     here already, or cannot be handled with these options, or the codec does not know the
-   *     channel's rules for fields
+   *     channel's rules for fields, or can make nothing of its payload type
    */
   public <T> PgOnce listen(
       Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
@@ -156,13 +172,9 @@ public final class PgOnce implements AutoCloseable {
     Objects.requireNonNull(handler, () -> "the handler of channel " + channel.name() + " is null");
     lock.lock();
     try {
-      if (listener != null || closed) {
-        throw new IllegalStateException(
-            "listen(" + channel.name() + ") after start(): say first who handles what, then start");
-      }
-      var rules = channel.options().payload();
-      // Refused here if the codec has none.
-      var unused = codec.with(rules.unknownFields(), rules.missingFields());
+      requireStopped(
+          "listen(" + channel.name() + ") after start(): say first who handles what, then start");
+      requireReadable(channel);
       var added =
           new Registration<>(channel, subscription, handler, options.requireFitFor(channel));
       if (registrations.stream().anyMatch(one -> one.label().equals(added.label()))) {
@@ -178,10 +190,25 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
+  private void requireReadable(Channel<?> channel) {
+    var rules = channel.options().payload();
+    try {
+      var itsCodec = codec.with(rules.unknownFields(), rules.missingFields());
+      channel.requireDecodable(itsCodec);
+      rules.upcasters().values().forEach(step -> itsCodec.requireDecodable(step.reads()));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("channel " + channel.name() + ": " + e.getMessage(), e);
+    }
+  }
+
   /**
    * Checks that every channel is installed as defined and that the role may handle it, then begins
    * to listen, and returns. What was stored before is handled, too. A database that cannot be
    * reached is tried again for {@link PgOnceBuilder#startTimeout}, unless {@link #stop} is called.
+   *
+   * <p>Where nothing is listened to, it checks that the schema is there, in its version, and does
+   * no more: no connection and no thread is kept. After {@link #stop} it may be started again, any
+   * number of times.
    *
    * <p>A channel that is installed with another definition later is not handled here until it is
    * installed as defined here again. An error in the log, {@link Status.ChannelActivity#outdated()}
@@ -189,26 +216,26 @@ public final class PgOnce implements AutoCloseable {
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
    *     of it. Also if the database could not be asked in time
-   * @throws IllegalStateException if it was started before, or nothing is listened to
+   * @throws IllegalStateException if it is started already, a stop is not over yet, or it was
+   *     closed
    */
   public PgOnce start() {
+    var before = stops.get();
     lock.lock();
     try {
-      if (listener != null || closed) {
-        throw new IllegalStateException("start() was called before; make a new PgOnce");
-      }
-      if (registrations.isEmpty()) {
-        throw new IllegalStateException("start() without listen(): there is nothing to listen to");
-      }
+      requireStopped(
+          "start() was called before: stop() first, which ends before it can start again");
       var starting = new Listener(contexts.get(), settings, registrations);
+      var started = false;
       try {
-        starting.start(() -> closed);
-        listener = starting;
+        starting.start(() -> closed || stops.get() != before);
+        started = true;
       } finally {
-        if (listener == null) {
+        if (!started) {
           starting.stop(Duration.ZERO);
         }
       }
+      listener = starting;
       return this;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -218,9 +245,19 @@ public final class PgOnce implements AutoCloseable {
     }
   }
 
+  private void requireStopped(String otherwise) {
+    if (closed) {
+      throw new IllegalStateException("this PgOnce was closed, for good: make a new one");
+    }
+    if (listener != null && status().state() != Status.State.STOPPED) {
+      throw new IllegalStateException(otherwise);
+    }
+  }
+
   /**
    * Waits until {@link #stop} or {@link #close} is called elsewhere, or the JVM is told to end
-   * (SIGTERM, Ctrl-C): then it stops within the stop timeout of the builder.
+   * (SIGTERM, Ctrl-C): then it stops within the stop timeout of the builder. A further start is not
+   * waited for.
    *
    * @throws IllegalStateException before the start
    */
@@ -246,7 +283,8 @@ public final class PgOnce implements AutoCloseable {
    * Claims nothing more, waits for the handlers that run, then interrupts those that are left,
    * closes their connections and gives their notifications back (a broadcast is dropped). Returns
    * at most 5 s after the deadline, even if the database or a handler does not react. May be called
-   * again and by several threads: the earliest deadline counts.
+   * again and by several threads: the earliest deadline counts. Ends a start that is under way.
+   * What was stopped may be started again.
    *
    * @param deadline how long to wait for the handlers; 0 or less for not at all
    * @return whether every handler ended by itself
@@ -256,7 +294,7 @@ public final class PgOnce implements AutoCloseable {
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     Objects.requireNonNull(deadline, "deadline");
-    closed = true;
+    stops.incrementAndGet();
     Listener stopping;
     lock.lock();
     try {
@@ -268,13 +306,18 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
-   * {@link #stop} within the stop timeout of the builder. The data source stays open: it is not
-   * pgonce's.
+   * {@link #stop} within the stop timeout of the builder, for good. The data source stays open: it
+   * is not pgonce's.
    *
    * @throws IllegalStateException if a handler or an observer calls this
    */
   @Override
   public void close() {
+    var running = listener;
+    if (running != null) {
+      running.refuseFromWithin();
+    }
+    closed = true;
     try {
       stop(stopTimeout);
     } catch (InterruptedException e) {

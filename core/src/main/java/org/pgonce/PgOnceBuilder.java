@@ -19,7 +19,6 @@ import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
 import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.HandlerInterceptor;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -34,7 +33,7 @@ public final class PgOnceBuilder {
   private static final Duration LONGEST_CALL = HOUR;
 
   private final DataSource dataSource;
-  private PayloadCodec codec = new JacksonCodec();
+  private @Nullable PayloadCodec codec;
   private Observer observer = Observer.NONE;
   private final List<HandlerInterceptor> interceptors = new ArrayList<>();
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
@@ -49,7 +48,7 @@ public final class PgOnceBuilder {
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
   }
 
-  /** Reads and writes payloads. Default {@link JacksonCodec}. */
+  /** Reads and writes payloads. Default {@link PayloadCodec#standard()}. */
   public PgOnceBuilder codec(PayloadCodec codec) {
     this.codec = Objects.requireNonNull(codec, "codec");
     return this;
@@ -165,8 +164,13 @@ public final class PgOnceBuilder {
     return this;
   }
 
-  /** With the settings as they are now; what is set here later does not reach it. */
+  /**
+   * With the settings as they are now; what is set here later does not reach it.
+   *
+   * @throws IllegalStateException if no codec is given, and there is no standard one
+   */
   public PgOnce build() {
+    var chosen = codec == null ? PayloadCodec.standard() : codec;
     var given = listenAddress;
     var settings =
         new ListenSettings(
@@ -181,7 +185,8 @@ public final class PgOnceBuilder {
     var name = instance;
     var observes = SafeObserver.over(observer);
     var extensions =
-        new Extensions(codec, new Publisher(codec, observes), observes, List.copyOf(interceptors));
+        new Extensions(
+            chosen, new Publisher(chosen, observes), observes, List.copyOf(interceptors));
     // Each start has threads of its own, which its listener closes.
     Supplier<ListenerContext> contexts =
         () ->

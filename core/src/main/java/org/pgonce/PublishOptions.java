@@ -2,8 +2,10 @@ package org.pgonce;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.store.ContextJson;
 import org.pgonce.internal.store.StorableText;
 
 /**
@@ -25,19 +27,24 @@ import org.pgonce.internal.store.StorableText;
  * @param samePayload whether it is an error that the delivery key was given to another payload
  *     before: another JSON text, to the letter. Default false: it is there already, whatever its
  *     payload
+ * @param context of this notification alone, added to that of its transaction ({@link
+ *     WriterContext}), whose values it overrides key by key; both together at most 10,000
+ *     characters as JSON. Default none
  */
 public record PublishOptions(
     @Nullable Duration delay,
     @Nullable Instant dueAt,
     @Nullable String deliveryKey,
     @Nullable String orderKey,
-    boolean samePayload) {
+    boolean samePayload,
+    Map<String, String> context) {
 
   private static final Duration LONGEST_DELAY = Duration.ofDays(365_000);
   private static final Instant LAST = Instant.parse("9999-12-31T23:59:59.999999Z");
 
   /** Due at once, without any key. */
-  public static final PublishOptions DEFAULT = new PublishOptions(null, null, null, null, false);
+  public static final PublishOptions DEFAULT =
+      new PublishOptions(null, null, null, null, false, Map.of());
 
   public PublishOptions {
     if (delay != null && dueAt != null) {
@@ -55,33 +62,44 @@ public record PublishOptions(
     if (orderKey != null) {
       StorableText.requireKey("orderKey", orderKey);
     }
+    context = ContextJson.requireStorable(context);
   }
 
   /** Due so long after its publishing, instead of at a time. */
   public PublishOptions withDelay(Duration delay) {
     Objects.requireNonNull(delay, "delay");
-    return new PublishOptions(delay, null, deliveryKey, orderKey, samePayload);
+    return new PublishOptions(delay, null, deliveryKey, orderKey, samePayload, context);
   }
 
   /** Due at that time, instead of after a delay. */
   public PublishOptions withDueAt(Instant dueAt) {
     Objects.requireNonNull(dueAt, "dueAt");
-    return new PublishOptions(null, dueAt, deliveryKey, orderKey, samePayload);
+    return new PublishOptions(null, dueAt, deliveryKey, orderKey, samePayload, context);
   }
 
   public PublishOptions withDeliveryKey(String deliveryKey) {
     Objects.requireNonNull(deliveryKey, "deliveryKey");
-    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload, context);
   }
 
   /** With the key that an order or a limit goes by. */
   public PublishOptions withOrderKey(String orderKey) {
     Objects.requireNonNull(orderKey, "orderKey");
-    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload, context);
   }
 
   public PublishOptions withSamePayload(boolean samePayload) {
-    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload);
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload, context);
+  }
+
+  /**
+   * With this context beside that of the transaction, instead of one that was given here before.
+   *
+   * @throws IllegalArgumentException if a key is empty, if there is text that PostgreSQL cannot
+   *     store (NUL, lone surrogate), or if it is longer than 10,000 characters as JSON
+   */
+  public PublishOptions withContext(Map<String, String> context) {
+    return new PublishOptions(delay, dueAt, deliveryKey, orderKey, samePayload, context);
   }
 
   /**
@@ -92,7 +110,7 @@ public record PublishOptions(
   PublishOptions requireFitFor(Channel<?> channel) {
     if (channel.mode() == Mode.BROADCAST && !equals(DEFAULT)) {
       throw new IllegalArgumentException(
-          "channel %s is a BROADCAST, which stores nothing: it takes no due time, delivery key or order key; leave them out, or give the channel another mode"
+          "channel %s is a BROADCAST, which stores nothing: it takes no due time, delivery key, order key or context; leave them out, or give the channel another mode"
               .formatted(channel.name()));
     }
     if (orderKey != null && !channel.options().goesByKey()) {

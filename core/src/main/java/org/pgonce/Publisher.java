@@ -7,7 +7,6 @@ import java.util.Objects;
 import org.pgonce.internal.store.PublishStatements;
 import org.pgonce.internal.store.StorableText;
 import org.pgonce.spi.Event;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 
@@ -24,8 +23,6 @@ import org.pgonce.spi.PayloadCodec;
  */
 public final class Publisher {
 
-  private static final Publisher STANDARD = new Publisher(new JacksonCodec(), Observer.NONE);
-
   private final PayloadCodec codec;
   private final Observer observer;
 
@@ -34,9 +31,9 @@ public final class Publisher {
     this.observer = observer;
   }
 
-  /** A publisher with the standard codec, {@link JacksonCodec}. */
+  /** A publisher with {@link PayloadCodec#standard()}, which says what it throws. */
   public static Publisher standard() {
-    return STANDARD;
+    return with(PayloadCodec.standard());
   }
 
   /** With this codec; listeners of its channels need one that reads what it writes. */

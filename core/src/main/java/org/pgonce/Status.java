@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * What waits and what failed is in the views {@code pgonce.channel_status} and {@code
  * pgonce.dead_letter_status}.
  *
- * @param listensBy the wake-up source that listens, or {@code polling}
+ * @param listensBy the wake-up source that listens, or {@code polling}; {@code nothing} where no
+ *     channel is listened to
  * @param listenFailure why no wake-up arrives, and what to do; null while listening
  * @param failedSources sources that cannot connect though others can, and why
  * @param reconnects how often listening began again after it had ended
@@ -27,7 +28,7 @@ public record Status(
     return new Status(State.NEW, "polling", "not started", Map.of(), 0, List.of());
   }
 
-  /** A listener's life, in this order. */
+  /** A listener's life, in this order; what was stopped may run again. */
   public enum State {
     NEW,
     RUNNING,

@@ -2,8 +2,11 @@ package org.pgonce;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.ContextJson;
 
 /**
@@ -11,7 +14,8 @@ import org.pgonce.internal.store.ContextJson;
  * transaction publishes, by {@link Publisher}, SQL or a trigger, is stored with it. The handler
  * gets it ({@link Notification#context()}), what the handler publishes in its transaction inherits
  * it (see also {@link BatchHandler}), and subscriptions may have a filter for it ({@link
- * ChannelOptions#subscriptions()}). A broadcast carries none.
+ * ChannelOptions#subscriptions()}). A broadcast carries none. One message may add to it ({@link
+ * PublishOptions#withContext}).
  *
  * <p>It is kept in the setting {@code pgonce.context} as a JSON object of texts, which any role may
  * set: it is no protection. Numbers and booleans are taken as their text; a setting that is not
@@ -20,34 +24,67 @@ import org.pgonce.internal.store.ContextJson;
 public final class WriterContext {
 
   private static final String SET = "SELECT pg_catalog.set_config('pgonce.context', ?, true)";
+  // One round trip where there is nothing to add to. In SQL alone a text that is no JSON would fail
+  // the writer.
+  private static final String SET_IF_NONE =
+      """
+      SELECT CASE WHEN s.context = '' THEN NULLIF(pg_catalog.set_config('pgonce.context', ?, true), ?) ELSE s.context END
+        FROM (SELECT coalesce(pg_catalog.current_setting('pgonce.context', true), '') OFFSET 0) AS s (context)
+      """;
   private static final String SET_FOR_SESSION =
       "SELECT pg_catalog.set_config('pgonce.context', ?, false)";
 
   private WriterContext() {}
 
   /**
-   * Sets the context until the transaction ends, instead of what was set; no entries: none.
+   * Adds to the context that the transaction has, of its own or of its session, until it ends. A
+   * key that is there gets the new value. To replace all of it, {@link #clear} first.
    *
    * @throws IllegalStateException if the connection is in autocommit, where it would end with this
    *     very statement
-   * @throws IllegalArgumentException if a key is empty, if there is text that PostgreSQL cannot
-   *     store (NUL, lone surrogate), or if it is longer than 10,000 characters as JSON; before any
-   *     SQL runs
+   * @throws IllegalArgumentException if a key is empty, or if there is text that PostgreSQL cannot
+   *     store (NUL, lone surrogate), before any SQL runs; or if the context would be longer than
+   *     10,000 characters as JSON. Nothing is set then
    */
   public static void set(Connection transaction, Map<String, String> context) throws SQLException {
     Objects.requireNonNull(transaction, "transaction");
     var json = ContextJson.of(context);
-    if (transaction.getAutoCommit()) {
-      throw new IllegalStateException(
-          "the context of a transaction needs one: call setAutoCommit(false), or setForSession");
+    requireTransaction(transaction);
+    if (json.isEmpty()) {
+      return;
     }
-    set(transaction, json, SET);
+    @Nullable String before =
+        Statements.row(transaction, SET_IF_NONE, row -> row.getString(1), json, json);
+    if (before != null) {
+      var merged = new HashMap<>(ContextJson.readSetting(before));
+      merged.putAll(context);
+      set(transaction, ContextJson.of(merged), SET);
+    }
   }
 
   /**
-   * Sets the context for as long as the session lasts, or until it is set again; no entries: none.
-   * Where the connection comes from a pool, the next user of the session has it too: clear it
-   * before the connection is closed. In a transaction that is rolled back, it was not set.
+   * Takes the whole context from the transaction, that of its session too, until it ends.
+   *
+   * @throws IllegalStateException as for {@link #set}
+   */
+  public static void clear(Connection transaction) throws SQLException {
+    Objects.requireNonNull(transaction, "transaction");
+    requireTransaction(transaction);
+    set(transaction, "", SET);
+  }
+
+  private static void requireTransaction(Connection connection) throws SQLException {
+    if (connection.getAutoCommit()) {
+      throw new IllegalStateException(
+          "the context of a transaction needs one: call setAutoCommit(false), or setForSession");
+    }
+  }
+
+  /**
+   * Sets the context for as long as the session lasts, or until it is set again, instead of what
+   * was set; no entries: none. Where the connection comes from a pool, the next user of the session
+   * has it too: clear it before the connection is closed. In a transaction that is rolled back, it
+   * was not set.
    *
    * @throws IllegalArgumentException as for {@link #set}
    */

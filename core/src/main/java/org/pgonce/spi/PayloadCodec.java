@@ -8,6 +8,17 @@ import org.pgonce.PayloadRules.UnknownFields;
 public interface PayloadCodec {
 
   /**
+   * The codec where none is given: what a {@link CodecProvider} makes, one for all. The module
+   * pgonce-jackson brings a provider.
+   *
+   * @throws IllegalStateException if there is no provider, or it finds no library that it can use,
+   *     saying which
+   */
+  static PayloadCodec standard() {
+    return StandardCodec.get();
+  }
+
+  /**
    * Encodes a payload as one JSON value that PostgreSQL can store.
    *
    * @throws IllegalArgumentException if it cannot, saying where and why but not with what value
@@ -21,6 +32,14 @@ public interface PayloadCodec {
    *     dead letter with this reason
    */
   <T> T decode(String json, Class<T> type) throws UnreadablePayloadException;
+
+  /**
+   * Refuses a type that no payload could be decoded as: else each would become a dead letter.
+   * Called before a listener starts. By default nothing is refused.
+   *
+   * @throws IllegalArgumentException saying why, and what to do
+   */
+  default void requireDecodable(Class<?> type) {}
 
   /**
    * The same codec, with the channel's rules for fields that are unknown or missing. By default

@@ -23,6 +23,7 @@ import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.WriterContext;
 import org.pgonce.stage.PgOnceInstalled;
@@ -297,8 +298,8 @@ class BatchContextTest {
                       row -> row.getString(1)));
               for (var order : orders) {
                 depths.add(order.depth());
-                WriterContext.set(tx.connection(), order.context());
-                tx.publish(NEXT, order.payload());
+                tx.publish(
+                    NEXT, order.payload(), PublishOptions.DEFAULT.withContext(order.context()));
               }
             }));
     assertThat(shared).containsExactly("5", "5");

@@ -7,7 +7,6 @@ import java.util.Map;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.spi.Event;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -110,7 +109,7 @@ final class CrashVictim {
   }
 
   private static PayloadCodec codec(Point point, CrashEffects effects) {
-    var codec = new JacksonCodec();
+    var codec = PayloadCodec.standard();
     return new PayloadCodec() {
       @Override
       public <T> String encode(T payload, Class<T> type) {

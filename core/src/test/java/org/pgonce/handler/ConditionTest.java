@@ -19,7 +19,6 @@ import org.pgonce.Notification;
 import org.pgonce.PgOnce;
 import org.pgonce.Tx;
 import org.pgonce.spi.Event;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.stage.PgOnceInstalled;
@@ -94,7 +93,7 @@ class ConditionTest {
 
   private final class OptingOut implements PayloadCodec {
 
-    private final PayloadCodec json = new JacksonCodec();
+    private final PayloadCodec json = PayloadCodec.standard();
 
     @Override
     public <T> String encode(T payload, Class<T> type) {

@@ -28,8 +28,8 @@ import org.pgonce.Publisher;
 import org.pgonce.RejectedException;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Event.WaitCause;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
+import org.pgonce.spi.PayloadCodec;
 import org.pgonce.stage.Events;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -257,7 +257,7 @@ class EventTest {
           List.of(
               new Message<>(new Order(3, "c"), PublishOptions.DEFAULT.withDeliveryKey("k")),
               new Message<>(new Order(4, "d"))));
-      Publisher.with(new JacksonCodec()).publish(connection, ORDERS, new Order(5, "e"));
+      Publisher.with(PayloadCodec.standard()).publish(connection, ORDERS, new Order(5, "e"));
     }
     stage.awaitSoon(() -> events.of(Event.Handled.class).size() == 1);
     var published = events.of(Event.Published.class);

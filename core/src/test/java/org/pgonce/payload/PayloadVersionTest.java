@@ -32,7 +32,6 @@ import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** H24: what was stored by another version of the channel's definition. */
@@ -47,7 +46,9 @@ class PayloadVersionTest {
   record Parcel2(long id, List<String> items) {}
 
   private static final PayloadRules SECOND =
-      PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, PayloadVersionTest::toItems);
+      PayloadRules.DEFAULT
+          .withVersion(2)
+          .withUpcaster(1, ObjectNode.class, PayloadVersionTest::toItems);
 
   private final List<String> handled = new CopyOnWriteArrayList<>();
   private Stage stage;
@@ -62,8 +63,7 @@ class PayloadVersionTest {
     stage.close();
   }
 
-  private static JsonNode toItems(JsonNode payload) {
-    var parcel = (ObjectNode) payload;
+  private static ObjectNode toItems(ObjectNode parcel) {
     parcel.putArray("items").add(parcel.remove("item"));
     return parcel;
   }
@@ -108,11 +108,8 @@ class PayloadVersionTest {
                     .withVersion(2)
                     .withUpcaster(
                         1,
-                        payload -> {
-                          var parcel = (ObjectNode) payload;
-                          parcel.putArray("items").add(parcel.remove("item"));
-                          return parcel;
-                        })));
+                        Parcel1.class,
+                        parcel -> new Parcel2(parcel.id(), List.of(parcel.item())))));
     stage.pgonce().listen(version2, QUICK, noting()).start();
 
     // During a rolling deployment both publish.
@@ -314,6 +311,7 @@ class PayloadVersionTest {
                     .withVersion(3)
                     .withUpcaster(
                         2,
+                        ObjectNode.class,
                         payload -> {
                           throw new IllegalStateException("secret " + payload);
                         })));
@@ -340,7 +338,8 @@ class PayloadVersionTest {
 
   @Test
   void h24_whatIsOlderThanTheOldestIsParkedWithItsReason() throws Exception {
-    var rules = PayloadRules.DEFAULT.withVersion(3).withOldest(2).withUpcaster(2, one -> one);
+    var rules =
+        PayloadRules.DEFAULT.withVersion(3).withOldest(2).withUpcaster(2, Object.class, one -> one);
     var channel = second(Mode.EXACTLY_ONCE, rules);
     PgOnce.using(stage.dataSource).install(channel);
     var id = publish(first(Mode.EXACTLY_ONCE), new Parcel1(1, "book"));

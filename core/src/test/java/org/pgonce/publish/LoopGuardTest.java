@@ -38,7 +38,7 @@ class LoopGuardTest {
       Channel.of("echo", Order.class, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withMaxDepth(5));
 
   private static final PayloadRules TWO_VERSIONS =
-      PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, payload -> payload);
+      PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Object.class, payload -> payload);
 
   private static final String LISTENERS = "select count(*) from pgonce.listener";
 

@@ -30,7 +30,6 @@ import org.pgonce.Publisher;
 import org.pgonce.RejectedException;
 import org.pgonce.WakeUpSources;
 import org.pgonce.WriterContext;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.pgonce.stage.PgOnceInstalled;
@@ -39,7 +38,6 @@ import org.pgonce.testkit.Nulls;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.ds.PGSimpleDataSource;
-import tools.jackson.databind.json.JsonMapper;
 
 /** What must not be null is refused where it is given, by name, and not where it would hurt. */
 @PgTest(PgOnceInstalled.class)
@@ -74,11 +72,10 @@ class NullTest {
         that("payloadType", () -> Channel.of("a", Nulls.<Class<String>>none())),
         that("mode", () -> Channel.of("a", String.class, none())),
         that("payload", () -> ChannelOptions.DEFAULT.withPayload(none())),
-        that("upcaster", () -> PayloadRules.DEFAULT.withUpcaster(1, none())),
+        that("upcaster", () -> PayloadRules.DEFAULT.withUpcaster(1, Object.class, none())),
+        that("reads", () -> PayloadRules.DEFAULT.withUpcaster(1, none(), payload -> payload)),
         that("unknownFields", () -> PayloadRules.DEFAULT.withUnknownFields(none())),
         that("missingFields", () -> PayloadRules.DEFAULT.withMissingFields(none())),
-        that("unknown", () -> new JacksonCodec().with(none(), PayloadRules.MissingFields.NULL)),
-        that("missing", () -> new JacksonCodec().with(PayloadRules.UnknownFields.FAIL, none())),
         that("backoff", () -> ListenOptions.DEFAULT.withBackoff(none())),
         that("handlerTimeout", () -> ListenOptions.DEFAULT.withHandlerTimeout(none())),
         that("first", () -> new Backoff(none(), Duration.ofSeconds(1))),
@@ -88,8 +85,6 @@ class NullTest {
         that("host", () -> new ListenAddress(none(), 1, "d", null, null, Map.of())),
         that("database", () -> new ListenAddress("h", 1, none(), null, null, Map.of())),
         that("properties", () -> new ListenAddress("h", 1, "d", null, null, none())),
-        that("mapper", () -> new JacksonCodec(Nulls.<JsonMapper>none())),
-        that("payload", () -> new JacksonCodec().encode(none(), String.class)),
         that("message", () -> new UnreadablePayloadException(none())),
         that("transaction", () -> Publisher.standard().publish(none(), ORDERS, none())),
         that("transaction", () -> Publisher.standard().publishEach(none(), ORDERS, List.of())),
@@ -101,6 +96,8 @@ class NullTest {
         that("orderKey", () -> PublishOptions.DEFAULT.withOrderKey(none())),
         that("a part", () -> DeliveryKey.of("a", none())),
         that("transaction", () -> WriterContext.set(none(), Map.of())),
+        that("transaction", () -> WriterContext.clear(none())),
+        that("context", () -> PublishOptions.DEFAULT.withContext(none())),
         that("connection", () -> WriterContext.setForSession(none(), Map.of())),
         that("transaction", () -> Publisher.standard().publishAll(none(), ORDERS, List.of())));
   }

@@ -7,6 +7,7 @@ import static org.pgonce.stage.Stage.QUICK;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -20,11 +21,15 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
+import org.pgonce.Message;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
+import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.WriterContext;
+import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.internal.store.ContextJson;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -127,6 +132,172 @@ class WriterContextTest {
       connection.commit();
     }
     assertThat(contexts()).isEqualTo("{\"user\": \"1\"} - {\"user\": \"3\"} -");
+  }
+
+  @Test
+  void example_partsOfAnApplicationAddToTheContextKeyByKey() throws Exception {
+    var rolelessWriter = stage.database.loginRole("writer");
+    try (var connection = begun()) {
+      WriterContext.setForSession(connection, Map.of("service", "shop", "user", "0"));
+      WriterContext.set(connection, Map.of("tenant", "acme"));
+      WriterContext.set(connection, Map.of("user", "7", "request", "r1"));
+      PUBLISHER.publish(connection, ORDERS, new Order(1, "x"));
+      WriterContext.clear(connection);
+      PUBLISHER.publish(connection, ORDERS, new Order(2, "x"));
+      WriterContext.set(connection, Map.of("tenant", "b"));
+      WriterContext.set(connection, Map.of());
+      PUBLISHER.publish(connection, ORDERS, new Order(3, "x"));
+      connection.commit();
+      PUBLISHER.publish(connection, ORDERS, new Order(4, "x"));
+      WriterContext.setForSession(connection, Map.of());
+      connection.commit();
+    }
+    assertThat(contexts())
+        .isEqualTo(
+            "{\"user\": \"7\", \"tenant\": \"acme\", \"request\": \"r1\", \"service\": \"shop\"} -"
+                + " {\"tenant\": \"b\"} {\"user\": \"0\", \"service\": \"shop\"}");
+    // Needs no right on pgonce: a trigger reads it.
+    try (var connection = rolelessWriter.unpooled().getConnection()) {
+      connection.setAutoCommit(false);
+      WriterContext.set(connection, Map.of("a", "1"));
+      WriterContext.set(connection, Map.of("b", "\u00e4\"\n"));
+      try (var statement = connection.createStatement();
+          var row = statement.executeQuery("select current_setting('pgonce.context')")) {
+        row.next();
+        assertThat(row.getString(1)).isEqualTo("{\"a\":\"1\",\"b\":\"\u00e4\\\"\\n\"}");
+      }
+    }
+  }
+
+  @Test
+  void api_whatIsAddedToIsTakenAsAContextOrAsNoneAndHasABound() throws Exception {
+    try (var connection = begun();
+        var set = connection.prepareStatement("select set_config('pgonce.context', ?, true)")) {
+      for (var before :
+          Map.of(
+                  "{\"n\": 1.5, \"t\": true, \"s\": \"x\"}",
+                  Map.of("n", "1.5", "t", "true", "s", "x", "a", "b"),
+                  "{\"n\": null}",
+                  Map.of("a", "b"),
+                  "[1]",
+                  Map.of("a", "b"),
+                  "{\"a\": {}}",
+                  Map.of("a", "b"),
+                  "garbage",
+                  Map.of("a", "b"))
+              .entrySet()) {
+        set.setString(1, before.getKey());
+        set.execute();
+        WriterContext.set(connection, Map.of("a", "b"));
+        PUBLISHER.publish(connection, ORDERS, new Order(1, "x"), PublishOptions.DEFAULT);
+        assertThat(
+                ContextJson.read(
+                    Statements.row(
+                        connection,
+                        "select context::text from pgonce.notification where subscription_id > 0 order by id desc limit 1",
+                        row -> row.getString(1))))
+            .as(before.getKey())
+            .isEqualTo(before.getValue());
+      }
+      WriterContext.set(connection, Map.of("long", "x".repeat(9_000)));
+      assertThatThrownBy(() -> WriterContext.set(connection, Map.of("more", "y".repeat(1_000))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("10,000 is the most");
+      connection.rollback();
+    }
+  }
+
+  @Test
+  void example_aMessageHasAContextOfItsOwnOverThatOfItsTransaction() throws Exception {
+    var pgonce = stage.pgonce();
+    var taken = new CopyOnWriteArrayList<String>();
+    for (var name : TENANTS.options().names()) {
+      pgonce.listen(
+          TENANTS, name, QUICK, (order, tx) -> taken.add(name + " " + order.payload().id()));
+    }
+    var acme = PublishOptions.DEFAULT.withContext(Map.of("tenant", "acme"));
+    try (var connection = begun()) {
+      WriterContext.set(connection, Map.of("tenant", "other", "plan", "vip"));
+      var stored =
+          PUBLISHER.publishEach(
+              connection,
+              TENANTS,
+              List.of(
+                  new Message<>(new Order(1, "x"), PublishOptions.DEFAULT),
+                  new Message<>(new Order(2, "x"), acme.withDeliveryKey("two")),
+                  new Message<>(new Order(3, "x"), acme.withContext(Map.of("plan", "none"))),
+                  new Message<>(
+                      new Order(4, "x"),
+                      acme.withContext(Map.of("tenant", "b")).withDeliveryKey("four"))));
+      PUBLISHER.publish(
+          connection, TENANTS, new Order(5, "x"), acme.withDelay(Duration.ofMillis(1)));
+      assertThat(stored).allMatch(Published::stored);
+      connection.commit();
+    }
+    stage.database.execute(
+        "select pgonce.publish('tenants', '{\"id\": 6, \"item\": \"x\"}', context => '{\"tenant\": \"acme\", \"n\": 1}')");
+    assertThat(
+            stage.database.queryString(
+                "select string_agg(key || waiting, ' ' order by key) from pgonce.delivery_key"))
+        .isEqualTo("four1 two3");
+    pgonce.start();
+    stage.awaitNothingWaits();
+    assertThat(taken)
+        .containsExactlyInAnyOrder(
+            "audit 1",
+            "audit 2",
+            "acme 2",
+            "acme.vip 2",
+            "audit 3",
+            "audit 4",
+            "audit 5",
+            "acme 5",
+            "acme.vip 5",
+            "audit 6",
+            "acme 6");
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.delivery_key where waiting > 0 or done_at is null"))
+        .isZero();
+  }
+
+  @Test
+  void api_aMessagesContextThatCannotBeOneIsRefused() throws Exception {
+    for (var bad : List.of(Map.of("", "x"), Map.of("a", "\0"), Map.of("a", "x".repeat(10_000)))) {
+      assertThatThrownBy(() -> PublishOptions.DEFAULT.withContext(bad))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+    for (var bad : List.of("[]", "1", "\"a\"", "{\"a\": null}", "{\"a\": {}}", "{\"\": \"x\"}")) {
+      assertThatThrownBy(
+              () ->
+                  stage.database.execute(
+                      "select pgonce.publish('orders', '1', context => '" + bad + "')"))
+          .as(bad)
+          .hasMessageContaining("is no JSON object of texts");
+    }
+    var half = Map.of("a", "x".repeat(6_000));
+    try (var connection = begun()) {
+      WriterContext.set(connection, Map.of("b", "y".repeat(6_000)));
+      assertThatThrownBy(
+              () ->
+                  PUBLISHER.publish(
+                      connection,
+                      ORDERS,
+                      new Order(1, "x"),
+                      PublishOptions.DEFAULT.withContext(half)))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("and 10000 is the most");
+      connection.rollback();
+    }
+    var news = Channel.of("news", String.class, Mode.BROADCAST);
+    PgOnce.using(stage.dataSource).install(news);
+    assertThatThrownBy(
+            () ->
+                stage.database.execute(
+                    "select pgonce.publish('news', '1', context => '{\"a\": \"b\"}')"))
+        .hasMessageContaining("it takes no due time, delivery key, order key or context");
+    stage.database.execute("select pgonce.publish('orders', '1', context => '{}')");
+    assertThat(contexts()).isEqualTo("-");
   }
 
   @Test

@@ -2,22 +2,22 @@ package org.pgonce.guards;
 
 import java.util.Objects;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.guards.internal.GuardService;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.PayloadCodec;
 
 /** Settings of {@link Guards}. Not safe for use by several threads. */
 public final class GuardsBuilder {
 
   private final DataSource dataSource;
-  private PayloadCodec codec = new JacksonCodec();
+  private @Nullable PayloadCodec codec;
   private String instance = "pid " + ProcessHandle.current().pid();
 
   GuardsBuilder(DataSource dataSource) {
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
   }
 
-  /** Writes requests, reads and writes responses. Default {@link JacksonCodec}. */
+  /** Writes requests, reads and writes responses. Default {@link PayloadCodec#standard()}. */
   public GuardsBuilder codec(PayloadCodec codec) {
     this.codec = Objects.requireNonNull(codec, "codec");
     return this;
@@ -34,8 +34,13 @@ public final class GuardsBuilder {
     return this;
   }
 
-  /** Opens no connection. */
+  /**
+   * Opens no connection.
+   *
+   * @throws IllegalStateException if no codec is given, and there is no standard one
+   */
   public Guards build() {
-    return new Guards(GuardService.over(dataSource, codec, instance));
+    var chosen = codec == null ? PayloadCodec.standard() : codec;
+    return new Guards(GuardService.over(dataSource, chosen, instance));
   }
 }

@@ -90,6 +90,29 @@ public final class Operations {
   }
 
   /**
+   * How each subscription of each installed channel stands, in the order of their names: what
+   * waits, what failed, who listens, whether it is paused. Counts what waits: its cost grows with
+   * it.
+   *
+   * @throws PgOnceException also if the role is a member neither of {@code pgonce_admin} nor of
+   *     {@code pgonce_listener}
+   */
+  public List<ChannelStatus> channels() {
+    return operator.call(
+        "tell how the channels stand", ChannelStatus.SQL, ChannelStatus::read, List.of());
+  }
+
+  /**
+   * The processes that listen, in the order of their starts; those that ended without saying so for
+   * a while, too.
+   *
+   * @throws PgOnceException as for {@link #channels}
+   */
+  public List<ListenerStatus> listeners() {
+    return operator.call("tell who listens", ListenerStatus.SQL, ListenerStatus::read, List.of());
+  }
+
+  /**
    * Pauses all subscriptions of a channel, in every process and until somebody resumes it, restarts
    * included. Running listeners hear of it and claim nothing more; handlers that run go on to their
    * end; what is stored waits. A listener that is disconnected claims on until its next poll:

@@ -4,11 +4,11 @@
  *
  * <h2>What a column is in Java</h2>
  *
- * A row is stored as PostgreSQL writes it in JSON and read as {@link org.pgonce.spi.JacksonCodec}
- * reads it: column {@code created_at} is component {@code createdAt}, or what {@code @JsonProperty}
- * says. Values are exact or an error, but for what is said here: a record that cannot take all
- * values of a column's type is refused when the channel is installed or a listener starts, and a
- * single value that Java has no place for becomes a dead letter with its reason.
+ * A row is stored as PostgreSQL writes it in JSON and read as the standard codec reads it: column
+ * {@code created_at} is component {@code createdAt}, or what {@code @JsonProperty} says. Values are
+ * exact or an error, but for what is said here: a record that cannot take all values of a column's
+ * type is refused when the channel is installed or a listener starts, and a single value that Java
+ * has no place for becomes a dead letter with its reason.
  *
  * <table>
  * <caption>PostgreSQL types and their Java types</caption>

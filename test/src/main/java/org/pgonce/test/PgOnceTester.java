@@ -17,7 +17,6 @@ import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.HandlerInterceptor;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.PayloadCodec;
 
 /**
@@ -57,7 +56,7 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
 
   /** Over this database, with the standard codec. Nothing is opened before it is needed. */
   public static PgOnceTester on(DataSource dataSource) {
-    return new PgOnceTester(dataSource, new JacksonCodec());
+    return new PgOnceTester(dataSource, PayloadCodec.standard());
   }
 
   /** As {@link #on(DataSource)}, with the codec of the code that is tested. */

@@ -2,11 +2,8 @@ package org.pgonce.triggers;
 
 import java.util.HashMap;
 import java.util.Map;
-import org.pgonce.spi.JacksonCodec;
+import org.pgonce.internal.text.Json;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
-import tools.jackson.core.JacksonException;
-import tools.jackson.core.JsonToken;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * A stored change, taken apart: the rows stay as they were written, to the letter, for the
@@ -15,33 +12,23 @@ import tools.jackson.databind.json.JsonMapper;
 record ChangeDocument(Map<String, String> parts) {
 
   private static final String OP = "op";
-  private static final JsonMapper MAPPER = JacksonCodec.strict().build();
 
   static ChangeDocument read(String json) throws UnreadablePayloadException {
-    var parts = new HashMap<String, String>();
-    try (var parser = MAPPER.createParser(json)) {
-      if (parser.nextToken() != JsonToken.START_OBJECT) {
-        throw new UnreadablePayloadException("not readable as a change: it is no object");
-      }
-      while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-        var name = parser.currentName();
-        var isRow = parser.nextToken() == JsonToken.START_OBJECT;
-        var begin = (int) parser.currentTokenLocation().getCharOffset();
-        parser.skipChildren();
-        if (isRow) {
-          parts.put(name, json.substring(begin, (int) parser.currentLocation().getCharOffset()));
-        } else if (name.equals(OP)) {
-          parts.put(name, parser.getString());
-        }
-      }
-      if (parser.nextToken() != null) {
-        throw new UnreadablePayloadException("not readable as a change: something follows it");
-      }
-    } catch (JacksonException e) {
-      throw new UnreadablePayloadException(
-          "not readable as a change: " + e.getClass().getSimpleName());
+    try {
+      var parts = new HashMap<String, String>();
+      Json.members(json)
+          .forEach(
+              (name, part) -> {
+                if (part.startsWith("{")) {
+                  parts.put(name, part);
+                } else if (name.equals(OP)) {
+                  parts.put(name, Json.text(part));
+                }
+              });
+      return new ChangeDocument(parts);
+    } catch (IllegalArgumentException e) {
+      throw new UnreadablePayloadException("not readable as a change: " + e.getMessage());
     }
-    return new ChangeDocument(parts);
   }
 
   String op() throws UnreadablePayloadException {

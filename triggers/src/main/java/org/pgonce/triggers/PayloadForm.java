@@ -8,12 +8,20 @@ sealed interface PayloadForm<T> {
 
   Class<T> type();
 
+  /** What the codec is asked for. */
+  Class<?> reads();
+
   T decode(PayloadCodec codec, String json) throws UnreadablePayloadException;
 
   String encode(PayloadCodec codec, T payload);
 
   /** As the codec has it. */
   record Plain<T>(Class<T> type) implements PayloadForm<T> {
+
+    @Override
+    public Class<?> reads() {
+      return type;
+    }
 
     @Override
     public T decode(PayloadCodec codec, String json) throws UnreadablePayloadException {
@@ -28,6 +36,11 @@ sealed interface PayloadForm<T> {
 
   /** What happened, around the rows as the codec has them. */
   record Change<R>(Class<R> row) implements PayloadForm<RowChange<R>> {
+
+    @Override
+    public Class<?> reads() {
+      return row;
+    }
 
     @Override
     @SuppressWarnings("unchecked") // There is no class of RowChange<R> but that of RowChange.

@@ -137,6 +137,11 @@ public final class TriggerChannel<T> implements Channel<T> {
   }
 
   @Override
+  public void requireDecodable(PayloadCodec codec) {
+    codec.requireDecodable(payload.reads());
+  }
+
+  @Override
   public String encode(PayloadCodec codec, T value) {
     return payload.encode(codec, value);
   }

@@ -2,9 +2,8 @@
  * Channels that are fed by a trigger on a table. Start at {@link
  * org.pgonce.triggers.TriggerChannel}.
  *
- * <p>A row is stored as PostgreSQL writes it in JSON and read as {@link
- * org.pgonce.spi.JacksonCodec} reads it; {@linkplain org.pgonce.records the package of records}
- * says what each column is in Java.
+ * <p>A row is stored as PostgreSQL writes it in JSON and read as the standard codec reads it;
+ * {@linkplain org.pgonce.records the package of records} says what each column is in Java.
  *
  * <h2>What makes no notification</h2>
  *

@@ -257,7 +257,9 @@ class KeyTest {
             .named("versioned")
             .options(
                 ChannelOptions.DEFAULT.withPayload(
-                    PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, payload -> payload)));
+                    PayloadRules.DEFAULT
+                        .withVersion(2)
+                        .withUpcaster(1, Object.class, payload -> payload)));
     PgOnce.using(database.dataSource())
         .install(keyed ? builder.deliveryKey("id").build() : builder.build());
     database.execute(

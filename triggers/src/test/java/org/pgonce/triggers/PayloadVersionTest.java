@@ -35,13 +35,14 @@ class PayloadVersionTest {
   record Price2(long id, BigDecimal amount, String currency) {}
 
   private static final PayloadRules SECOND =
-      PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, PayloadVersionTest::split);
+      PayloadRules.DEFAULT
+          .withVersion(2)
+          .withUpcaster(1, ObjectNode.class, PayloadVersionTest::split);
   private static final Duration SOON = Duration.ofSeconds(15);
 
   private final List<String> handled = new CopyOnWriteArrayList<>();
 
-  private static JsonNode split(JsonNode payload) {
-    var row = (ObjectNode) payload;
+  private static ObjectNode split(ObjectNode row) {
     var price = row.remove("price").asString();
     var space = price.indexOf(' ');
     return row.put("amount", new BigDecimal(price.substring(0, space)))
@@ -73,8 +74,8 @@ class PayloadVersionTest {
                         .withVersion(2)
                         .withUpcaster(
                             1,
-                            payload -> {
-                              var row = (ObjectNode) payload;
+                            ObjectNode.class,
+                            row -> {
                               var price = row.remove("price").asString();
                               var space = price.indexOf(' ');
                               return row.put("amount", new BigDecimal(price.substring(0, space)))
@@ -150,7 +151,8 @@ class PayloadVersionTest {
     database.execute("create table thing (id bigint primary key)");
     record Thing(long id) {}
     var first = TriggerChannel.on("thing", Thing.class).afterInsert().build();
-    var rules = PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, payload -> payload);
+    var rules =
+        PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Object.class, payload -> payload);
     var second = TriggerChannel.on("thing", Thing.class).afterInsert().options(with(rules)).build();
     var pgonce = PgOnce.using(database.pooled(4));
     pgonce.install(first);

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.pgonce.spi.JacksonCodec;
+import org.pgonce.jackson.JacksonCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import tools.jackson.databind.JsonNode;
 

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.pgonce.benchmarks.work.ByHand.Steps;
-import org.pgonce.spi.JacksonCodec;
+import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /** The statements by hand around the handler's own. One for each worker. */
@@ -38,7 +38,7 @@ final class HandClaim {
       returning id, work_id, name
       """;
 
-  private static final JacksonCodec CODEC = new JacksonCodec();
+  private static final PayloadCodec CODEC = PayloadCodec.standard();
 
   private final Steps steps;
   private final String claim;

@@ -60,6 +60,11 @@ public final class Threads implements AutoCloseable {
     }
   }
 
+  /** Whether the current thread is a worker of any listener. */
+  public static boolean isWorker() {
+    return OWNER.get() != null;
+  }
+
   /** Whether the current thread is one of these workers, as a handler's is. */
   public boolean isOwn() {
     return OWNER.get() == this;

@@ -1,19 +1,13 @@
 package org.pgonce.internal.handle;
 
+import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.PayloadRules;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** Decodes what was stored for a channel by any version of its definition. */
 public final class PayloadReader<T> {
-
-  // Exact: a number that is read and written again is the same.
-  private static final JsonMapper MAPPER = JacksonCodec.strict().build();
 
   private final Channel<T> channel;
   private final PayloadRules rules;
@@ -67,29 +61,16 @@ public final class PayloadReader<T> {
     }
 
     private String raised(String json) throws UnreadablePayloadException {
-      try {
-        var tree = MAPPER.readTree(json);
-        if (tree.isMissingNode()) {
-          throw new UnreadablePayloadException("not readable as JSON: it is empty");
-        }
-        for (var from = version; from < rules.version(); from++) {
-          tree = upcast(tree, from);
-        }
-        return MAPPER.writeValueAsString(tree);
-      } catch (JacksonException e) {
-        throw new UnreadablePayloadException(
-            "not readable as JSON: " + e.getClass().getSimpleName());
+      var raised = json;
+      for (var from = version; from < rules.version(); from++) {
+        raised = upcast(raised, from);
       }
+      return raised;
     }
 
-    private JsonNode upcast(JsonNode tree, int from) throws UnreadablePayloadException {
+    private String upcast(String json, int from) throws UnreadablePayloadException {
       try {
-        var upcaster = rules.upcasters().get(from);
-        var next = upcaster == null ? null : upcaster.upcast(tree);
-        if (next != null) {
-          return next;
-        }
-        throw new UnreadablePayloadException("it returned null");
+        return Objects.requireNonNull(rules.upcasters().get(from)).upcast(json, codec);
       } catch (Exception e) {
         var why =
             e instanceof UnreadablePayloadException

@@ -79,15 +79,22 @@ public final class Listener {
   }
 
   /**
-   * Checks, then begins to listen.
+   * Checks, then begins to listen, if there is anything to listen to.
    *
    * @param givenUp whether the start is not wanted any more
    * @throws PgOnceException if something would keep a notification from being handled, naming all
    *     of it. The caller stops the listener then
    */
   public void start(BooleanSupplier givenUp) throws InterruptedException {
+    if (registrations.isEmpty()) {
+      context.threads().close(); // There is nothing to run on them.
+    }
     var installed =
         new StartCheck(context, registrations, feeds).run(settings.startTimeout(), givenUp);
+    if (registrations.isEmpty()) {
+      return;
+    }
+    StartWarnings.log(context.dataSource(), installed);
     for (var one : installed) {
       if (one.channel().mode() == Mode.BROADCAST) {
         addBroadcast(one);
@@ -235,7 +242,7 @@ public final class Listener {
     var failure = heard.failure();
     return new Status(
         stopped.getCount() == 0 ? State.STOPPED : stopping ? State.STOPPING : State.RUNNING,
-        heard.source(),
+        registrations.isEmpty() ? "nothing" : heard.source(),
         failure == null ? null : failure.reason(),
         heard.failedSources(),
         heard.reconnects(),
@@ -249,16 +256,25 @@ public final class Listener {
    * @throws IllegalStateException if a handler or an observer calls it
    */
   public boolean stop(Duration deadline) throws InterruptedException {
+    refuseFromWithin();
+    stopping = true;
+    try {
+      return registrations.isEmpty() || shutdown.within(deadline);
+    } finally {
+      stopped.countDown();
+    }
+  }
+
+  /**
+   * Does nothing on a thread that is not this listener's.
+   *
+   * @throws IllegalStateException if a handler or an observer calls it
+   */
+  public void refuseFromWithin() {
     if (context.threads().isOwn()) {
       throw new IllegalStateException(
           "stop() or close() from a handler, or an observer, would wait for its own end: call it"
               + " from another thread");
-    }
-    stopping = true;
-    try {
-      return shutdown.within(deadline);
-    } finally {
-      stopped.countDown();
     }
   }
 

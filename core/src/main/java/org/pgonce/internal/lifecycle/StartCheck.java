@@ -61,7 +61,8 @@ final class StartCheck {
         var left = end - System.nanoTime();
         if (!mayPass(e) || left < 0 || givenUp.getAsBoolean()) {
           throw new PgOnceException(
-              "pgonce cannot start to listen, the database cannot be asked: " + Failures.inWords(e),
+              "pgonce cannot start%s, the database cannot be asked: %s"
+                  .formatted(toListen(), Failures.inWords(e)),
               e);
         }
         LOG.warn(
@@ -82,9 +83,16 @@ final class StartCheck {
 
   private List<Registration<?>> check(Connection connection) throws SQLException {
     PinnedPath.pin(connection);
-    var problems = new ArrayList<>(Rights.problems(connection));
+    var problems =
+        new ArrayList<>(
+            registrations.isEmpty()
+                ? Rights.publishingProblems(connection)
+                : Rights.problems(connection));
     if (!problems.isEmpty()) {
       throw refused(problems);
+    }
+    if (registrations.isEmpty()) {
+      return List.of();
     }
     problems.addAll(Rights.copyProblems(connection));
     var found = new ArrayList<Registration<?>>();
@@ -103,8 +111,12 @@ final class StartCheck {
     return found;
   }
 
-  private static PgOnceException refused(List<String> problems) {
+  private PgOnceException refused(List<String> problems) {
     return new PgOnceException(
-        "pgonce cannot start to listen:\n- " + String.join("\n- ", problems));
+        "pgonce cannot start%s:\n- %s".formatted(toListen(), String.join("\n- ", problems)));
+  }
+
+  private String toListen() {
+    return registrations.isEmpty() ? "" : " to listen";
   }
 }

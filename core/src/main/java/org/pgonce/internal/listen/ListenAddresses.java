@@ -7,6 +7,7 @@ import java.util.Properties;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Getters;
+import org.pgonce.internal.jdbc.KnownDataSources;
 import org.pgonce.spi.ListenAddress;
 
 /**
@@ -32,17 +33,6 @@ public final class ListenAddresses {
     List<ListenAddress> find() throws ListenFailure;
   }
 
-  // By name: none of them is a dependency of pgonce.
-  private static final List<String> KNOWN =
-      List.of(
-          "com.zaxxer.hikari.HikariDataSource",
-          "io.agroal.api.AgroalDataSource",
-          "org.apache.commons.dbcp2.BasicDataSource",
-          "org.apache.tomcat.jdbc.pool.DataSourceProxy",
-          "com.mchange.v2.c3p0.AbstractComboPooledDataSource",
-          "org.postgresql.ds.common.BaseDataSource",
-          "com.impossibl.postgres.jdbc.PGDataSource");
-
   private ListenAddresses() {}
 
   /**
@@ -64,22 +54,11 @@ public final class ListenAddresses {
    */
   private static List<ListenAddress> read(DataSource dataSource, boolean itself, Properties login)
       throws ListenFailure, SQLException {
-    for (var name : KNOWN) {
-      var type = type(name, dataSource);
-      if (type != null && (type.isInstance(dataSource) ? itself : dataSource.isWrapperFor(type))) {
-        var known = type.isInstance(dataSource) ? dataSource : dataSource.unwrap(type);
-        return read(new Getters(known), login);
-      }
+    var known = KnownDataSources.find(dataSource, itself);
+    if (known == null) {
+      throw unknown(dataSource, "its kind is not known");
     }
-    throw unknown(dataSource, "its kind is not known");
-  }
-
-  private static @Nullable Class<?> type(String name, DataSource dataSource) {
-    try {
-      return Class.forName(name, false, dataSource.getClass().getClassLoader());
-    } catch (ClassNotFoundException | LinkageError e) {
-      return null; // not in use
-    }
+    return read(new Getters(known), login);
   }
 
   private static List<ListenAddress> read(Getters known, Properties outer)

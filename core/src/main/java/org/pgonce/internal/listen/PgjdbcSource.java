@@ -22,15 +22,18 @@ public final class PgjdbcSource implements WakeUpSource {
 
   private static final Logger log = LoggerFactory.getLogger(PgjdbcSource.class);
 
-  /** Settings of a pool's sessions that would change what LISTEN or the connect does. */
-  private static final List<PGProperty> NOT_HERE =
+  /**
+   * Settings of a pool's sessions that would change what LISTEN or the connect does. By name, since
+   * older drivers do not have all of them.
+   */
+  private static final List<String> NOT_HERE =
       List.of(
-          PGProperty.CURRENT_SCHEMA,
-          PGProperty.LOGIN_TIMEOUT,
-          PGProperty.QUERY_TIMEOUT,
-          PGProperty.READ_ONLY,
-          PGProperty.REPLICATION,
-          PGProperty.TARGET_SERVER_TYPE);
+          "currentSchema",
+          "loginTimeout",
+          "queryTimeout",
+          "readOnly",
+          "replication",
+          "targetServerType");
 
   @Override
   public String name() {
@@ -68,7 +71,7 @@ public final class PgjdbcSource implements WakeUpSource {
   private static Properties properties(ListenAddress address, Duration timeout) {
     var properties = new Properties();
     address.properties().forEach(properties::setProperty);
-    NOT_HERE.forEach(property -> properties.remove(property.getName()));
+    NOT_HERE.forEach(properties::remove);
     if (address.user() != null) {
       PGProperty.USER.set(properties, address.user());
     }

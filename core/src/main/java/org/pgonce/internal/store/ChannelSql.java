@@ -7,13 +7,11 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
+import org.pgonce.internal.text.Json;
 import org.pgonce.spi.ChannelFeed;
-import tools.jackson.databind.json.JsonMapper;
 
 /** The SQL that installs and drops a channel: run, or pasted into a migration tool. */
 public final class ChannelSql {
-
-  private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
   private ChannelSql() {}
 
@@ -40,7 +38,7 @@ public final class ChannelSql {
     options
         .subscriptions()
         .forEach((name, filter) -> all.put(name, filter.isEmpty() ? null : new TreeMap<>(filter)));
-    return MAPPER.writeValueAsString(all);
+    return Json.of(all);
   }
 
   /** What is not as the function has it by default. */

@@ -3,16 +3,15 @@ package org.pgonce.internal.store;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.type.TypeReference;
-import tools.jackson.databind.json.JsonMapper;
+import org.pgonce.internal.text.Json;
 
 /** A writer's context as the database stores it: a JSON object of texts. */
 public final class ContextJson {
 
   private static final int LONGEST = 10_000;
-  private static final JsonMapper MAPPER = JsonMapper.builder().build();
-  private static final TypeReference<Map<String, String>> ENTRIES = new TypeReference<>() {};
+  private static final Pattern SCALAR = Pattern.compile("true|false|-?[0-9][-+.0-9eE]*");
 
   private ContextJson() {}
 
@@ -35,7 +34,7 @@ public final class ContextJson {
     if (entries.containsKey("")) {
       throw new IllegalArgumentException("an entry of the context has an empty key");
     }
-    var json = StorableText.requireJson(MAPPER.writeValueAsString(entries));
+    var json = StorableText.requireJson(Json.of(entries));
     if (json.length() > LONGEST) {
       throw new IllegalArgumentException(
           "the context has %d characters as JSON, and 10,000 is the most: it goes with each notification; put less into it"
@@ -44,8 +43,38 @@ public final class ContextJson {
     return json;
   }
 
+  /**
+   * A copy of it.
+   *
+   * @throws IllegalArgumentException if it cannot be stored
+   */
+  public static Map<String, String> requireStorable(Map<String, String> context) {
+    var unused = of(context);
+    return Map.copyOf(context);
+  }
+
+  /**
+   * What somebody has set: numbers and booleans as their text; none if it is no object of such, as
+   * pgonce.current_context() has it.
+   */
+  public static Map<String, String> readSetting(String setting) {
+    try {
+      var entries = Json.members(setting);
+      entries.replaceAll(
+          (key, value) -> SCALAR.matcher(value).matches() ? value : Json.text(value));
+      return entries;
+    } catch (IllegalArgumentException noContext) {
+      return Map.of();
+    }
+  }
+
   /** What a notification was stored with. Null is none. */
   public static Map<String, String> read(@Nullable String json) {
-    return json == null ? Map.of() : Map.copyOf(MAPPER.readValue(json, ENTRIES));
+    if (json == null) {
+      return Map.of();
+    }
+    var entries = Json.members(json);
+    entries.replaceAll((key, value) -> Json.text(value));
+    return Map.copyOf(entries);
   }
 }

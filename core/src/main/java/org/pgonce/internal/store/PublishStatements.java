@@ -12,7 +12,7 @@ import org.pgonce.Channel;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.internal.jdbc.Statements;
-import tools.jackson.databind.json.JsonMapper;
+import org.pgonce.internal.text.Json;
 
 /** The statements that store notifications from Java. */
 public final class PublishStatements {
@@ -22,7 +22,6 @@ public final class PublishStatements {
   // executeBatch breaks its protocol.
   private static final Sql PUBLISH_ALL = Sql.of("pgonce.publish_all(?, ?::json, %s)");
   private static final Sql PUBLISH_EACH = Sql.of("pgonce.publish_each(?, ?::json, ?::json, %s)");
-  private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
   private PublishStatements() {}
 
@@ -78,8 +77,7 @@ public final class PublishStatements {
       List<String> payloads,
       List<PublishOptions> options)
       throws SQLException {
-    var entries =
-        MAPPER.writeValueAsString(options.stream().map(PublishStatements::entries).toList());
+    var entries = Json.of(options.stream().map(PublishStatements::entries).toList());
     return PUBLISH_EACH.rows(
         transaction,
         channel,
@@ -112,6 +110,9 @@ public final class PublishStatements {
     var orderKey = options.orderKey();
     if (orderKey != null) {
       entries.put("order_key", orderKey);
+    }
+    if (!options.context().isEmpty()) {
+      entries.put("context", options.context());
     }
     return entries;
   }

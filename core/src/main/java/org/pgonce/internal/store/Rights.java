@@ -14,9 +14,7 @@ import org.pgonce.internal.jdbc.Statements;
  */
 public final class Rights {
 
-  // A row-level policy applies to the owner of the functions where it is forced, and to the role's
-  // own statements where it is on.
-  private static final String PROBLEMS =
+  private static final String SCHEMA =
       """
       SELECT 'the schema pgonce does not exist in database ' || current_database() || ': call PgOnce.install, or run the files of sql/'
        WHERE to_regnamespace('pgonce') IS NULL
@@ -24,8 +22,17 @@ public final class Rights {
       SELECT 'the server is a standby: it takes no writes and no LISTEN; give the address of the primary'
        WHERE pg_is_in_recovery()
       UNION ALL
-      SELECT format('role %I may not use the schema pgonce: GRANT pgonce_listener TO %I', current_user, current_user)
+      SELECT format('role %%I may not use the schema pgonce: GRANT %1$s TO %%I', current_user, current_user)
        WHERE to_regnamespace('pgonce') IS NOT NULL AND NOT has_schema_privilege('pgonce', 'USAGE')
+      """;
+
+  private static final String PUBLISHING = SCHEMA.formatted("pgonce_publisher");
+
+  // A row-level policy applies to the owner of the functions where it is forced, and to the role's
+  // own statements where it is on.
+  private static final String PROBLEMS =
+      SCHEMA.formatted("pgonce_listener")
+          + """
       UNION ALL
       SELECT format('role %I may not execute %s: GRANT pgonce_listener TO %I', current_user, p.oid::regprocedure, current_user)
         FROM pg_proc p
@@ -91,6 +98,16 @@ public final class Rights {
   public static List<String> problems(Connection connection) throws SQLException {
     var damage = damage(connection);
     return damage == null ? texts(connection, PROBLEMS) : List.of(damage);
+  }
+
+  /** What keeps one that only publishes from that: one line per problem, with what to do. */
+  public static List<String> publishingProblems(Connection connection) throws SQLException {
+    var damage = damage(connection);
+    if (damage != null) {
+      return List.of(damage);
+    }
+    var problems = texts(connection, PUBLISHING);
+    return problems.isEmpty() ? Schema.problems(connection) : problems;
   }
 
   /** What keeps the role from installing channels, and what to do; null if nothing does. */

@@ -102,6 +102,16 @@ public final class Schema {
     return exists(connection) ? Statements.row(connection, INSTALLED, row -> row.getInt(1)) : 0;
   }
 
+  /** What keeps this library from using the schema, which is there: one line, or none. */
+  static List<String> problems(Connection connection) throws SQLException {
+    var installed = version(connection);
+    return installed >= latest()
+        ? List.of()
+        : List.of(
+            "the schema pgonce is of version %d, and this library needs version %d: call PgOnce.install, or run the files of sql/"
+                .formatted(installed, latest()));
+  }
+
   /** Whether the schema is installed, whatever its version; asks the catalogs only. */
   public static boolean exists(Connection connection) throws SQLException {
     return Statements.row(connection, EXISTS, row -> row.getBoolean(1));

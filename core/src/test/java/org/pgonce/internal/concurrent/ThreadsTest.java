@@ -24,9 +24,9 @@ import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
 import org.pgonce.internal.listen.ListenConfig;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
@@ -69,7 +69,8 @@ class ThreadsTest {
           new ListenerContext(
               pool,
               new PoolSettings(),
-              new Extensions(new JacksonCodec(), Publisher.standard(), Observer.NONE, List.of()),
+              new Extensions(
+                  PayloadCodec.standard(), Publisher.standard(), Observer.NONE, List.of()),
               new Threads(new StarvedExecutor(refused)),
               "starved",
               new Quarantine(),

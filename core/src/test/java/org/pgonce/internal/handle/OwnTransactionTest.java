@@ -22,8 +22,8 @@ import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.PoolSettings;
-import org.pgonce.spi.JacksonCodec;
 import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -38,7 +38,7 @@ class OwnTransactionTest {
     return new ListenerContext(
         pool,
         new PoolSettings(),
-        new Extensions(new JacksonCodec(), Publisher.standard(), Observer.NONE, List.of()),
+        new Extensions(PayloadCodec.standard(), Publisher.standard(), Observer.NONE, List.of()),
         threads,
         "test",
         new Quarantine(),

@@ -4,18 +4,11 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
-import org.pgonce.spi.JacksonCodec;
+import org.pgonce.internal.text.Json;
 import org.pgonce.spi.PayloadCodec;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.cfg.JsonNodeFeature;
-import tools.jackson.databind.json.JsonMapper;
 
 /** What tells one request from another, and does not give it away. */
 final class Fingerprint {
-
-  // A map's order may differ from JVM to JVM (Map.of, HashMap); the request is the same.
-  private static final JsonMapper SORTING =
-      JacksonCodec.strict().enable(JsonNodeFeature.WRITE_PROPERTIES_SORTED).build();
 
   private Fingerprint() {}
 
@@ -30,10 +23,11 @@ final class Fingerprint {
     }
   }
 
+  // A map's order may differ from JVM to JVM (Map.of, HashMap); the request is the same.
   private static String inOrder(String json) {
     try {
-      return SORTING.writeValueAsString(SORTING.readTree(json));
-    } catch (JacksonException unusual) {
+      return Json.inOrder(json);
+    } catch (IllegalArgumentException unusual) {
       return json; // A codec of the user's own; its text is as good a fingerprint.
     }
   }

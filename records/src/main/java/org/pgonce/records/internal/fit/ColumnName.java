@@ -5,9 +5,9 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.internal.catalog.Column;
-import tools.jackson.databind.PropertyNamingStrategies;
 
 /**
  * The column that a record component reads: as the standard codec names it.
@@ -16,7 +16,9 @@ import tools.jackson.databind.PropertyNamingStrategies;
  */
 public record ColumnName(String name, List<String> aliases) {
 
-  private static final SnakeCase SNAKE_CASE = new SnakeCase();
+  // Where Jackson's SNAKE_CASE puts an underscore.
+  private static final Pattern WORD =
+      Pattern.compile("(?<=[^_\\p{javaUpperCase}])(?=\\p{javaUpperCase})");
 
   static ColumnName of(RecordComponent component) {
     var property = component.getAccessor().getAnnotation(JsonProperty.class);
@@ -30,7 +32,14 @@ public record ColumnName(String name, List<String> aliases) {
 
   /** The column that a component of this name reads if no annotation says otherwise. */
   public static String byDefault(String component) {
-    return SNAKE_CASE.of(component);
+    var words = WORD.matcher(component.replaceFirst("^_", "")).replaceAll("_");
+    return words.isEmpty()
+        ? component
+        : words
+            .chars()
+            .map(letter -> Character.isUpperCase(letter) ? Character.toLowerCase(letter) : letter)
+            .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+            .toString();
   }
 
   /** Null if there is none. */
@@ -52,15 +61,5 @@ public record ColumnName(String name, List<String> aliases) {
 
   private static String plain(String text) {
     return text.replace("_", "").toLowerCase(Locale.ROOT);
-  }
-
-  /** The codec's own naming; Jackson lets only subclasses call it. */
-  private static final class SnakeCase extends PropertyNamingStrategies.SnakeCaseStrategy {
-
-    private static final long serialVersionUID = 1L;
-
-    String of(String javaName) {
-      return translate(javaName);
-    }
   }
 }

@@ -2,8 +2,6 @@ package org.pgonce.records.internal.fit;
 
 import java.util.HashMap;
 import java.util.Map;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.node.ObjectNode;
 
 /** Which Java types can hold a row. */
 public final class RowType {
@@ -30,8 +28,8 @@ public final class RowType {
 
   /** Whether it may be what a JSON object is read as. */
   private static boolean canBeObject(Class<?> type) {
-    if (JsonNode.class.isAssignableFrom(type)) {
-      return type.isAssignableFrom(ObjectNode.class);
+    if (JsonTree.is(type)) {
+      return JsonTree.takesObject(type);
     }
     if (type.getName().startsWith("java.")) {
       return type == Object.class || Map.class.isAssignableFrom(type);

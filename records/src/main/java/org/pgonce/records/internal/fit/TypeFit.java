@@ -19,7 +19,6 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.internal.catalog.ColumnType;
 import org.pgonce.records.internal.catalog.Shape;
-import tools.jackson.databind.JsonNode;
 
 /** Whether a Java type takes every value of a column's type, exactly. */
 final class TypeFit {
@@ -100,7 +99,7 @@ final class TypeFit {
     var type = JavaType.unwrapped(declared);
     var raw = JavaType.raw(type);
     if (raw == Object.class
-        || raw == JsonNode.class
+        || JsonTree.isRoot(raw)
         || ACCEPTED.getOrDefault(column.shape(), Set.of()).contains(raw)
         || JavaType.readsItself(raw)) {
       return null;
@@ -176,7 +175,7 @@ final class TypeFit {
   private static boolean isStructure(Class<?> raw) {
     return raw.isRecord()
         || Map.class.isAssignableFrom(raw)
-        || JsonNode.class.isAssignableFrom(raw)
+        || JsonTree.is(raw)
         || Collection.class.isAssignableFrom(raw)
         || (raw.isArray() && raw != byte[].class);
   }

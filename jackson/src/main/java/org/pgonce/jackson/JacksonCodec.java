@@ -1,4 +1,4 @@
-package org.pgonce.spi;
+package org.pgonce.jackson;
 
 import java.util.Base64;
 import java.util.HexFormat;
@@ -7,11 +7,13 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules;
 import org.pgonce.PayloadRules.MissingFields;
 import org.pgonce.PayloadRules.UnknownFields;
+import org.pgonce.spi.PayloadCodec;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.core.json.JsonFactory;
+import tools.jackson.databind.AnnotationIntrospector;
 import tools.jackson.databind.DeserializationContext;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
@@ -22,6 +24,7 @@ import tools.jackson.databind.cfg.DateTimeFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
 import tools.jackson.databind.cfg.MapperConfig;
 import tools.jackson.databind.deser.std.StdDeserializer;
+import tools.jackson.databind.exc.InvalidDefinitionException;
 import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.introspect.AnnotatedMember;
 import tools.jackson.databind.introspect.AnnotatedParameter;
@@ -30,10 +33,11 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 
 /**
- * The standard codec: Jackson, strict. Numbers are exact; what does not fit is an error, never
+ * The standard codec: Jackson 3, strict. Numbers are exact; what does not fit is an error, never
  * rounded, coerced or cut. Unknown fields are ignored, a missing field is null, and a missing or
  * null field of a primitive is an error, unless the channel has other {@link PayloadRules}.
- * Properties are in snake_case, as columns are. A payload cannot name classes.
+ * Properties are in snake_case, as columns are. A payload cannot name classes. {@link
+ * Jackson2Codec} does the same by Jackson 2.
  */
 public final class JacksonCodec implements PayloadCodec {
 
@@ -64,7 +68,10 @@ public final class JacksonCodec implements PayloadCodec {
     this.mapper = Objects.requireNonNull(mapper, "mapper");
   }
 
-  /** A builder with the standard settings, to add modules to. */
+  /**
+   * A builder with the standard settings, to add modules to. It has those that are found by {@link
+   * java.util.ServiceLoader}, as that for Kotlin.
+   */
   public static JsonMapper.Builder strict() {
     var limits =
         StreamReadConstraints.builder()
@@ -90,6 +97,7 @@ public final class JacksonCodec implements PayloadCodec {
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
+        .addModules(JsonMapper.Builder.findModules(JacksonCodec.class.getClassLoader()))
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
   }
 
@@ -111,9 +119,13 @@ public final class JacksonCodec implements PayloadCodec {
     if (missing == MissingFields.FAIL) {
       builder.enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
     }
-    var strict = mapper.deserializationConfig().getAnnotationIntrospector();
-    if (missing == MissingFields.NULL_OR_ZERO && strict instanceof PrimitivesAreRequired) {
-      builder.annotationIntrospector(new JacksonAnnotationIntrospector());
+    if (missing == MissingFields.NULL_OR_ZERO) {
+      var strict = mapper.deserializationConfig().getAnnotationIntrospector();
+      builder.annotationIntrospector(
+          strict.allIntrospectors().stream()
+              .map(PrimitivesAreRequired::no)
+              .reduce(AnnotationIntrospector::pair)
+              .orElse(strict));
     }
     return new JacksonCodec(builder.build());
   }
@@ -149,6 +161,25 @@ public final class JacksonCodec implements PayloadCodec {
     return payload;
   }
 
+  /**
+   * Refuses what Jackson has no way to make: an interface or an abstract class without type
+   * information, a class without a constructor that it can call. It reads an empty object, which
+   * any other type may refuse.
+   */
+  @Override
+  public void requireDecodable(Class<?> type) {
+    try {
+      readers.get(type).readValue("{}");
+    } catch (InvalidDefinitionException e) {
+      throw new IllegalArgumentException(
+          "no payload can be decoded as %s: %s"
+              .formatted(type.getName(), DecodableTypes.advice(type)),
+          e);
+    } catch (RuntimeException | StackOverflowError itsOwnAffair) {
+      // It can be made, though not from this.
+    }
+  }
+
   /** What is wrong without Jackson's own message, which quotes values. */
   private static String what(JacksonException e) {
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
@@ -176,6 +207,10 @@ public final class JacksonCodec implements PayloadCodec {
   private static final class PrimitivesAreRequired extends JacksonAnnotationIntrospector {
 
     private static final long serialVersionUID = 1L;
+
+    static AnnotationIntrospector no(AnnotationIntrospector one) {
+      return one instanceof PrimitivesAreRequired ? new JacksonAnnotationIntrospector() : one;
+    }
 
     @Override
     public @Nullable Boolean hasRequiredMarker(MapperConfig<?> config, AnnotatedMember member) {

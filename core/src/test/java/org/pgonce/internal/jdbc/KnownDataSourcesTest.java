@@ -1,0 +1,47 @@
+package org.pgonce.internal.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.mchange.v2.c3p0.ComboPooledDataSource;
+import com.zaxxer.hikari.HikariDataSource;
+import io.agroal.api.AgroalDataSource;
+import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
+import org.apache.commons.dbcp2.BasicDataSource;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/** How many connections a pool has, without asking it for one. */
+class KnownDataSourcesTest {
+
+  private static final String URL = "jdbc:postgresql://db.example:6543/shop";
+
+  @Test
+  void h57_theSizeOfEachKnownPoolIsRead() throws Exception {
+    try (var hikari = new HikariDataSource();
+        var dbcp = new BasicDataSource();
+        var c3p0 = new ComboPooledDataSource();
+        var agroal =
+            AgroalDataSource.from(
+                new AgroalDataSourceConfigurationSupplier()
+                    .connectionPoolConfiguration(
+                        pool ->
+                            pool.maxSize(7)
+                                .connectionFactoryConfiguration(one -> one.jdbcUrl(URL))))) {
+      hikari.setMaximumPoolSize(7);
+      dbcp.setMaxTotal(7);
+      c3p0.setMaxPoolSize(7);
+      var tomcat = new org.apache.tomcat.jdbc.pool.DataSource();
+      tomcat.setMaxActive(7);
+      assertThat(KnownDataSources.size(hikari)).isEqualTo(7);
+      assertThat(KnownDataSources.size(dbcp)).isEqualTo(7);
+      assertThat(KnownDataSources.size(c3p0)).isEqualTo(7);
+      assertThat(KnownDataSources.size(agroal)).isEqualTo(7);
+      assertThat(KnownDataSources.size(tomcat)).isEqualTo(7);
+      assertThat(KnownDataSources.size(PgOnce.watching(hikari))).isEqualTo(7);
+      dbcp.setMaxTotal(-1); // without a bound
+      assertThat(KnownDataSources.size(dbcp)).isNull();
+    }
+    assertThat(KnownDataSources.size(new PGSimpleDataSource())).isNull();
+  }
+}

@@ -1,0 +1,300 @@
+package org.pgonce.jackson;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.AnnotationIntrospector;
+import com.fasterxml.jackson.databind.BeanDescription;
+import com.fasterxml.jackson.databind.DeserializationConfig;
+import com.fasterxml.jackson.databind.DeserializationContext;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonDeserializer;
+import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.MapperFeature;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.deser.BeanDeserializerModifier;
+import com.fasterxml.jackson.databind.deser.std.DelegatingDeserializer;
+import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
+import com.fasterxml.jackson.databind.exc.InvalidDefinitionException;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
+import com.fasterxml.jackson.databind.introspect.AnnotatedMember;
+import com.fasterxml.jackson.databind.introspect.AnnotatedParameter;
+import com.fasterxml.jackson.databind.introspect.JacksonAnnotationIntrospector;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import java.io.IOException;
+import java.lang.reflect.Array;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.PayloadRules.MissingFields;
+import org.pgonce.PayloadRules.UnknownFields;
+import org.pgonce.spi.PayloadCodec;
+
+/**
+ * The standard codec where Jackson 3 cannot be used: Jackson 2, from 2.18 on, by the rules of
+ * {@link JacksonCodec}. Payloads with dates need the module jackson-datatype-jsr310.
+ */
+public final class Jackson2Codec implements PayloadCodec {
+
+  private final JsonMapper mapper;
+
+  // Looking a reader up costs several times what reading a small record does.
+  private final ClassValue<ObjectReader> readers =
+      new ClassValue<>() {
+        @Override
+        protected ObjectReader computeValue(Class<?> type) {
+          return mapper.readerFor(type);
+        }
+      };
+
+  /** The standard settings. */
+  public Jackson2Codec() {
+    this(strict().build());
+  }
+
+  /** A mapper of your own; its settings are taken as they are. Start from {@link #strict()}. */
+  public Jackson2Codec(JsonMapper mapper) {
+    this.mapper = Objects.requireNonNull(mapper, "mapper");
+  }
+
+  /**
+   * A builder with the standard settings, to add modules to. It has those that are found by {@link
+   * java.util.ServiceLoader}, as that for Kotlin.
+   */
+  public static JsonMapper.Builder strict() {
+    var limits =
+        StreamReadConstraints.builder()
+            .maxDocumentLength(JacksonCodec.MAX_DOCUMENT_LENGTH)
+            .maxNestingDepth(500)
+            .maxStringLength(JacksonCodec.MAX_DOCUMENT_LENGTH)
+            .maxNumberLength(
+                150_000) // a numeric has up to 131,072 digits before the point and 16,383 behind it
+            .build();
+    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(limits).build())
+        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+        .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
+        .enable(
+            DeserializationFeature.FAIL_ON_TRAILING_TOKENS,
+            DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES,
+            DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+        .disable(
+            DeserializationFeature.ACCEPT_FLOAT_AS_INT,
+            DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES,
+            DeserializationFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE)
+        .disable(
+            SerializationFeature.WRITE_DATES_AS_TIMESTAMPS,
+            SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
+        .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+        .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+        // What Jackson 3 does by default, so that both read and write the same.
+        .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)
+        .enable(SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
+        .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
+        .enable(
+            MapperFeature.SORT_PROPERTIES_ALPHABETICALLY,
+            MapperFeature.SORT_CREATOR_PROPERTIES_BY_DECLARATION_ORDER)
+        .disable(
+            MapperFeature.ALLOW_FINAL_FIELDS_AS_MUTATORS,
+            MapperFeature.DEFAULT_VIEW_INCLUSION,
+            MapperFeature.USE_GETTERS_AS_SETTERS)
+        .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+        .annotationIntrospector(new PrimitivesAreRequired())
+        .addModules(JsonMapper.Builder.findModules(Jackson2Codec.class.getClassLoader()))
+        .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
+  }
+
+  /**
+   * As the channel has it. What is the default there is left as the mapper has it; a mapper of your
+   * own that is not made from {@link #strict()} decides itself what a missing primitive is.
+   */
+  @Override
+  public Jackson2Codec with(UnknownFields unknown, MissingFields missing) {
+    Objects.requireNonNull(unknown, "unknown");
+    Objects.requireNonNull(missing, "missing");
+    if (unknown == UnknownFields.IGNORE && missing == MissingFields.NULL) {
+      return this;
+    }
+    var builder = mapper.rebuild();
+    if (unknown == UnknownFields.FAIL) {
+      builder.enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES);
+    }
+    if (missing == MissingFields.FAIL) {
+      builder.enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
+    }
+    if (missing == MissingFields.NULL_OR_ZERO) {
+      var strict = mapper.getDeserializationConfig().getAnnotationIntrospector();
+      builder.annotationIntrospector(
+          strict.allIntrospectors().stream()
+              .map(PrimitivesAreRequired::no)
+              .reduce(AnnotationIntrospector::pair)
+              .orElse(strict));
+      builder.addModule(
+          new SimpleModule("pgonce zero").setDeserializerModifier(new AbsentIsZero()));
+    }
+    return new Jackson2Codec(builder.build());
+  }
+
+  @Override
+  public <T> String encode(T payload, Class<T> type) {
+    Objects.requireNonNull(payload, "payload");
+    try {
+      return mapper.writerFor(type).writeValueAsString(payload);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException(
+          "the payload of type %s cannot be written as JSON%s: %s"
+              .formatted(type.getName(), where(e), e.getClass().getSimpleName()),
+          e);
+    }
+  }
+
+  @Override
+  public <T> T decode(String json, Class<T> type) throws UnreadablePayloadException {
+    T payload;
+    try {
+      payload = readers.get(type).readValue(json);
+    } catch (JsonProcessingException e) {
+      throw new UnreadablePayloadException(
+          "not readable as " + type.getName() + where(e) + ": " + what(e));
+    }
+    if (payload == null) {
+      throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is null");
+    }
+    if (payload instanceof JsonNode tree && tree.isMissingNode()) {
+      throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is empty");
+    }
+    return payload;
+  }
+
+  /**
+   * Refuses what Jackson has no way to make: an interface or an abstract class without type
+   * information, a class without a constructor that it can call. It reads an empty object, which
+   * any other type may refuse.
+   */
+  @Override
+  public void requireDecodable(Class<?> type) {
+    try {
+      readers.get(type).readValue("{}");
+    } catch (InvalidDefinitionException e) {
+      throw new IllegalArgumentException(
+          "no payload can be decoded as %s: %s"
+              .formatted(type.getName(), DecodableTypes.advice(type)),
+          e);
+    } catch (JsonProcessingException | RuntimeException | StackOverflowError itsOwnAffair) {
+      // It can be made, though not from this.
+    }
+  }
+
+  /** What is wrong without Jackson's own message, which quotes values. */
+  private static String what(JsonProcessingException e) {
+    var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
+    return e.getClass().getSimpleName()
+        + (expected == null ? "" : ", expected " + expected.getName());
+  }
+
+  private static String where(JsonProcessingException e) {
+    var path = new StringBuilder();
+    if (e instanceof JsonMappingException mapping) {
+      for (var step : mapping.getPath()) {
+        path.append(
+            step.getFieldName() == null ? "[" + step.getIndex() + "]" : "." + step.getFieldName());
+      }
+    }
+    var location = e.getLocation();
+    return (path.isEmpty() ? "" : " at " + path)
+        + (location == null ? "" : " (character " + location.getCharOffset() + ")");
+  }
+
+  /**
+   * A missing field of a primitive would silently become 0 or false: FAIL_ON_NULL_FOR_PRIMITIVES
+   * sees only null.
+   */
+  private static final class PrimitivesAreRequired extends JacksonAnnotationIntrospector {
+
+    private static final long serialVersionUID = 1L;
+
+    static AnnotationIntrospector no(AnnotationIntrospector one) {
+      return one instanceof PrimitivesAreRequired ? new JacksonAnnotationIntrospector() : one;
+    }
+
+    @Override
+    public @Nullable Boolean hasRequiredMarker(AnnotatedMember member) {
+      var marked = super.hasRequiredMarker(member);
+      if (marked == null && member instanceof AnnotatedParameter) {
+        return member.getRawType().isPrimitive() ? Boolean.TRUE : null;
+      }
+      return marked;
+    }
+  }
+
+  /** Jackson 2 takes a missing primitive for null, which is an error; Jackson 3 for zero. */
+  private static final class AbsentIsZero extends BeanDeserializerModifier {
+
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public JsonDeserializer<?> modifyDeserializer(
+        DeserializationConfig config, BeanDescription description, JsonDeserializer<?> reads) {
+      var type = description.getBeanClass();
+      return type.isPrimitive() ? new OfPrimitive(reads, type) : reads;
+    }
+
+    private static final class OfPrimitive extends DelegatingDeserializer {
+
+      private static final long serialVersionUID = 1L;
+
+      private final Class<?> type;
+
+      OfPrimitive(JsonDeserializer<?> reads, Class<?> type) {
+        super(reads);
+        this.type = type;
+      }
+
+      @Override
+      protected JsonDeserializer<?> newDelegatingInstance(JsonDeserializer<?> reads) {
+        return new OfPrimitive(reads, type);
+      }
+
+      @Override
+      public Object getAbsentValue(DeserializationContext context) {
+        return Array.get(Array.newInstance(type, 1), 0);
+      }
+    }
+  }
+
+  /**
+   * bytea arrives as PostgreSQL prints it, hexadecimal behind a backslash and an x; what Java wrote
+   * is Base64.
+   */
+  private static final class Bytes extends StdDeserializer<byte[]> {
+
+    private static final long serialVersionUID = 1L;
+
+    Bytes() {
+      super(byte[].class);
+    }
+
+    @Override
+    public byte[] deserialize(JsonParser parser, DeserializationContext context)
+        throws IOException {
+      var text = parser.getValueAsString();
+      if (text == null) {
+        return (byte[]) context.handleUnexpectedToken(byte[].class, parser);
+      }
+      try {
+        return text.startsWith("\\x")
+            ? HexFormat.of().parseHex(text, 2, text.length())
+            : Base64.getDecoder().decode(text);
+      } catch (IllegalArgumentException e) {
+        throw MismatchedInputException.from(parser, byte[].class, "neither hexadecimal nor Base64");
+      }
+    }
+  }
+}

@@ -1,0 +1,371 @@
+package org.pgonce.jackson;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import java.math.BigDecimal;
+import java.time.DayOfWeek;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.PayloadRules;
+import org.pgonce.PayloadRules.MissingFields;
+import org.pgonce.PayloadRules.UnknownFields;
+import org.pgonce.PgOnce;
+import org.pgonce.internal.handle.PayloadReader;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * What both codecs do.
+ *
+ * @param <N> the library's tree
+ */
+abstract class CodecContract<N> {
+
+  private final PayloadCodec codec;
+  private final Class<N> tree;
+  private final PayloadReader<N> reader;
+
+  /**
+   * @param codec with its standard settings
+   */
+  CodecContract(PayloadCodec codec, Class<N> tree) {
+    this.codec = codec;
+    this.tree = tree;
+    var rules = PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, tree, payload -> payload);
+    this.reader =
+        new PayloadReader<>(
+            Channel.of(
+                "raised", tree, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withPayload(rules)),
+            codec);
+  }
+
+  /** One with a mapper of the user's own, which refuses unknown fields. */
+  abstract PayloadCodec refusingUnknownFields();
+
+  abstract BigDecimal number(N tree);
+
+  record Article(long id, @Nullable String name, int stock) {}
+
+  private static final String WHOLE = "{\"id\": 1, \"name\": \"pen\", \"stock\": 2}";
+  private static final String MORE = "{\"id\": 1, \"name\": \"pen\", \"stock\": 2, \"color\": 3}";
+  private static final String NO_NAME = "{\"id\": 1, \"stock\": 2}";
+  private static final String NULL_NAME = "{\"id\": 1, \"name\": null, \"stock\": 2}";
+  private static final String NO_STOCK = "{\"id\": 1, \"name\": \"pen\"}";
+  private static final String NULL_STOCK = "{\"id\": 1, \"name\": \"pen\", \"stock\": null}";
+
+  private Article read(UnknownFields unknown, MissingFields missing, String json)
+      throws UnreadablePayloadException {
+    return codec.with(unknown, missing).decode(json, Article.class);
+  }
+
+  @Test
+  void h24_unknownFieldsArePassedOverOrRefused() throws Exception {
+    assertThat(read(UnknownFields.IGNORE, MissingFields.NULL, MORE)).isEqualTo(pen(2));
+    assertThat(read(UnknownFields.FAIL, MissingFields.NULL, WHOLE)).isEqualTo(pen(2));
+    assertThatThrownBy(() -> read(UnknownFields.FAIL, MissingFields.NULL, MORE))
+        .isInstanceOf(UnreadablePayloadException.class)
+        .hasMessageContaining(".color");
+  }
+
+  @Test
+  void h24_missingFieldsAreNullOrZeroOrRefused() throws Exception {
+    assertThat(read(UnknownFields.IGNORE, MissingFields.NULL, NO_NAME).name()).isNull();
+    assertUnreadable(MissingFields.NULL, NO_STOCK);
+    assertThat(read(UnknownFields.IGNORE, MissingFields.NULL_OR_ZERO, NO_NAME).name()).isNull();
+    assertThat(read(UnknownFields.IGNORE, MissingFields.NULL_OR_ZERO, NO_STOCK)).isEqualTo(pen(0));
+    assertUnreadable(MissingFields.FAIL, NO_NAME);
+    assertUnreadable(MissingFields.FAIL, NO_STOCK);
+    assertThat(read(UnknownFields.FAIL, MissingFields.FAIL, WHOLE)).isEqualTo(pen(2));
+  }
+
+  @Test
+  void h24_nullIsNoMissingField() throws Exception {
+    for (var missing : MissingFields.values()) {
+      assertThat(read(UnknownFields.FAIL, missing, NULL_NAME).name()).isNull();
+      assertUnreadable(missing, NULL_STOCK);
+    }
+  }
+
+  private static Article pen(int stock) {
+    return new Article(1, "pen", stock);
+  }
+
+  private void assertUnreadable(MissingFields missing, String json) {
+    assertThatThrownBy(() -> read(UnknownFields.IGNORE, missing, json))
+        .isInstanceOf(UnreadablePayloadException.class);
+  }
+
+  @Test
+  void h24_aMapperOfOnesOwnKeepsItsSettingsWhereTheRulesAreTheDefaults() {
+    var own = refusingUnknownFields();
+    assertThat(own.with(UnknownFields.IGNORE, MissingFields.NULL)).isSameAs(own);
+    assertThatThrownBy(
+            () ->
+                own.with(UnknownFields.IGNORE, MissingFields.NULL_OR_ZERO)
+                    .decode(MORE, Article.class))
+        .isInstanceOf(UnreadablePayloadException.class);
+  }
+
+  @Test
+  void nullIsRefused() {
+    var none = Optional.<String>empty().orElse(null);
+    assertThatNullPointerException().isThrownBy(() -> codec.encode(none, String.class));
+    assertThatNullPointerException().isThrownBy(() -> codec.with(null, MissingFields.NULL));
+    assertThatNullPointerException().isThrownBy(() -> codec.with(UnknownFields.FAIL, null));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "1.10",
+        "1E+400",
+        "9223372036854775808",
+        "0.1000000000000000055511151231257827",
+        "[null, true, {}, []]",
+        "\"\\u0000 \\ud83d\\ude00 \\u00e4\"",
+        "{\"a b\": {\"\": 1}, \"z\": 1, \"a\": 2}",
+      })
+  void h20_aPayloadGoesThroughAnUpcasterUnchanged(String json) throws Exception {
+    assertThat(reader.read(1, 1, json).toString()).isEqualTo(reader.read(1, 2, json).toString());
+  }
+
+  @Test
+  void h20_numbersOfAnyLengthDoToo() throws Exception {
+    var digits = "9".repeat(131_072) + "." + "1".repeat(16_383);
+    assertThat(number(reader.read(1, 1, digits)).toPlainString()).isEqualTo(digits);
+  }
+
+  record Exact(BigDecimal amount, int count, @Nullable Object any) {}
+
+  @Test
+  void h20_whatDoesNotFitIsAnErrorAndNeverRounded() throws Exception {
+    assertThat(codec.decode("{\"amount\":1.10,\"count\":1,\"any\":1.10}", Exact.class))
+        .isEqualTo(new Exact(new BigDecimal("1.10"), 1, new BigDecimal("1.10")));
+    for (var count : List.of("1.5", "2147483648", "\"1\"", "true", "null", "1e0")) {
+      assertThatThrownBy(
+              () -> codec.decode("{\"amount\":1,\"count\":%s}".formatted(count), Exact.class))
+          .as(count)
+          .isInstanceOf(UnreadablePayloadException.class)
+          .hasMessageContaining(".count");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"a\": 1, \"a\": 2}", "{} {}", "", "{\"a\":"})
+  void h21_whatIsNoJsonIsUnreadableWithAnUpcasterAndWithoutOne(String json) {
+    for (var version = 1; version <= 2; version++) {
+      var made = version;
+      assertThatThrownBy(() -> reader.read(1, made, json))
+          .isInstanceOf(UnreadablePayloadException.class);
+    }
+  }
+
+  @Test
+  void h21_theMessageTellsPlacesAndNoValues() {
+    assertThatThrownBy(() -> codec.decode("{\"id\": \"secret\"}", Article.class))
+        .isInstanceOf(UnreadablePayloadException.class)
+        .hasMessageContaining("not readable as " + Article.class.getName() + " at .id (character ")
+        .hasMessageNotContaining("secret");
+    assertThatThrownBy(() -> codec.decode("null", Article.class)).hasMessageContaining("is null");
+  }
+
+  @Test
+  void h21_nestingHasABound() {
+    var deep = "[".repeat(501) + "]".repeat(501);
+    assertThatThrownBy(() -> codec.decode(deep, Object.class))
+        .isInstanceOf(UnreadablePayloadException.class);
+  }
+
+  enum Colour {
+    @JsonProperty("dark red")
+    RED,
+    BLUE
+  }
+
+  @SuppressWarnings("ArrayRecordComponent")
+  record All(
+      long orderId,
+      @Nullable String firstName,
+      BigDecimal price,
+      byte[] bytes,
+      Colour colour,
+      DayOfWeek day,
+      List<Integer> list,
+      Map<String, Object> map,
+      boolean done) {}
+
+  record Dated(Instant at, LocalDate day, Duration took) {}
+
+  @Test
+  void bothWriteTheSame() throws Exception {
+    var all =
+        new All(
+            1,
+            "a/b\"\u00e4\u0001",
+            new BigDecimal("1.10"),
+            new byte[] {1, 2},
+            Colour.RED,
+            DayOfWeek.MONDAY,
+            List.of(1),
+            Map.of("a", 2),
+            true);
+    var json = codec.encode(all, All.class);
+    assertThat(json).isEqualTo(new JacksonCodec().encode(all, All.class));
+    assertThat(json).contains("\"order_id\":1", "\"first_name\":", "1.10", "dark red");
+    var read = codec.decode(json, All.class);
+    assertThat(read).usingRecursiveComparison().isEqualTo(all);
+    assertThat(codec.decode("\"\\\\x0102\"", byte[].class)).containsExactly(1, 2);
+
+    var dated =
+        new Dated(
+            Instant.parse("2026-01-02T03:04:05.000006Z"),
+            LocalDate.of(2026, 1, 2),
+            Duration.ofSeconds(90));
+    assertThat(codec.encode(dated, Dated.class))
+        .isEqualTo(
+            "{\"at\":\"2026-01-02T03:04:05.000006Z\",\"day\":\"2026-01-02\",\"took\":\"PT1M30S\"}");
+    assertThat(codec.decode(codec.encode(dated, Dated.class), Dated.class)).isEqualTo(dated);
+  }
+
+  interface Shape {}
+
+  abstract static class Animal {}
+
+  static final class Unmakeable {
+    final String name;
+
+    Unmakeable(String name, int age) {
+      this.name = name + age;
+    }
+  }
+
+  /** Has no names of parameters, as those of Kotlin. */
+  @kotlin.Metadata
+  static final class KotlinData {
+    final String name;
+
+    KotlinData(String name, int age) {
+      this.name = name + age;
+    }
+  }
+
+  @JsonTypeInfo(use = JsonTypeInfo.Id.NAME)
+  @JsonSubTypes(@JsonSubTypes.Type(value = Circle.class, name = "circle"))
+  sealed interface Typed {}
+
+  record Circle(int radius) implements Typed {}
+
+  record Refusing(String name) {
+    Refusing {
+      if (name == null) {
+        throw new IllegalArgumentException("it has none");
+      }
+    }
+  }
+
+  static final class Bean {
+    private String name = "";
+
+    public String getName() {
+      return name;
+    }
+
+    public void setName(String name) {
+      this.name = name;
+    }
+  }
+
+  static final class Created {
+    final String name;
+
+    private Created(String name) {
+      this.name = name;
+    }
+
+    @JsonCreator
+    static Created of(@JsonProperty("name") String name) {
+      return new Created(name);
+    }
+  }
+
+  @Test
+  void h57_aTypeThatNothingCanBeDecodedAsIsRefusedWhereItIsListenedTo() {
+    var pgonce = PgOnce.builder(new PGSimpleDataSource()).codec(codec).build();
+    for (var type : List.of(Shape.class, Animal.class, Unmakeable.class, Runnable.class)) {
+      assertThatThrownBy(() -> pgonce.listen(Channel.of("a", type), (one, tx) -> {}))
+          .as(type.getName())
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("channel a: no payload can be decoded as " + type.getName())
+          .hasMessageContainingAll(": it ", "record");
+    }
+  }
+
+  @Test
+  void h57_forAClassOfKotlinItsModuleIsNamed() {
+    assertThatThrownBy(() -> codec.requireDecodable(KotlinData.class))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("jackson-module-kotlin");
+  }
+
+  @Test
+  void h57_theUpcastersTypesAreLookedAtToo() {
+    var rules = PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Shape.class, one -> one);
+    var channel =
+        Channel.of(
+            "a", Article.class, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withPayload(rules));
+    var pgonce = PgOnce.builder(new PGSimpleDataSource()).codec(codec).build();
+    assertThatThrownBy(() -> pgonce.listen(channel, (one, tx) -> {}))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("no payload can be decoded as " + Shape.class.getName());
+  }
+
+  @Test
+  void h57_othersAreTaken() {
+    for (var type :
+        List.of(
+            Article.class,
+            All.class,
+            Dated.class,
+            Colour.class,
+            Bean.class,
+            Created.class,
+            Typed.class,
+            Refusing.class,
+            String.class,
+            Integer.class,
+            int.class,
+            BigDecimal.class,
+            Instant.class,
+            Boolean.class,
+            Map.class,
+            List.class,
+            Object.class,
+            int[].class,
+            Article[].class,
+            byte[].class,
+            tree)) {
+      assertThatCode(() -> codec.requireDecodable(type))
+          .as(type.getName())
+          .doesNotThrowAnyException();
+    }
+  }
+}
