@@ -117,6 +117,20 @@ public final class PgOnce implements AutoCloseable {
   }
 
   /**
+   * Checks that these channels are installed as defined, with all their subscriptions. Changes
+   * nothing; {@link #start} checks those that are listened to in the same way.
+   *
+   * @throws IllegalArgumentException if two of the channels have the same name
+   * @throws PgOnceException naming all that differs, with what to do; or the database could not be
+   *     asked
+   */
+  public PgOnce check(Channel<?>... channels) {
+    ChannelNames.requireDifferent(channels);
+    new Installation(transactions, settings.instance()).check(List.of(channels));
+    return this;
+  }
+
+  /**
    * The SQL of {@link #install}, for a reviewer and a migration tool.
    *
    * @throws PgOnceException if what it does depends on a watched table, which the channel's feed

@@ -11,7 +11,7 @@ class CpuRunTest {
     var run = CommandRun.onSharedServer("cpu", "--rounds", "1", "--rows", "2000");
 
     var json = run.json();
-    assertThat(json.at("/figures").size()).isEqualTo(7);
+    assertThat(json.at("/figures").size()).isEqualTo(9);
     assertThat(json.at("/figures/0/kind").asString()).isEqualTo("no_trigger");
     assertThat(json.at("/figures/0/added/median").doubleValue()).isZero();
     assertThat(json.at("/figures/1/added_to_by_hand").doubleValue()).isEqualTo(1);

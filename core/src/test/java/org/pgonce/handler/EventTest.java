@@ -326,7 +326,7 @@ class EventTest {
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
   void aWaitForTheRateIsReported(Mode mode) throws Exception {
-    var calls = Channel.of("calls", Order.class, mode, ChannelOptions.DEFAULT.withMaxRate(20));
+    var calls = Channel.of("calls", Order.class, mode, ChannelOptions.DEFAULT.withMaxRate(5));
     var pgonce = observed().install(calls);
     pgonce.listen(calls, QUICK, Stage::effect).start();
     try (var connection = stage.dataSource.getConnection()) {

@@ -290,7 +290,7 @@ class FailureTest {
   @Test
   void h25_garbageBecomesADeadLetterWithoutQuotingIt() throws Exception {
     stage.database.execute(
-        "select pgonce.publish_all('orders', '[\"secret\", {\"id\": \"secret\"}, null, {\"item\": \"no id\"}, {\"id\": 1.5}]')");
+        "select pgonce.publish_all('orders', '[\"secret\", {\"id\": \"secret\"}, null, [\"secret\"], {\"id\": {\"secret\": 1}}]')");
     stage.publish(1);
     stage.pgonce().listen(ORDERS, QUICK, Stage::effect).start();
     await().atMost(SOON).until(() -> stage.waiting() == 0);

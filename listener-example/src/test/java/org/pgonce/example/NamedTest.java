@@ -22,7 +22,11 @@ record NamedTest(Path source, String method) {
   static List<NamedTest> all(Path root) throws IOException {
     try (var modules = Files.list(root)) {
       return modules
-          .map(module -> module.resolve("src/test/java"))
+          .flatMap(
+              module ->
+                  Stream.of(
+                      module.resolve("src/test/java"),
+                      module.resolve("src/contract/java"))) // run by several modules
           .filter(Files::isDirectory)
           .flatMap(NamedTest::sources)
           .sorted()

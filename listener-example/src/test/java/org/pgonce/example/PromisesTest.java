@@ -18,8 +18,7 @@ class PromisesTest {
   private static final String WRITE = "pgonce.promises.write";
 
   /** Rows that no test proves yet, and why. */
-  private static final Map<String, String> NOT_TESTED =
-      Map.of("H57", "nothing compares the pool with the workers at the start");
+  private static final Map<String, String> NOT_TESTED = Map.of();
 
   private static List<NamedTest> tests = List.of();
   private static PromisePage page = new PromisePage("");
@@ -42,9 +41,8 @@ class PromisesTest {
   @Test
   void everyRowHasATestOrSaysWhyNot() {
     var tested = tests.stream().flatMap(test -> page.keyOf(test).stream()).toList();
-    assertThat(page.keys()).doesNotHaveDuplicates().containsAll(NOT_TESTED.keySet());
-    assertThat(tested).doesNotContainAnyElementsOf(NOT_TESTED.keySet());
     assertThat(page.keys())
+        .doesNotHaveDuplicates()
         .filteredOn(key -> !tested.contains(key))
         .as("rows without a test")
         .containsExactlyInAnyOrderElementsOf(NOT_TESTED.keySet());

@@ -52,8 +52,7 @@ public final class ObservedPublisher {
     return observation.observeChecked(
         () -> {
           var published =
-              publisher.publish(
-                  transaction, channel, payload, sending.on(channel, options, transaction));
+              publisher.publish(transaction, channel, payload, sending.on(channel, options));
           observation.highCardinalityKeyValue("messaging.message.id", "" + published.id());
           return published;
         });
@@ -68,14 +67,12 @@ public final class ObservedPublisher {
         .observeChecked(
             () ->
                 publisher.publishEach(
-                    transaction, channel, withAll(sending, transaction, channel, messages)));
-  }
-
-  private static <T> List<Message<T>> withAll(
-      Sending sending, Connection transaction, Channel<T> channel, List<Message<T>> messages)
-      throws SQLException {
-    sending.on(channel, PublishOptions.DEFAULT, transaction);
-    return messages;
+                    transaction,
+                    channel,
+                    messages.stream()
+                        .map(
+                            one -> new Message<>(one.payload(), sending.on(channel, one.options())))
+                        .toList()));
   }
 
   /**
@@ -121,13 +118,14 @@ public final class ObservedPublisher {
       setCarrier(fields);
     }
 
-    /** Until PublishOptions.withContext is there. */
-    PublishOptions on(Channel<?> channel, PublishOptions options, Connection transaction)
-        throws SQLException {
-      if (!fields.isEmpty() && channel.mode() != Mode.BROADCAST) {
-        WriterContext.set(transaction, fields);
+    /** The options with the tracer's fields beside the caller's own context. */
+    PublishOptions on(Channel<?> channel, PublishOptions options) {
+      if (fields.isEmpty() || channel.mode() == Mode.BROADCAST) {
+        return options;
       }
-      return options;
+      var context = new HashMap<>(options.context());
+      context.putAll(fields);
+      return options.withContext(context);
     }
   }
 }

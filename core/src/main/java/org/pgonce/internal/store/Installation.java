@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
@@ -76,6 +77,45 @@ public final class Installation {
     define(transaction, channel);
     channel.feed().install(transaction, channel);
     return true;
+  }
+
+  /**
+   * Compares them with the database.
+   *
+   * @throws PgOnceException naming all differences
+   */
+  public void check(List<Channel<?>> channels) {
+    var problems = new ArrayList<String>();
+    try {
+      var unused =
+          transactions.run(
+              transaction -> {
+                PinnedPath.pin(transaction);
+                problems.addAll(Rights.problems(transaction));
+                for (var channel : problems.isEmpty() ? channels : List.<Channel<?>>of()) {
+                  problems.addAll(problems(transaction, channel));
+                }
+                return true;
+              });
+    } catch (SQLException e) {
+      throw new PgOnceException("pgonce cannot check its channels: " + Failures.withHint(e), e);
+    }
+    if (!problems.isEmpty()) {
+      throw new PgOnceException(
+          "channels are not installed as they are defined:\n- " + String.join("\n- ", problems));
+    }
+  }
+
+  private static List<String> problems(Connection connection, Channel<?> channel)
+      throws SQLException {
+    var problems = new LinkedHashSet<String>(); // what is no subscription's own is said by each
+    for (var name : channel.options().names()) {
+      problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
+    }
+    if (problems.isEmpty()) {
+      problems.addAll(channel.feed().problems(connection, channel));
+    }
+    return List.copyOf(problems);
   }
 
   private boolean run(List<String> names, Transactions.Work<Boolean> work) {

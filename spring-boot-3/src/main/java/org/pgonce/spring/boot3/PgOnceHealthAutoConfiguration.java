@@ -1,0 +1,28 @@
+package org.pgonce.spring.boot3;
+
+import org.pgonce.spring.internal.PgOnceLifecycle;
+import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.health.HealthIndicator;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.context.annotation.Bean;
+
+/** Health, and its place in the readiness group. */
+@AutoConfiguration(after = PgOnceAutoConfiguration.class)
+@ConditionalOnClass({HealthIndicator.class, SecurityContext.class})
+@ConditionalOnBean(PgOnceLifecycle.class)
+@ConditionalOnEnabledHealthIndicator("pgonce")
+public class PgOnceHealthAutoConfiguration {
+
+  @Bean
+  HealthIndicator pgonceHealthIndicator(PgOnceLifecycle lifecycle) {
+    return new PgOnceHealthIndicator(lifecycle);
+  }
+
+  @Bean
+  static ReadinessGroup pgonceReadinessGroup() {
+    return new ReadinessGroup();
+  }
+}

@@ -1,0 +1,72 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.springframework.boot.WebApplicationType;
+
+/** What Actuator tells over HTTP. */
+@PgTest
+class HealthTest {
+
+  @Test
+  void healthAndEndpointAreThere(TestDatabase database) throws Exception {
+    var context =
+        ContractApplication.start(
+            database,
+            WebApplicationType.SERVLET,
+            Fails.class,
+            "server.port=0",
+            "server.address=127.0.0.1",
+            "management.endpoints.web.exposure.include=health,pgonce",
+            "management.endpoint.health.probes.enabled=true",
+            "management.endpoint.health.show-details=always",
+            "management.endpoint.health.group.readiness.show-details=always");
+    try (var service = new Service(database, context)) {
+      var actuator =
+          "http://127.0.0.1:%s/actuator"
+              .formatted(context.getEnvironment().getProperty("local.server.port"));
+      assertThat(get(actuator + "/health/readiness")).contains("\"pgonce\"", "\"RUNNING\"");
+      assertThat(get(actuator + "/health/liveness")).contains("UP").doesNotContain("pgonce");
+      service.publish(7, 7);
+      service.awaitQuiet();
+      assertThat(get(actuator + "/pgonce")).contains("\"RUNNING\"", "\"channel\":\"job\"");
+      assertThat(get(actuator + "/pgonce/job"))
+          .contains("ATTEMPTS_USED_UP", "EXACTLY_ONCE")
+          .doesNotContain("\"number\":");
+      assertThat(get(actuator + "/pgonce/other")).startsWith("404");
+
+      service.bean(PgOnce.class).close();
+      await()
+          .atMost(Service.BOUND)
+          .untilAsserted(() -> assertThat(get(actuator + "/health/readiness")).startsWith("503"));
+      assertThat(get(actuator + "/health/liveness")).startsWith("200");
+    }
+  }
+
+  private static String get(String address) throws IOException, InterruptedException {
+    var response =
+        HttpClient.newHttpClient()
+            .send(HttpRequest.newBuilder(URI.create(address)).build(), BodyHandlers.ofString());
+    return response.statusCode() + " " + response.body();
+  }
+
+  static class Fails {
+
+    @PgOnceListener(channel = "job", maxAttempts = "1")
+    void handle(Job job) {
+      throw new IllegalStateException("always");
+    }
+  }
+}

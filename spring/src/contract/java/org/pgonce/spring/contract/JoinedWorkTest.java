@@ -1,0 +1,122 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.PersistenceContext;
+import java.util.List;
+import org.jooq.DSLContext;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Notification;
+import org.pgonce.Tx;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.transaction.annotation.Transactional;
+
+/** Whatever a listener writes with, it writes in its notification's transaction. */
+@PgTest
+class JoinedWorkTest {
+
+  private static final List<String> WAYS =
+      List.of("repository", "entity manager", "JdbcClient", "JdbcTemplate", "jOOQ", "Tx");
+
+  @Test
+  void h43_everyWayIsUndoneWithTheAttempt(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, EveryWay.class)) {
+      service.publish(1, 20);
+      service.awaitQuiet();
+      for (var way : WAYS) {
+        assertThat(service.effects(way)).as(way).isEqualTo(20);
+      }
+      assertThat(service.effects("at another session")).isZero();
+      assertThat(service.deadLetters()).isZero();
+    }
+  }
+
+  @Transactional
+  static class EveryWay {
+
+    @Autowired Effects effects;
+    @PersistenceContext EntityManager entities;
+    @Autowired JdbcClient client;
+    @Autowired JdbcTemplate template;
+    @Autowired DSLContext jooq;
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job, Notification<Job> notification, Tx tx) throws Exception {
+      effects.save(new Effect(job.number(), "repository"));
+      entities.persist(new Effect(job.number(), "entity manager"));
+      var insert = "INSERT INTO effect (number, how) VALUES (?, ?)";
+      client.sql(insert).params(job.number(), "JdbcClient").update();
+      template.update(insert, job.number(), "JdbcTemplate");
+      jooq.query(insert, job.number(), "jOOQ").execute();
+      tx.update(insert, job.number(), "Tx");
+      var pid = "SELECT pg_backend_pid()";
+      var pids =
+          List.of(
+              tx.query(pid, row -> row.getInt(1)).get(0),
+              client.sql(pid).query(Integer.class).single(),
+              jooq.fetchOne(pid).get(0, Integer.class),
+              (Integer) entities.createNativeQuery(pid, Integer.class).getSingleResult());
+      if (pids.stream().distinct().count() != 1) {
+        tx.update(insert, job.number(), "at another session");
+      }
+      if (notification.attempt() == 1) {
+        throw new IllegalStateException("the first attempt fails behind all of its work");
+      }
+    }
+  }
+
+  @Test
+  void h43_workThatOnlyTheFlushRefusesIsAFailure(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, RefusedByFlush.class)) {
+      service.publish(1, 1);
+      service.awaitQuiet();
+      assertThat(service.deadLetters()).isEqualTo(1);
+      assertThat(service.effects("before")).isZero();
+    }
+  }
+
+  static class RefusedByFlush {
+
+    @Autowired Effects effects;
+    @PersistenceContext EntityManager entities;
+
+    @PgOnceListener(channel = "job", maxAttempts = "1")
+    void handle(Job job) {
+      effects.save(new Effect(job.number(), "before")).becomes(null); // NOT NULL, at the flush only
+    }
+  }
+
+  @Test
+  void aBatchIsOneTransactionToo(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Batches.class)) {
+      service.publish(1, 100);
+      service.awaitQuiet();
+      assertThat(service.effects("batch")).isEqualTo(100);
+    }
+  }
+
+  static class Batches {
+
+    @Autowired Effects effects;
+
+    @PgOnceListener(channel = "job", batch = "25")
+    void handle(List<Notification<Job>> jobs) {
+      for (var job : jobs) {
+        effects.save(new Effect(job.payload().number(), "batch"));
+      }
+      if (jobs.size() == 1 && jobs.get(0).attempt() == 1 && jobs.get(0).payload().number() == 50) {
+        throw new IllegalStateException("alone, at first");
+      }
+      if (jobs.size() > 1 && jobs.stream().anyMatch(job -> job.payload().number() == 50)) {
+        throw new IllegalStateException("undoes the batch");
+      }
+    }
+  }
+}

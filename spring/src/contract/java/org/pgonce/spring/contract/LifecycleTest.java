@@ -1,0 +1,171 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.ListenOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceException;
+import org.pgonce.Status;
+import org.pgonce.spring.PgOnceCustomizer;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.Subscription;
+import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.spring.internal.PgOnceLifecycle;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.annotation.Bean;
+
+/** Starts with the context, stops with it, and starts again. */
+@PgTest
+class LifecycleTest {
+
+  @Test
+  void contextThatWasStoppedListensAgain(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Saves.class)) {
+      for (var round = 1; round <= 3; round++) {
+        service.publish(round, round);
+        service.awaitQuiet();
+        assertThat(service.effects("saved")).isEqualTo(round);
+        service.context().stop();
+        assertThat(service.bean(PgOnce.class).status().state()).isEqualTo(Status.State.STOPPED);
+        service.context().start();
+      }
+      assertThat(service.bean(PgOnce.class).status().state()).isEqualTo(Status.State.RUNNING);
+    }
+  }
+
+  static class Saves {
+
+    @Autowired Effects effects;
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job) {
+      effects.save(new Effect(job.number(), "saved"));
+    }
+  }
+
+  @Test
+  void h85_handlerThatDoesNotEndIsCutOffWithinTheShutdownPhase(TestDatabase database)
+      throws Exception {
+    var service =
+        Service.start(database, Hangs.class, "spring.lifecycle.timeout-per-shutdown-phase=8s");
+    service.publish(1, 1);
+    assertThat(service.bean(Hangs.class).begun.await(60, TimeUnit.SECONDS)).isTrue();
+    var began = System.nanoTime();
+    service.close();
+    assertThat(System.nanoTime() - began).isLessThan(TimeUnit.SECONDS.toNanos(20));
+    assertThat(service.effects("begun")).isZero();
+    assertThat(Service.waiting(database)).isEqualTo(1);
+  }
+
+  static class Hangs {
+
+    final CountDownLatch begun = new CountDownLatch(1);
+    @Autowired Effects effects;
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job) throws InterruptedException {
+      effects.save(new Effect(job.number(), "begun"));
+      begun.countDown();
+      new CountDownLatch(1).await();
+    }
+  }
+
+  @Test
+  void beanStyleAndCustomizersWork(TestDatabase database) throws Exception {
+    try (var service =
+        Service.start(database, Beans.class, "pgonce.channels.two-names.max-attempts=1")) {
+      database.execute("SELECT pgonce.publish('two_names', '{\"number\": 1}')");
+      service.awaitQuiet();
+      assertThat(service.effects("mail")).isEqualTo(1);
+      assertThat(service.deadLetters()).as("of crm, by the property").isEqualTo(1);
+      assertThat(database.queryLong("SELECT count(*) FROM pgonce.listener_status WHERE instance = 'customized'"))
+          .isPositive();
+    }
+  }
+
+  static class Beans {
+
+    @Bean
+    static Channel<Job> twoNames() {
+      return Channel.of(
+          "two_names",
+          Job.class,
+          Mode.EXACTLY_ONCE,
+          ChannelOptions.DEFAULT.withSubscriptions("mail", "crm"));
+    }
+
+    @Bean
+    static Subscription<Job> mail(Channel<Job> twoNames, Effects effects) {
+      return Subscription.of(twoNames)
+          .named("mail")
+          .options(ListenOptions.DEFAULT.withConcurrency(1))
+          .handle((notification, tx) -> effects.save(new Effect(1, "mail")));
+    }
+
+    @PgOnceListener(channel = "two_names", subscription = "crm", maxAttempts = "${no.such:5}")
+    void crm(Job job) {
+      throw new IllegalStateException("never works");
+    }
+
+    @Bean
+    static PgOnceCustomizer customizer() {
+      return builder -> builder.instance("customized");
+    }
+  }
+
+  @Test
+  void validatingRefusesWhatIsNotInstalled(TestDatabase database) throws Exception {
+    assertThatThrownBy(() -> Service.start(database, Nothing.class, "pgonce.install=validate"))
+        .hasRootCauseInstanceOf(PgOnceException.class)
+        .rootCause()
+        .hasMessageContaining("schema pgonce");
+    Service.start(database, Nothing.class).close();
+    Service.start(database, Nothing.class, "pgonce.install=validate").close();
+    database.execute("SELECT pgonce.drop_channel('job', 'a test')");
+    assertThatThrownBy(() -> Service.start(database, Nothing.class, "pgonce.install=validate"))
+        .rootCause()
+        .hasMessageContaining("channel job is not installed");
+  }
+
+  static class Nothing {}
+
+  @Test
+  void h68_startThatFailsIsTriedAgainAndHealthIsDownMeanwhile(TestDatabase database)
+      throws Exception {
+    try (var service =
+        Service.start(
+            database, Saves.class, "pgonce.install=never", "pgonce.start-failure=retry")) {
+      var lifecycle = service.bean(PgOnceLifecycle.class);
+      await()
+          .atMost(Service.BOUND)
+          .untilAsserted(
+              () ->
+                  assertThat(lifecycle.health().details().get("failure"))
+                      .asString()
+                      .contains("schema pgonce"));
+      assertThat(lifecycle.health().up()).isFalse();
+      PgOnce.using(database.dataSource()).install(Channel.of("job", Job.class));
+      await().atMost(Service.BOUND).until(() -> lifecycle.health().up());
+      service.publish(1, 1);
+      service.awaitQuiet();
+      assertThat(service.effects("saved")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whatIsSwitchedOffIsNotThere(TestDatabase database) {
+    try (var service = Service.start(database, Nothing.class, "pgonce.enabled=false")) {
+      assertThat(service.context().getBeanProvider(PgOnce.class).getIfAvailable()).isNull();
+    }
+  }
+}

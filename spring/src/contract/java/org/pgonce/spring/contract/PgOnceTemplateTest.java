@@ -1,0 +1,98 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.Message;
+import org.pgonce.Notification;
+import org.pgonce.PublishOptions;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.PgOnceTemplate;
+import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.annotation.Bean;
+import org.springframework.dao.DataAccessException;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Publishing in Spring's transaction. */
+@PgTest
+class PgOnceTemplateTest {
+
+  static final Channel<Job> FOLLOW_UP = Channel.of("follow_up", Job.class);
+
+  @Test
+  void h1_publishedIfAndOnlyIfTheTransactionCommits(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Relay.class)) {
+      var pgonce = service.bean(PgOnceTemplate.class);
+      var transactions = service.bean(TransactionTemplate.class);
+      Channel<Job> channel = Channel.of("job", Job.class);
+      transactions.executeWithoutResult(
+          status -> {
+            pgonce.publish(channel, new Job(1));
+            status.setRollbackOnly();
+          });
+      var key = PublishOptions.DEFAULT.withDeliveryKey("4");
+      transactions.executeWithoutResult(
+          status -> {
+            service.bean(Effects.class).save(new Effect(0, "beside"));
+            pgonce.publish(channel, new Job(2));
+            pgonce.publishAll(channel, List.of(new Job(3)));
+            assertThat(pgonce.publish(channel, new Job(4), key).stored()).isTrue();
+            pgonce.publishEach(channel, List.of(new Message<>(new Job(5))));
+          });
+      service.awaitQuiet();
+      assertThat(
+              database.queryString("SELECT string_agg(how, ' ' ORDER BY number, how) FROM effect"))
+          .isEqualTo("beside handled 2 handled 3 handled 4 handled 5");
+    }
+  }
+
+  @Test
+  void outsideOfATransactionItSaysSo(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Relay.class)) {
+      var pgonce = service.bean(PgOnceTemplate.class);
+      assertThatThrownBy(() -> pgonce.publish(FOLLOW_UP, new Job(1)))
+          .isInstanceOf(IllegalTransactionStateException.class)
+          .hasMessageContainingAll("follow_up", "outside of a transaction", "@Transactional");
+      Channel<Job> unknown = Channel.of("unknown", Job.class);
+      assertThatThrownBy(
+              () ->
+                  service
+                      .bean(TransactionTemplate.class)
+                      .execute(status -> pgonce.publish(unknown, new Job(1))))
+          .isInstanceOf(DataAccessException.class)
+          .hasMessageContaining("unknown");
+    }
+  }
+
+  /** What a listener publishes is undone with its attempt. */
+  static class Relay {
+
+    @Autowired PgOnceTemplate pgonce;
+    @Autowired Effects effects;
+
+    @Bean
+    static Channel<Job> followUp() {
+      return FOLLOW_UP;
+    }
+
+    @PgOnceListener(channel = "job")
+    void relay(Job job, Notification<Job> notification) {
+      pgonce.publish(FOLLOW_UP, job);
+      if (notification.attempt() == 1) {
+        throw new IllegalStateException("at first");
+      }
+    }
+
+    @PgOnceListener(channel = "follow_up")
+    void handle(Job job) {
+      effects.save(new Effect(job.number(), "handled " + job.number()));
+    }
+  }
+}

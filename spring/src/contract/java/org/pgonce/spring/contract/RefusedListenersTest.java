@@ -1,0 +1,171 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Channel;
+import org.pgonce.Notification;
+import org.pgonce.Tx;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.internal.PgOnceConfiguration;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+
+/** What could not work is refused when the context starts, before any SQL. */
+class RefusedListenersTest {
+
+  record SignedUp(long userId) {}
+
+  // No @Configuration: the contract's application would find it.
+  @Import(PgOnceConfiguration.class)
+  static class Base {
+
+    @Bean
+    DataSource dataSource() {
+      return new PGSimpleDataSource(); // nothing connects
+    }
+
+    @Bean
+    Channel<SignedUp> signedUp() {
+      return Channel.of("signed_up", SignedUp.class);
+    }
+  }
+
+  private static void start(Class<?> listeners, Map<String, Object> properties) {
+    try (var context = new AnnotationConfigApplicationContext()) {
+      context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("t", properties));
+      context.register(Base.class, listeners);
+      context.refresh();
+    }
+  }
+
+  private static void assertRefused(Class<?> listeners, String... parts) {
+    assertThatThrownBy(() -> start(listeners, Map.of()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContainingAll(parts);
+  }
+
+  @Test
+  void propagationsThatLeaveTheTransactionAreRefused() {
+    assertRefused(OfItsOwn.class, "OfItsOwn.handle", "propagation = REQUIRES_NEW", "done twice");
+    assertRefused(Never.class, "Never.handle", "propagation = NEVER");
+    assertRefused(NotSupported.class, "NotSupported.handle", "propagation = NOT_SUPPORTED");
+  }
+
+  static class OfItsOwn {
+    @PgOnceListener(channel = "signed_up")
+    @Transactional(propagation = Propagation.REQUIRES_NEW)
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class Never {
+    @PgOnceListener(channel = "signed_up")
+    @Transactional(propagation = Propagation.NEVER)
+    void handle(SignedUp signedUp) {}
+  }
+
+  @Transactional(propagation = Propagation.NOT_SUPPORTED)
+  static class NotSupported {
+    @PgOnceListener(channel = "signed_up")
+    void handle(SignedUp signedUp) {}
+  }
+
+  @Test
+  void methodsThatCannotListenAreRefused() {
+    assertRefused(TakesOther.class, "takes java.lang.String", "SignedUp", "the Tx");
+    assertRefused(TakesOtherList.class, "takes java.util.List<java.lang.String>");
+    assertRefused(TakesTwo.class, "twice");
+    assertRefused(TakesBoth.class, "a List beside one of its elements");
+    assertRefused(Returns.class, "returns CompletableFuture");
+    assertRefused(Asynchronous.class, "@Async");
+    assertRefused(BadSetting.class, "concurrency = \"many\" cannot be read");
+    assertRefused(OutOfBounds.class, "concurrency 0 is not between 1 and 1,000");
+  }
+
+  static class TakesOther {
+    @PgOnceListener(channel = "signed_up")
+    void handle(String text) {}
+  }
+
+  static class TakesOtherList {
+    @PgOnceListener(channel = "signed_up")
+    void handle(List<String> texts) {}
+  }
+
+  static class TakesTwo {
+    @PgOnceListener(channel = "signed_up")
+    void handle(Notification<SignedUp> one, Notification<SignedUp> two) {}
+  }
+
+  static class TakesBoth {
+    @PgOnceListener(channel = "signed_up")
+    void handle(List<Notification<SignedUp>> all, SignedUp one, Tx tx) {}
+  }
+
+  static class Returns {
+    @PgOnceListener(channel = "signed_up")
+    CompletableFuture<Void> handle(SignedUp signedUp) {
+      return CompletableFuture.completedFuture(null);
+    }
+  }
+
+  static class Asynchronous {
+    @Async
+    @PgOnceListener(channel = "signed_up")
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class BadSetting {
+    @PgOnceListener(channel = "signed_up", concurrency = "${no.such:many}")
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class OutOfBounds {
+    @PgOnceListener(channel = "signed_up", concurrency = "0")
+    void handle(SignedUp signedUp) {}
+  }
+
+  @Test
+  void h87_unknownChannelIsRefusedWithWhatIsNear() {
+    assertRefused(
+        Misspelt.class, "Misspelt.handle names channel singed_up", "Did you mean signed_up?");
+  }
+
+  static class Misspelt {
+    @PgOnceListener(channel = "singed_up")
+    void handle(SignedUp signedUp) {}
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"signd_up", "[signed.upp]"})
+  void h87_unknownChannelInAPropertyIsRefusedWithWhatIsNear(String name) {
+    var property = "pgonce.channels." + name + ".concurrency";
+    assertThatThrownBy(() -> start(Misspelt.class, Map.of(property, "2")))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContainingAll("pgonce.channels.", "no channel bean", "Did you mean signed_up?");
+  }
+
+  @Test
+  void propertyOutsideItsBoundsIsRefused() {
+    assertThatThrownBy(
+            () -> start(Plain.class, Map.of("pgonce.channels.signed_up.concurrency", "0")))
+        .hasMessageContaining("pgonce.channels.signed_up: concurrency 0 is not between 1 and 1,000");
+  }
+
+  static class Plain {
+    @PgOnceListener(channel = "signed_up")
+    void handle(SignedUp signedUp) {}
+  }
+}

@@ -1,0 +1,117 @@
+package org.pgonce.spring;
+
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.ListenOptions;
+import org.pgonce.spi.ListenAddress;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code pgonce.*}.
+ *
+ * @param enabled Whether there is a PgOnce at all.
+ * @param install What is done about the schema and the channels before the listeners start.
+ * @param startFailure What happens when the listeners cannot start.
+ * @param startTimeout For how long a start tries again while the database cannot be reached.
+ *     Default 30s.
+ * @param stopTimeout How long running handlers are waited for. Default 20s. It is cut to
+ *     spring.lifecycle.timeout-per-shutdown-phase less 6s, within which everything is stopped.
+ * @param pollInterval How often the database is asked for what no wake-up announced. Default 1s.
+ * @param instance The process's name in the view pgonce.listener_status. Default its process id.
+ * @param listenAddress Where the LISTEN connection goes, if not where the data source does.
+ * @param channels Settings of the channels' handlers in this process, by the channels' names.
+ */
+@ConfigurationProperties("pgonce")
+public record PgOnceProperties(
+    @DefaultValue("true") boolean enabled,
+    @DefaultValue("always") Install install,
+    @DefaultValue("fail") StartFailure startFailure,
+    @Nullable Duration startTimeout,
+    @Nullable Duration stopTimeout,
+    @Nullable Duration pollInterval,
+    @Nullable String instance,
+    @Nullable Address listenAddress,
+    @DefaultValue Map<String, ChannelSettings> channels) {
+
+  /** What is done about the schema and the channels. */
+  public enum Install {
+    /** Nothing. The start checks the channels that have a listener. */
+    NEVER,
+    /** All channel beans are checked: a difference is a failure to start. */
+    VALIDATE,
+    /** The schema and all channel beans are installed, or renewed. */
+    ALWAYS
+  }
+
+  /** What happens when the listeners cannot start. */
+  public enum StartFailure {
+    /** The application does not start. */
+    FAIL,
+    /** The application starts, its health is DOWN, and the start is tried again until it works. */
+    RETRY
+  }
+
+  /**
+   * Where the LISTEN connection goes.
+   *
+   * @param host Name or address of the server.
+   * @param port TCP port.
+   * @param database Name of the database.
+   * @param username Login role. Default the operating system's user.
+   * @param password Password. Default none.
+   * @param properties Further connection properties, in pgjdbc's names.
+   */
+  public record Address(
+      String host,
+      @DefaultValue("5432") int port,
+      String database,
+      @Nullable String username,
+      @Nullable String password,
+      @DefaultValue Map<String, String> properties) {
+
+    /** What the builder takes. */
+    public ListenAddress toListenAddress() {
+      return new ListenAddress(host, port, database, username, password, properties);
+    }
+
+    /** Leaves the password out. */
+    @Override
+    public String toString() {
+      return toListenAddress().toString();
+    }
+  }
+
+  /**
+   * Overrides what the code says of the channel's handlers.
+   *
+   * @param concurrency Handlers at once in this process.
+   * @param batch Notifications that one transaction handles at most.
+   * @param maxAttempts Attempts before a notification becomes a dead letter.
+   * @param handlerTimeout How long a handler may run.
+   * @param lease How long a claim holds without renewal, in AT_LEAST_ONCE and AT_MOST_ONCE.
+   */
+  public record ChannelSettings(
+      @Nullable Integer concurrency,
+      @Nullable Integer batch,
+      @Nullable Integer maxAttempts,
+      @Nullable Duration handlerTimeout,
+      @Nullable Duration lease) {
+
+    /**
+     * The options with what is set here.
+     *
+     * @throws IllegalArgumentException if a setting is outside its bounds
+     */
+    public ListenOptions over(ListenOptions options) {
+      return new ListenOptions(
+          concurrency == null ? options.concurrency() : concurrency,
+          maxAttempts == null ? options.maxAttempts() : maxAttempts,
+          options.backoff(),
+          handlerTimeout == null ? options.handlerTimeout() : handlerTimeout,
+          batch == null ? options.batch() : batch,
+          lease == null ? options.lease() : lease);
+    }
+  }
+}

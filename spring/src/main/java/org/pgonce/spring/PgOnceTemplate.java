@@ -1,0 +1,95 @@
+package org.pgonce.spring;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.pgonce.Channel;
+import org.pgonce.Message;
+import org.pgonce.PublishOptions;
+import org.pgonce.Published;
+import org.pgonce.Publisher;
+import org.springframework.jdbc.UncategorizedSQLException;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.support.SQLExceptionTranslator;
+import org.springframework.jdbc.support.SQLStateSQLExceptionTranslator;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * Publishes in Spring's transaction: what is published exists if and only if that transaction
+ * commits. In a listener that is the notification's own.
+ *
+ * <p>Every method does what that of {@link Publisher} does, throws an {@link
+ * IllegalTransactionStateException} outside of a transaction on pgonce's data source, before any
+ * SQL runs, and a {@link org.springframework.dao.DataAccessException} in place of an {@link
+ * SQLException}. Safe for use by several threads.
+ */
+public final class PgOnceTemplate {
+
+  private static final SQLExceptionTranslator TRANSLATOR = new SQLStateSQLExceptionTranslator();
+
+  private final DataSource dataSource;
+  private final Publisher publisher;
+
+  /**
+   * @param dataSource that of the transactions
+   * @param publisher {@link org.pgonce.PgOnce#publisher()}
+   */
+  public PgOnceTemplate(DataSource dataSource, Publisher publisher) {
+    this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
+    this.publisher = Objects.requireNonNull(publisher, "publisher");
+  }
+
+  /** {@link Publisher#publish(Connection, Channel, Object)}. */
+  public <T> long publish(Channel<T> channel, T payload) {
+    return inTransaction(channel, connection -> publisher.publish(connection, channel, payload));
+  }
+
+  /** {@link Publisher#publish(Connection, Channel, Object, PublishOptions)}. */
+  public <T> Published publish(Channel<T> channel, T payload, PublishOptions options) {
+    return inTransaction(
+        channel, connection -> publisher.publish(connection, channel, payload, options));
+  }
+
+  /** {@link Publisher#publishAll}. */
+  public <T> List<Long> publishAll(Channel<T> channel, List<T> payloads) {
+    return inTransaction(
+        channel, connection -> publisher.publishAll(connection, channel, payloads));
+  }
+
+  /** {@link Publisher#publishEach}. */
+  public <T> List<Published> publishEach(Channel<T> channel, List<Message<T>> messages) {
+    return inTransaction(
+        channel, connection -> publisher.publishEach(connection, channel, messages));
+  }
+
+  private <R> R inTransaction(Channel<?> channel, Publishing<R> publishing) {
+    Objects.requireNonNull(channel, "channel");
+    // A transaction of another data source, or of none, would leave the connection in autocommit.
+    if (!TransactionSynchronizationManager.isActualTransactionActive()
+        || !(TransactionSynchronizationManager.getResource(dataSource)
+            instanceof ConnectionHolder)) {
+      throw new IllegalTransactionStateException(
+          "channel %s: publish was called outside of a transaction on pgonce's data source, so nothing would tie the notification to what it is about. Call it from a @Transactional method, or from TransactionTemplate; for a transaction of its own, use PgOnce.publisher() with a connection"
+              .formatted(channel.name()));
+    }
+    var connection = DataSourceUtils.getConnection(dataSource);
+    try {
+      return publishing.with(connection);
+    } catch (SQLException e) {
+      var task = "publish to channel %s: %s".formatted(channel.name(), e.getMessage());
+      var translated = TRANSLATOR.translate(task, null, e);
+      throw translated == null ? new UncategorizedSQLException(task, null, e) : translated;
+    } finally {
+      DataSourceUtils.releaseConnection(connection, dataSource);
+    }
+  }
+
+  @FunctionalInterface
+  private interface Publishing<R> {
+    R with(Connection connection) throws SQLException;
+  }
+}

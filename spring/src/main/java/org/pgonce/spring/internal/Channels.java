@@ -1,0 +1,118 @@
+package org.pgonce.spring.internal;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.Channel;
+
+/** The channels that are beans, by their names. */
+public final class Channels {
+
+  private static final int MOST_TYPOS = 3;
+
+  private final Map<String, Channel<?>> byName = new TreeMap<>();
+
+  /**
+   * @throws IllegalStateException if two channels have the same name
+   */
+  Channels(Stream<Channel<?>> channels) {
+    channels.forEach(
+        channel -> {
+          if (byName.put(channel.name(), channel) != null) {
+            throw new IllegalStateException(
+                "two beans are a channel named %s: leave one of them".formatted(channel.name()));
+          }
+        });
+  }
+
+  public Collection<Channel<?>> all() {
+    return byName.values();
+  }
+
+  Channel<?>[] toArray() {
+    return byName.values().toArray(new Channel<?>[0]);
+  }
+
+  /** Null if there is none. */
+  @Nullable Channel<?> find(String name) {
+    return byName.get(name);
+  }
+
+  /**
+   * @param where names what asks for it, in an error
+   * @throws IllegalStateException if there is none
+   */
+  Channel<?> require(String name, String where) {
+    var channel = byName.get(name);
+    if (channel == null) {
+      throw unknown(name, where);
+    }
+    return channel;
+  }
+
+  /**
+   * As {@link #require}, for a name in a property: environment variables have no way to write some
+   * characters, so only letters and digits count where no channel has the very name.
+   */
+  Channel<?> requireRelaxed(String name, String where) {
+    var channel = byName.get(name);
+    if (channel != null) {
+      return channel;
+    }
+    var alike =
+        byName.keySet().stream().filter(other -> relaxed(other).equals(relaxed(name))).toList();
+    if (alike.size() != 1) {
+      throw unknown(name, where);
+    }
+    return require(alike.get(0), where);
+  }
+
+  private static String relaxed(String name) {
+    return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
+  }
+
+  private IllegalStateException unknown(String name, String where) {
+    var near = nearest(name);
+    return new IllegalStateException(
+        "%s names channel %s, but no channel bean has that name. %s"
+            .formatted(
+                where,
+                name,
+                byName.isEmpty()
+                    ? "There is none at all: define it as a bean (@Bean Channel<T>)"
+                    : near.isEmpty()
+                        ? "There are: " + String.join(", ", byName.keySet())
+                        : "Did you mean " + String.join(" or ", near) + "?"));
+  }
+
+  private List<String> nearest(String name) {
+    return byName.keySet().stream()
+        .filter(other -> typos(name, other) <= MOST_TYPOS)
+        .sorted(Comparator.comparingInt(other -> typos(name, other)))
+        .limit(3)
+        .toList();
+  }
+
+  /** The Levenshtein distance. */
+  private static int typos(String one, String other) {
+    var above = new int[other.length() + 1];
+    for (var i = 1; i <= other.length(); i++) {
+      above[i] = i;
+    }
+    for (var row = 1; row <= one.length(); row++) {
+      var diagonal = above[0];
+      above[0] = row;
+      for (var i = 1; i <= other.length(); i++) {
+        var replaced = diagonal + (one.charAt(row - 1) == other.charAt(i - 1) ? 0 : 1);
+        diagonal = above[i];
+        above[i] = Math.min(replaced, 1 + Math.min(above[i], above[i - 1]));
+      }
+    }
+    return above[other.length()];
+  }
+}

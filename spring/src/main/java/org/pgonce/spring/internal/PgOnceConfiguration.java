@@ -1,0 +1,146 @@
+package org.pgonce.spring.internal;
+
+import jakarta.persistence.EntityManagerFactory;
+import java.time.Duration;
+import javax.sql.DataSource;
+import org.pgonce.Channel;
+import org.pgonce.PgOnce;
+import org.pgonce.PgOnceBuilder;
+import org.pgonce.operations.Operations;
+import org.pgonce.spi.HandlerInterceptor;
+import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spring.PgOnceCustomizer;
+import org.pgonce.spring.PgOnceProperties;
+import org.pgonce.spring.PgOnceTemplate;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.orm.jpa.EntityManagerFactoryInfo;
+
+/** The beans that both starters bring. */
+@Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(PgOnceProperties.class)
+public class PgOnceConfiguration {
+
+  /** What core needs at most behind its stop timeout, and one second. */
+  private static final Duration TO_STOP_AFTERWARDS = Duration.ofSeconds(6);
+
+  private static final Duration DEFAULT_PHASE_TIMEOUT = Duration.ofSeconds(30);
+  private static final Duration DEFAULT_STOP_TIMEOUT = Duration.ofSeconds(20);
+
+  @Bean
+  Channels pgOnceChannels(ObjectProvider<Channel<?>> channels) {
+    return new Channels(channels.stream());
+  }
+
+  @Bean
+  JoinedTransactions pgOnceTransactions(ObjectProvider<JoinedResource> resources) {
+    return new JoinedTransactions(resources.stream().toList());
+  }
+
+  @Bean
+  JoinedResource pgOnceJdbc(DataSource dataSource) {
+    return new JoinedJdbc(JoinedJdbc.target(dataSource));
+  }
+
+  @Bean
+  @ConditionalOnMissingBean
+  PgOnce pgOnce(
+      DataSource dataSource,
+      PgOnceProperties properties,
+      Environment environment,
+      ObjectProvider<PayloadCodec> codec,
+      ObjectProvider<Observer> observers,
+      ObjectProvider<HandlerInterceptor> interceptors,
+      ObjectProvider<PgOnceCustomizer> customizers) {
+    var builder = PgOnce.builder(JoinedJdbc.target(dataSource));
+    settings(builder, properties).stopTimeout(stopTimeout(properties, environment));
+    codec.ifAvailable(builder::codec);
+    var all = observers.orderedStream().toList();
+    builder.observer(event -> all.forEach(one -> one.on(event)));
+    builder.interceptors(interceptors.orderedStream().toArray(HandlerInterceptor[]::new));
+    customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
+    return builder.build();
+  }
+
+  @Bean
+  Registrar pgOnceRegistrar(
+      ConfigurableListableBeanFactory beans,
+      PgOnce pgonce,
+      Channels channels,
+      PgOnceProperties properties) {
+    return new Registrar(beans, pgonce, channels, properties);
+  }
+
+  @Bean
+  PgOnceLifecycle pgOnceLifecycle(
+      PgOnce pgonce, Channels channels, PgOnceProperties properties, Environment environment) {
+    return new PgOnceLifecycle(pgonce, channels, properties, stopTimeout(properties, environment));
+  }
+
+  private static PgOnceBuilder settings(PgOnceBuilder builder, PgOnceProperties properties) {
+    if (properties.startTimeout() != null) {
+      builder.startTimeout(properties.startTimeout());
+    }
+    if (properties.pollInterval() != null) {
+      builder.pollInterval(properties.pollInterval());
+    }
+    if (properties.instance() != null) {
+      builder.instance(properties.instance());
+    }
+    if (properties.listenAddress() != null) {
+      builder.listenAddress(properties.listenAddress().toListenAddress());
+    }
+    return builder;
+  }
+
+  private static Duration stopTimeout(PgOnceProperties properties, Environment environment) {
+    var set = properties.stopTimeout();
+    var wanted = set == null ? DEFAULT_STOP_TIMEOUT : set;
+    var phase =
+        environment.getProperty(
+            "spring.lifecycle.timeout-per-shutdown-phase", Duration.class, DEFAULT_PHASE_TIMEOUT);
+    var most = phase.minus(TO_STOP_AFTERWARDS);
+    return most.isNegative() ? Duration.ZERO : wanted.compareTo(most) > 0 ? most : wanted;
+  }
+
+  @Bean
+  @ConditionalOnMissingBean
+  PgOnceTemplate pgOnceTemplate(DataSource dataSource, PgOnce pgonce) {
+    return new PgOnceTemplate(JoinedJdbc.target(dataSource), pgonce.publisher());
+  }
+
+  /** Where JPA is there. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(
+      value = {EntityManagerFactory.class, EntityManagerFactoryInfo.class},
+      name = "org.hibernate.SessionFactory")
+  static class Jpa {
+
+    @Bean
+    JoinedResource pgOnceJpa(
+        DataSource dataSource, ObjectProvider<EntityManagerFactory> factories) {
+      return new JoinedEntityManagers(JoinedJdbc.target(dataSource), factories);
+    }
+  }
+
+  /** Where Actuator is there. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
+  static class Actuator {
+
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnAvailableEndpoint
+    PgOnceEndpoint pgOnceEndpoint(DataSource dataSource, PgOnce pgonce, Channels channels) {
+      return new PgOnceEndpoint(pgonce, Operations.over(JoinedJdbc.target(dataSource)), channels);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** Not for use by others. */
+@NullMarked
+package org.pgonce.spring.internal;
+
+import org.jspecify.annotations.NullMarked;
