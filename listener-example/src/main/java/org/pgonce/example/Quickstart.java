@@ -19,6 +19,7 @@ public final class Quickstart {
   // tag::readme[]
   record Author(long id, String name) {}
 
+  // Its name is author_inserted.
   static final TriggerChannel<Author> AUTHOR_ADDED =
       TriggerChannel.on("author", Author.class).afterInsert().build();
 
@@ -32,7 +33,7 @@ public final class Quickstart {
                 "insert into post (author_id, content) values (?, ?)",
                 added.payload().id(),
                 "Welcome, " + added.payload().name() + "!"));
-    return pgonce.start(); // listens until it is closed
+    return pgonce.start(); // in the background; awaitStopped() waits, and stops on SIGTERM
   }
 
   // end::readme[]
