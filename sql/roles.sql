@@ -19,6 +19,9 @@ DECLARE
   name text;
   other record;
 BEGIN
+  IF current_setting('server_version_num')::integer < 140000 THEN
+    RAISE EXCEPTION 'pgonce needs PostgreSQL 14 or later, and this server is of version %', current_setting('server_version');
+  END IF;
   FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_installer', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
       BEGIN

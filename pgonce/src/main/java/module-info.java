@@ -1,5 +1,6 @@
 /**
- * The whole of pgonce: core, jackson, operations, sweeps, triggers, and pgjdbc-ng to listen with.
+ * The whole of pgonce: core, jackson, operations, sweeps and triggers. The wake-up source of
+ * pgjdbc-ng, no module of its own, is found as a service where its jar is on the module path.
  */
 module org.pgonce.all {
   requires transitive org.pgonce;
@@ -7,5 +8,4 @@ module org.pgonce.all {
   requires transitive org.pgonce.operations;
   requires transitive org.pgonce.sweeps;
   requires transitive org.pgonce.triggers;
-  requires transitive org.pgonce.pgjdbcng;
 }

@@ -34,7 +34,7 @@ public final class PgOnceBuilder {
 
   private final DataSource dataSource;
   private @Nullable PayloadCodec codec;
-  private Observer observer = Observer.NONE;
+  private final List<Observer> observers = new ArrayList<>();
   private final List<HandlerInterceptor> interceptors = new ArrayList<>();
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
   private @Nullable ListenAddress listenAddress;
@@ -54,9 +54,14 @@ public final class PgOnceBuilder {
     return this;
   }
 
-  /** Hears what happens, for metrics. Default {@link Observer#NONE}. */
+  /**
+   * Adds one that hears what happens, for metrics. Each hears every event, in the order in which
+   * they were added; what one throws is logged. Default none; {@link Observer#NONE} adds none.
+   */
   public PgOnceBuilder observer(Observer observer) {
-    this.observer = Objects.requireNonNull(observer, "observer");
+    if (Objects.requireNonNull(observer, "observer") != Observer.NONE) {
+      observers.add(observer);
+    }
     return this;
   }
 
@@ -183,7 +188,7 @@ public final class PgOnceBuilder {
             instance);
     var pool = new PoolSettings();
     var name = instance;
-    var observes = SafeObserver.over(observer);
+    var observes = SafeObserver.over(observers);
     var extensions =
         new Extensions(
             chosen, new Publisher(chosen, observes), observes, List.copyOf(interceptors));

@@ -11,8 +11,8 @@ public interface PayloadCodec {
    * The codec where none is given: what a {@link CodecProvider} makes, one for all. The module
    * pgonce-jackson brings a provider.
    *
-   * @throws IllegalStateException if there is no provider, or it finds no library that it can use,
-   *     saying which
+   * @throws IllegalStateException if there is no provider, or several, or it cannot be loaded, or
+   *     finds no library that it can use, saying which
    */
   static PayloadCodec standard() {
     return StandardCodec.get();

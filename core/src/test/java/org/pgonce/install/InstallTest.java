@@ -167,6 +167,16 @@ class InstallTest {
   }
 
   @Test
+  void sql_anOlderServerIsRefusedByItsVersion(TestDatabase database) throws Exception {
+    var asIfOlder = Schema.script().replace("< 140000", "< 990000");
+    assertThatThrownBy(() -> database.execute(asIfOlder))
+        .hasMessageContaining(
+            "pgonce needs PostgreSQL 14 or later, and this server is of version ");
+    assertThat(database.queryLong("select count(*) from pg_namespace where nspname = 'pgonce'"))
+        .isZero();
+  }
+
+  @Test
   void sql_theMigrationAsPrintedGivesTheSameSchemaAsTheLibrary(TestDatabase database)
       throws Exception {
     PgOnce.using(database.unpooled()).install(CHANNEL);

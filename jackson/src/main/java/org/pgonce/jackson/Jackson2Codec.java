@@ -14,6 +14,7 @@ import com.fasterxml.jackson.databind.JsonDeserializer;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MapperFeature;
+import com.fasterxml.jackson.databind.Module;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
@@ -66,8 +67,11 @@ public final class Jackson2Codec implements PayloadCodec {
   }
 
   /**
-   * A builder with the standard settings, to add modules to. It has those that are found by {@link
-   * java.util.ServiceLoader}, as that for Kotlin.
+   * A builder with the standard settings, to add modules to. Where they are on the class path it
+   * has Jackson's own modules for Kotlin and for what Jackson 3 has built in: dates, Optional,
+   * names of parameters. It has no other.
+   *
+   * @throws IllegalStateException if one of them is there and cannot be used
    */
   public static JsonMapper.Builder strict() {
     var limits =
@@ -107,7 +111,7 @@ public final class Jackson2Codec implements PayloadCodec {
             MapperFeature.USE_GETTERS_AS_SETTERS)
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
-        .addModules(JsonMapper.Builder.findModules(Jackson2Codec.class.getClassLoader()))
+        .addModules(KnownModules.there(KnownModules.JACKSON_2, Module.class))
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
   }
 

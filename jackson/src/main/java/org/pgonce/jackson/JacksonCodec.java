@@ -1,5 +1,6 @@
 package org.pgonce.jackson;
 
+import java.lang.reflect.Array;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Objects;
@@ -14,15 +15,21 @@ import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.AnnotationIntrospector;
+import tools.jackson.databind.BeanDescription;
+import tools.jackson.databind.DeserializationConfig;
 import tools.jackson.databind.DeserializationContext;
 import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.JacksonModule;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.ObjectReader;
 import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.ValueDeserializer;
 import tools.jackson.databind.cfg.DateTimeFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
 import tools.jackson.databind.cfg.MapperConfig;
+import tools.jackson.databind.deser.ValueDeserializerModifier;
+import tools.jackson.databind.deser.std.DelegatingDeserializer;
 import tools.jackson.databind.deser.std.StdDeserializer;
 import tools.jackson.databind.exc.InvalidDefinitionException;
 import tools.jackson.databind.exc.MismatchedInputException;
@@ -69,8 +76,10 @@ public final class JacksonCodec implements PayloadCodec {
   }
 
   /**
-   * A builder with the standard settings, to add modules to. It has those that are found by {@link
-   * java.util.ServiceLoader}, as that for Kotlin.
+   * A builder with the standard settings, to add modules to. It has Jackson's own module for Kotlin
+   * where that is on the class path, and no other.
+   *
+   * @throws IllegalStateException if that module is there and cannot be used
    */
   public static JsonMapper.Builder strict() {
     var limits =
@@ -97,7 +106,7 @@ public final class JacksonCodec implements PayloadCodec {
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
-        .addModules(JsonMapper.Builder.findModules(JacksonCodec.class.getClassLoader()))
+        .addModules(KnownModules.there(KnownModules.JACKSON_3, JacksonModule.class))
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
   }
 
@@ -126,6 +135,8 @@ public final class JacksonCodec implements PayloadCodec {
               .map(PrimitivesAreRequired::no)
               .reduce(AnnotationIntrospector::pair)
               .orElse(strict));
+      builder.addModule(
+          new SimpleModule("pgonce zero").setDeserializerModifier(new AbsentIsZero()));
     }
     return new JacksonCodec(builder.build());
   }
@@ -219,6 +230,41 @@ public final class JacksonCodec implements PayloadCodec {
         return member.getRawType().isPrimitive() ? Boolean.TRUE : null;
       }
       return marked;
+    }
+  }
+
+  /** Before 3.2 Jackson takes a missing primitive for null, which is an error. */
+  private static final class AbsentIsZero extends ValueDeserializerModifier {
+
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public ValueDeserializer<?> modifyDeserializer(
+        DeserializationConfig config,
+        BeanDescription.Supplier description,
+        ValueDeserializer<?> reads) {
+      var type = description.getBeanClass();
+      return type.isPrimitive() ? new OfPrimitive(reads, type) : reads;
+    }
+
+    private static final class OfPrimitive extends DelegatingDeserializer {
+
+      private final Class<?> type;
+
+      OfPrimitive(ValueDeserializer<?> reads, Class<?> type) {
+        super(reads);
+        this.type = type;
+      }
+
+      @Override
+      protected ValueDeserializer<?> newDelegatingInstance(ValueDeserializer<?> reads) {
+        return new OfPrimitive(reads, type);
+      }
+
+      @Override
+      public Object getAbsentValue(DeserializationContext context) {
+        return Array.get(Array.newInstance(type, 1), 0);
+      }
     }
   }
 

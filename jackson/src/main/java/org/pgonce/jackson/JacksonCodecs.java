@@ -1,7 +1,6 @@
 package org.pgonce.jackson;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import java.util.ServiceConfigurationError;
 import java.util.function.Supplier;
 import org.pgonce.spi.CodecProvider;
 import org.pgonce.spi.PayloadCodec;
@@ -9,12 +8,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes a {@link JacksonCodec}, or a {@link Jackson2Codec} where Jackson 3 is not there, or does
- * not go with the jackson-annotations that are there.
+ * Makes a {@link JacksonCodec}, or a {@link Jackson2Codec} where classes of Jackson 3 are missing:
+ * it is not there, or does not go with the jackson-annotations that are. The log says which is
+ * taken.
  */
 public final class JacksonCodecs implements CodecProvider {
 
   private static final Logger LOG = LoggerFactory.getLogger(JacksonCodecs.class);
+
+  private static final String VERSION_3 = "tools.jackson.databind.cfg.PackageVersion";
+  private static final String VERSION_2 = "com.fasterxml.jackson.databind.cfg.PackageVersion";
 
   /** Where a class is missing, many a codec is made and then fails at its first payload. */
   record Trial(long id, String text) {}
@@ -24,40 +27,48 @@ public final class JacksonCodecs implements CodecProvider {
 
   @Override
   public PayloadCodec codec() {
+    // No references of constructors, which would be linked here: their classes may be missing.
+    return chosen(() -> new JacksonCodec(), () -> new Jackson2Codec());
+  }
+
+  /** Only what is missing leads to Jackson 2: whatever else fails is to be mended. */
+  static PayloadCodec chosen(Supplier<PayloadCodec> three, Supplier<PayloadCodec> two) {
     try {
-      return tried(JacksonCodec::new);
-    } catch (LinkageError | ServiceConfigurationError | RuntimeException unusable) {
-      var three = why("tools.jackson.databind.cfg.PackageVersion", unusable);
+      var codec = tried(three, "3");
+      LOG.info("pgonce: payloads are read and written by Jackson {}", version(VERSION_3));
+      return codec;
+    } catch (LinkageError unusable) {
+      var why = why(VERSION_3, unusable);
       try {
-        var codec = tried(Jackson2Codec::new);
+        var codec = tried(two, "2");
         LOG.info(
             "pgonce: payloads are read and written by Jackson {}, since Jackson 3 cannot be used: {}",
-            version("com.fasterxml.jackson.databind.cfg.PackageVersion"),
-            three);
+            version(VERSION_2),
+            why);
         return codec;
-      } catch (LinkageError | ServiceConfigurationError | RuntimeException none) {
+      } catch (LinkageError none) {
         none.addSuppressed(unusable);
         throw new IllegalStateException(
             "pgonce finds no Jackson that it can use. Jackson 3: %s. Jackson 2, from 2.18 on: %s. The jackson-annotations are of version %s, and each Jackson needs those of its own release or later. Bring them together, or give a codec of your own (PgOnceBuilder.codec, Publisher.with)"
-                .formatted(
-                    three,
-                    why("com.fasterxml.jackson.databind.cfg.PackageVersion", none),
-                    annotations()),
+                .formatted(why, why(VERSION_2, none), annotations()),
             none);
       }
     }
   }
 
-  private static PayloadCodec tried(Supplier<PayloadCodec> made) {
-    var codec = made.get();
+  private static PayloadCodec tried(Supplier<PayloadCodec> made, String jackson) {
     var trial = new Trial(1, "a");
     try {
+      var codec = made.get();
       if (codec.decode(codec.encode(trial, Trial.class), Trial.class).equals(trial)) {
         return codec;
       }
       throw new IllegalStateException("it does not read what it writes");
-    } catch (PayloadCodec.UnreadablePayloadException e) {
-      throw new IllegalStateException("it does not read what it writes", e);
+    } catch (PayloadCodec.UnreadablePayloadException | RuntimeException e) {
+      throw new IllegalStateException(
+          "pgonce cannot use the Jackson %s that is on the class path: %s. Mend that, or give a codec of your own (PgOnceBuilder.codec, Publisher.with)"
+              .formatted(jackson, e.getMessage()),
+          e);
     }
   }
 

@@ -8,16 +8,22 @@ import java.io.IOException;
 import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
+import org.pgonce.spi.CodecProvider;
 import org.pgonce.spi.PayloadCodec;
 import org.postgresql.ds.PGSimpleDataSource;
+import tools.jackson.databind.module.SimpleModule;
 
 /** Which Jackson is taken, by what a service has on its class path. */
 class JacksonCodecsTest {
@@ -59,6 +65,11 @@ class JacksonCodecsTest {
         throw new ClassNotFoundException(name);
       }
       return super.findClass(name);
+    }
+
+    @Override
+    public void addURL(URL url) {
+      super.addURL(url);
     }
 
     /** Runs the class in this service. */
@@ -136,6 +147,42 @@ class JacksonCodecsTest {
     assertRefused("Jackson 2, from 2.18 on: version 2.", ANY_ANNOTATIONS);
   }
 
+  @Test
+  void aJackson3ThatIsThereAndFailsIsNotReplaced() {
+    var broken = new IllegalArgumentException("a broken mapper");
+    assertThatThrownBy(
+            () ->
+                JacksonCodecs.chosen(
+                    () -> {
+                      throw broken;
+                    },
+                    Jackson2Codec::new))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContainingAll("Jackson 3", "a broken mapper", "PgOnceBuilder.codec")
+        .hasCause(broken);
+  }
+
+  /** A module that some other mapper of the service has. */
+  public static final class OfAnother extends SimpleModule {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public void setupModule(SetupContext context) {
+      throw new UnsupportedOperationException("not for this mapper");
+    }
+  }
+
+  @Test
+  void modulesOfOtherMappersChangeNothing(@TempDir Path folder) throws Exception {
+    var services = Files.createDirectories(folder.resolve("META-INF/services"));
+    Files.writeString(
+        services.resolve("tools.jackson.databind.JacksonModule"), OfAnother.class.getName());
+    try (var service = new Service()) {
+      service.addURL(folder.toUri().toURL());
+      assertThat(service.call(Standard.class)).isEqualTo("JacksonCodec 1");
+    }
+  }
+
   private static void assertRefused(String words, String... without) {
     assertThatThrownBy(() -> standardWithout(without))
         .isInstanceOf(IllegalStateException.class)
@@ -147,6 +194,32 @@ class JacksonCodecsTest {
   @Test
   void aCodecOfOnesOwnNeedsNoJackson() throws Exception {
     try (var service = new Service(JACKSON3, JACKSON2, ANY_ANNOTATIONS)) {
+      assertThat(service.call(OfItsOwn.class)).isEqualTo("Publisher");
+    }
+  }
+
+  /** One more than there may be. */
+  public static final class Second implements CodecProvider {
+    @Override
+    public PayloadCodec codec() {
+      return OfItsOwn.OWN;
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "org.pgonce.jackson.JacksonCodecsTest$Second, several codecs",
+    "org.example.Missing, cannot be loaded"
+  })
+  void aChoiceAmongCodecsIsNotMadeSilently(String provider, String said, @TempDir Path folder)
+      throws Exception {
+    var services = Files.createDirectories(folder.resolve("META-INF/services"));
+    Files.writeString(services.resolve(CodecProvider.class.getName()), provider);
+    try (var service = new Service()) {
+      service.addURL(folder.toUri().toURL());
+      assertThatThrownBy(() -> service.call(Standard.class))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContainingAll(said, provider, "PgOnceBuilder.codec");
       assertThat(service.call(OfItsOwn.class)).isEqualTo("Publisher");
     }
   }

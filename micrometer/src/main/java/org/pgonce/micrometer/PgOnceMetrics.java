@@ -14,6 +14,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToDoubleFunction;
 import javax.sql.DataSource;
 import org.pgonce.PgOnce;
@@ -79,6 +80,7 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
   private final Transactions transactions;
   private final Duration interval;
   private final List<Bound> bound = new CopyOnWriteArrayList<>();
+  private final AtomicBoolean looking = new AtomicBoolean();
   private final ScheduledExecutorService sampler;
   private volatile Sample latest = Sample.none();
   private volatile boolean failing;
@@ -135,7 +137,7 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
         .description("How often listening began again")
         .register(registry);
     bound.add(new Bound(registry));
-    if (bound.size() == 1) {
+    if (looking.compareAndSet(false, true)) {
       var unused =
           sampler.scheduleWithFixedDelay(this::look, 0, interval.toMillis(), TimeUnit.MILLISECONDS);
     } else {
@@ -160,10 +162,22 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
     register();
   }
 
+  /** Throws nothing, which would end the looks for good: a registry refuses what it likes. */
   private void register() {
     var sample = latest;
     var status = pgonce.status();
-    bound.forEach(one -> one.register(sample, status));
+    for (var one : bound) {
+      try {
+        one.register(sample, status);
+      } catch (RuntimeException e) {
+        if (one.refused.compareAndSet(false, true)) {
+          LOG.warn(
+              "pgonce: the meter registry {} refuses gauges, which are missing or old there; it is asked again at every look",
+              one.registry.getClass().getName(),
+              e);
+        }
+      }
+    }
   }
 
   /** The latest answer, unless it is too old to be true: the thread may be held up. */
@@ -199,10 +213,13 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
   /** The gauges in one registry whose subscriptions come and go. */
   private final class Bound {
 
+    private final MeterRegistry registry;
+    private final AtomicBoolean refused = new AtomicBoolean();
     private final List<MultiGauge> stored;
     private final List<MultiGauge> here;
 
     Bound(MeterRegistry registry) {
+      this.registry = registry;
       stored = STORED.stream().map(one -> gauge(one.name(), one.description(), registry)).toList();
       here = HERE.stream().map(one -> gauge(one.name(), one.description(), registry)).toList();
     }

@@ -5,9 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.micrometer.Stage.OFTEN;
 import static org.pgonce.micrometer.Stage.value;
 
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -161,6 +167,68 @@ class PgOnceMetricsTest {
       blocker.rollback();
     }
     awaitGauge(0, "pgonce.backlog");
+  }
+
+  @Test
+  void aRegistryThatRefusesAGaugeHoldsUpNoOther() throws Exception {
+    var refuses = new SimpleMeterRegistry();
+    refuses
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public Meter.Id map(Meter.Id id) {
+                if (id.getTag("channel") != null) {
+                  throw new IllegalArgumentException("no tags here");
+                }
+                return id;
+              }
+            });
+    var metrics = stage.open(PgOnceMetrics.of(pgonce, stage.dataSource, OFTEN));
+    metrics.bindTo(refuses);
+    metrics.bindTo(registry);
+    awaitGauge(0, "pgonce.backlog");
+    publish(MAILS, "now", PublishOptions.DEFAULT);
+    awaitGauge(1, "pgonce.backlog"); // it still looks
+  }
+
+  @Test
+  void registriesThatAreBoundAtOnceAllHaveTheirGauges() throws Exception {
+    for (var round = 0; round < 100; round++) {
+      var together = new AtomicInteger(2);
+      var registries = List.of(meeting(together), meeting(together));
+      try (var metrics = PgOnceMetrics.of(pgonce, stage.dataSource, Duration.ofHours(1))) {
+        for (var bound :
+            registries.stream()
+                .map(
+                    one ->
+                        CompletableFuture.runAsync(
+                            () -> metrics.bindTo(one), task -> new Thread(task).start()))
+                .toList()) {
+          bound.get(10, TimeUnit.SECONDS);
+        }
+        for (var one : registries) {
+          stage.awaitSoon(0, one, "pgonce.backlog", "channel", "mails");
+        }
+      }
+    }
+  }
+
+  /** Lets the threads go on together, right before the gauges of subscriptions are bound. */
+  private static SimpleMeterRegistry meeting(AtomicInteger together) {
+    var registry = new SimpleMeterRegistry();
+    registry
+        .config()
+        .onMeterAdded(
+            meter -> {
+              if (meter.getId().getName().equals("pgonce.reconnects")) {
+                together.decrementAndGet();
+                while (together.get() > 0) {
+                  Thread.onSpinWait(); // a wake-up would take longer than what is raced for
+                }
+              }
+            });
+    return registry;
   }
 
   @Test

@@ -58,7 +58,8 @@ public final class Chaos<T> {
 
   /**
    * The handler's session, or its lease, ends while it still runs, as of a process that is frozen
-   * or cut off. The notification is handled a second time, whole, before the first run returns.
+   * or cut off. The notification is handled a second time, whole and on another thread, before the
+   * first run returns.
    */
   public Chaos<T> runTwice() {
     faults.add(Fault.RUN_TWICE);

@@ -5,6 +5,11 @@ import java.io.UncheckedIOException;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Handler;
@@ -29,6 +34,7 @@ final class ChaosRun<T> implements AutoCloseable {
   private int runs;
   private long id;
   private boolean hasHappened;
+  private @Nullable Exception notMade;
 
   ChaosRun(PgOnceTester tester, Drain.Of<T> what, @Nullable Fault fault) {
     this.tester = tester;
@@ -61,6 +67,10 @@ final class ChaosRun<T> implements AutoCloseable {
     if (fault != null && !hasHappened) {
       throw new IllegalStateException(
           "the handler failed before the fault: " + first.failure(), first.failure());
+    }
+    if (notMade != null) {
+      // The handler's own failure by now: pgonce would go on, and nothing would have been tried.
+      throw new IllegalStateException(notMade.getMessage(), notMade);
     }
     if (cut != null && !cut.hasCut()) {
       throw new IllegalStateException("there was no commit to cut", first.failure());
@@ -139,6 +149,18 @@ final class ChaosRun<T> implements AutoCloseable {
     var pid = tx.query(PID, row -> row.getLong(1)).get(0);
     ComposedHandler.of(what.handler()).handler().handle(List.of(notification), tx);
     hasHappened = true;
+    try {
+      happen(pid);
+    } catch (Exception e) {
+      notMade = e;
+      throw e;
+    }
+    if (fault == Fault.FAIL_ONCE_AFTER) {
+      throw new IllegalStateException("chaos: the handler fails after its work");
+    }
+  }
+
+  private void happen(long pid) throws Exception {
     switch (Objects.requireNonNull(fault)) {
       case KILL_BEFORE_COMMIT -> terminate(pid);
       case LOSE_COMMIT_ANSWER -> cutNextCommit();
@@ -149,8 +171,7 @@ final class ChaosRun<T> implements AutoCloseable {
         }
         second();
       }
-      case FAIL_ONCE_AFTER ->
-          throw new IllegalStateException("chaos: the handler fails after its work");
+      case FAIL_ONCE_AFTER -> {} // by its end
     }
   }
 
@@ -167,14 +188,34 @@ final class ChaosRun<T> implements AutoCloseable {
   }
 
   /** Another holder handles it, as when a lease is over: the first does not know. */
-  private void second() {
-    var result = step(tester.dataSource(), what.handler());
+  private void second() throws Exception {
+    var result = onAThreadOfItsOwn(() -> step(tester.dataSource(), what.handler()));
     if (result.failure() != null) {
       throw new IllegalStateException(
           "its second run failed: " + result.failure(), result.failure());
     }
     if (isLeft()) {
       throw new IllegalStateException("another holder could not handle it");
+    }
+  }
+
+  /** As another process would: what the first run has bound to its thread is not there. */
+  private <R> R onAThreadOfItsOwn(Callable<R> work) throws Exception {
+    var task = new FutureTask<>(work);
+    var thread = new Thread(task, "pgonce-test second holder");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return task.get(tester.longest().toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof Exception failure ? failure : e;
+    } catch (TimeoutException e) {
+      throw new IllegalStateException(
+          "its second run did not end within %s: does it wait for the first? Else raise the time: PgOnceTester.bounds"
+              .formatted(tester.longest()),
+          e);
+    } finally {
+      thread.interrupt();
     }
   }
 

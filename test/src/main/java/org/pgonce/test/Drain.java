@@ -40,6 +40,7 @@ final class Drain<T> implements AutoCloseable {
   private final AtomicInteger settled = new AtomicInteger();
   // What the handler's last run threw.
   private volatile @Nullable Throwable thrown;
+  private volatile boolean hasRun;
   // What was recorded of an attempt, by a thread of its own where the handler was cut off.
   private volatile @Nullable String failure;
   // What led to that. Of a batch that failed, others may have run alone since.
@@ -136,6 +137,7 @@ final class Drain<T> implements AutoCloseable {
         },
         (notifications, tx) -> {
           thrown = null;
+          hasRun = true;
           try {
             whole.handler().handle(notifications, tx);
           } catch (Throwable failed) {
@@ -166,6 +168,7 @@ final class Drain<T> implements AutoCloseable {
    */
   Step next() {
     thrown = null;
+    hasRun = false;
     failure = null;
     cause = null;
     for (var due : store.due(subscription())) {
@@ -191,8 +194,11 @@ final class Drain<T> implements AutoCloseable {
     return first != null
         ? first
         : new PgOnceException(
-            "the handler of channel %s returned, and yet failed: %s"
-                .formatted(subscribed.label(), failure));
+            "the handler of channel %s %s: %s"
+                .formatted(
+                    subscribed.label(),
+                    hasRun ? "returned, and yet failed" : "did not run",
+                    failure));
   }
 
   /** How many were handled, or skipped for their condition, and that is committed. */

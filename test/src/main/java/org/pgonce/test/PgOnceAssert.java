@@ -51,7 +51,6 @@ public final class PgOnceAssert extends AbstractAssert<PgOnceAssert, PgOnceTeste
   /** There is a dead letter of the channel. */
   public DeadLetterAssert hasDeadLetter(Channel<?> channel) {
     Objects.requireNonNull(channel, "channel");
-    Objects.requireNonNull(channel, "channel");
     var dead = stored(row -> row.channel().equals(channel.name()) && row.dead() != null);
     if (dead.isEmpty()) {
       throw failure(

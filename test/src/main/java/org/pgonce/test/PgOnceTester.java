@@ -79,11 +79,11 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   }
 
   /**
-   * The most that one {@link #drain} may handle, and how long it may take. Default 10,000 and 1
-   * minute.
+   * The most that one {@link #drain} may handle, and how long it, or the second run of {@link
+   * Chaos#runTwice}, may take. Default 10,000 and 1 minute.
    *
    * @param notifications 1 or more
-   * @param time looked at between two notifications; more than 0
+   * @param time of a drain looked at between two notifications; more than 0
    * @throws IllegalArgumentException if it is less
    */
   public PgOnceTester bounds(int notifications, Duration time) {
@@ -102,7 +102,7 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
 
   /** Installs the channels, as {@link PgOnce#install} does. */
   public PgOnceTester install(Channel<?>... channels) {
-    PgOnce.using(dataSource).install(channels);
+    PgOnce.builder(dataSource).codec(codec).build().install(channels);
     return this;
   }
 
@@ -184,8 +184,9 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
    * after the backoff, or a dead letter), and this throws the same, checked exceptions too.
    *
    * @return how many were handled, or skipped for the handler's condition
-   * @throws PgOnceException if an attempt failed though the handler returned: it had swallowed an
-   *     SQL error, for example. Also if the channel is not installed as it is defined, or is paused
+   * @throws PgOnceException if an attempt failed though the handler returned, as it had swallowed
+   *     an SQL error, for example; or before the handler ran, as the payload cannot be read. Also
+   *     if the channel is not installed as it is defined, or is paused
    * @throws AssertionError beyond {@link #bounds}
    * @throws IllegalArgumentException for a BROADCAST
    */
@@ -242,6 +243,10 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   @Override
   public PgOnceAssert assertThat() {
     return new PgOnceAssert(this);
+  }
+
+  Duration longest() {
+    return longest;
   }
 
   Store store() {

@@ -50,6 +50,38 @@ class ChaosTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void theSecondHolderSeesNothingThatTheFirstBoundToItsThread(Mode mode, PgOnceTester pgonce) {
+    var channel = mode == Mode.EXACTLY_ONCE ? ONCE : LEASED;
+    var bound = new ThreadLocal<Boolean>();
+    // As a framework that binds a transaction to the thread, and refuses a second one.
+    pgonce.interceptors(
+        call -> {
+          if (bound.get() != null) {
+            throw new IllegalStateException("something is bound already");
+          }
+          bound.set(true);
+          try {
+            call.proceed();
+          } finally {
+            bound.remove();
+          }
+        });
+    publish(pgonce, channel, 2);
+    Handler<Integer> handler =
+        mode == Mode.EXACTLY_ONCE
+            ? GOOD
+            : (one, tx) ->
+                tx.update(
+                    "insert into greeting select ? where not exists (select from greeting where user_id = ?)",
+                    one.payload(),
+                    one.payload());
+    pgonce.chaos(channel, handler).runTwice().assertEffectsOnce(COUNT);
+  }
+
   @Test
   void api_passesAHandlerThatWritesByTx(PgOnceTester pgonce) {
     publish(pgonce, ONCE, 5);

@@ -59,6 +59,15 @@ class DrainTest {
     assertThat(pgonce.drain(ONE, note)).isZero();
   }
 
+  @Test
+  void api_aPayloadThatCannotBeReadIsNotTakenForAHandlerThatReturned(PgOnceTester pgonce) {
+    pgonce.execute("select pgonce.publish('one', '\"text\"')");
+    assertThatThrownBy(() -> pgonce.drain(ONE, note))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageStartingWith("the handler of channel one did not run: ");
+    assertThat(pgonce).hasDeadLetter(ONE);
+  }
+
   @ParameterizedTest
   @EnumSource(
       value = Mode.class,

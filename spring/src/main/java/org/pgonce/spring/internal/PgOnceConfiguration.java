@@ -63,8 +63,7 @@ public class PgOnceConfiguration {
     var builder = PgOnce.builder(JoinedJdbc.target(dataSource));
     settings(builder, properties).stopTimeout(stopTimeout(properties, environment));
     codec.ifAvailable(builder::codec);
-    var all = observers.orderedStream().toList();
-    builder.observer(event -> all.forEach(one -> one.on(event)));
+    observers.orderedStream().forEach(builder::observer);
     builder.interceptors(interceptors.orderedStream().toArray(HandlerInterceptor[]::new));
     customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
     return builder.build();

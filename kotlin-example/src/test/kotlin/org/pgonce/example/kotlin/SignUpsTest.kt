@@ -1,0 +1,63 @@
+package org.pgonce.example.kotlin
+
+import java.time.Duration
+import javax.sql.DataSource
+import org.assertj.core.api.Assertions.assertThat
+import org.assertj.core.api.Assertions.assertThatThrownBy
+import org.awaitility.Awaitility.await
+import org.junit.jupiter.api.BeforeEach
+import org.junit.jupiter.api.Test
+import org.pgonce.test.PgOnceTest
+import org.pgonce.test.PgOnceTester
+import java.nio.file.Files
+import java.nio.file.Path
+
+/** A data class is a payload, by Jackson's module for Kotlin, which is found on the class path. */
+@PgOnceTest
+class SignUpsTest {
+
+  @BeforeEach
+  fun tables(pgonce: PgOnceTester) {
+    pgonce.execute("create table greeting (user_id bigint primary key, language text not null)")
+  }
+
+  @Test
+  fun aListenerHandlesADataClass(pgonce: PgOnceTester, dataSource: DataSource) {
+    serve(dataSource).use {
+      dataSource.connection.use { connection ->
+        it.publisher().publish(connection, signedUp, SignedUp(1, null, "de"))
+      }
+      await().atMost(Duration.ofSeconds(30)).until {
+        pgonce.count("select count(*) from greeting where user_id = 1 and language = 'de'") == 1L
+      }
+    }
+  }
+
+  @Test
+  fun whatIsMissingHasItsDefaultAndWhatIsNotNullableIsAsked(pgonce: PgOnceTester) {
+    pgonce.install(signedUp)
+    pgonce.execute("""select pgonce.publish('signed_up', '{"user_id": 2}')""")
+    assertThat(pgonce.drain(signedUp, greet)).isEqualTo(1)
+    assertThat(pgonce.count("select count(*) from greeting where language = 'en'")).isEqualTo(1)
+
+    pgonce.execute("""select pgonce.publish('signed_up', '{"user_id": 3, "language": null}')""")
+    assertThatThrownBy { pgonce.drain(signedUp, greet) }.hasMessageContaining(".language")
+    assertThat(pgonce.assertThat().hasDeadLetter(signedUp)).isNotNull()
+  }
+
+  @Test
+  fun theTestKitTakesALambda(pgonce: PgOnceTester) {
+    pgonce.install(signedUp)
+    pgonce.publish(signedUp, SignedUp(4, "a@example.org"))
+    val seen = mutableListOf<SignedUp>()
+    pgonce.drain(signedUp) { notification, _ -> seen.add(notification.payload()) }
+    assertThat(seen).containsExactly(SignedUp(4, "a@example.org", "en"))
+  }
+
+  @Test
+  fun thePageQuotesIt() {
+    val source = Files.readString(Path.of("src/main/kotlin/org/pgonce/example/kotlin/SignUps.kt"))
+    val quoted = source.substringAfter("// quoted: kotlin\n").substringBefore("// end")
+    assertThat(Files.readString(Path.of("../docs/kotlin.md"))).contains("```kotlin\n$quoted```")
+  }
+}
