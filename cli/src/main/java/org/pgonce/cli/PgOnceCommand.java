@@ -1,0 +1,154 @@
+package org.pgonce.cli;
+
+import java.io.PrintWriter;
+import java.nio.charset.Charset;
+import java.util.Arrays;
+import java.util.function.BooleanSupplier;
+import org.pgonce.PgOnceException;
+import org.pgonce.cli.act.AdoptCommand;
+import org.pgonce.cli.act.CancelCommand;
+import org.pgonce.cli.act.DiscardCommand;
+import org.pgonce.cli.act.PauseCommand;
+import org.pgonce.cli.act.PublishCommand;
+import org.pgonce.cli.act.RedriveCommand;
+import org.pgonce.cli.act.ResumeCommand;
+import org.pgonce.cli.act.RetryNowCommand;
+import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.doctor.DoctorCommand;
+import org.pgonce.cli.look.ChannelsCommand;
+import org.pgonce.cli.look.DeadCommand;
+import org.pgonce.cli.look.ExplainCommand;
+import org.pgonce.cli.look.ListenersCommand;
+import org.pgonce.cli.look.LogCommand;
+import org.pgonce.cli.look.PeekCommand;
+import org.pgonce.cli.look.StatusCommand;
+import org.pgonce.cli.look.TailCommand;
+import org.pgonce.cli.schema.GrantsCommand;
+import org.pgonce.cli.schema.MigrateCommand;
+import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.Printable;
+import org.pgonce.cli.terminal.Terminal;
+import picocli.AutoComplete.GenerateCompletion;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Help;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** {@code java -jar pgonce.jar}: sees and acts, over the SQL functions and views of pgonce. */
+@Command(
+    name = "pgonce",
+    description = "Sees what pgonce's channels do, and acts on them.",
+    versionProvider = VersionOfJar.class,
+    subcommands = {
+      StatusCommand.class,
+      ExplainCommand.class,
+      PeekCommand.class,
+      DeadCommand.class,
+      ListenersCommand.class,
+      ChannelsCommand.class,
+      LogCommand.class,
+      TailCommand.class,
+      DoctorCommand.class,
+      PauseCommand.class,
+      ResumeCommand.class,
+      RetryNowCommand.class,
+      RedriveCommand.class,
+      DiscardCommand.class,
+      CancelCommand.class,
+      PublishCommand.class,
+      AdoptCommand.class,
+      MigrateCommand.class,
+      GrantsCommand.class,
+      GenerateCompletion.class
+    },
+    exitCodeListHeading = "%nExit status:%n",
+    exitCodeList = {
+      "0:done",
+      "1:refused or failed; the message says what was changed, if anything",
+      "2:the arguments cannot be read",
+      "3:doctor, migrate check or explain has found a problem",
+      "130:ended by Ctrl-C"
+    })
+public final class PgOnceCommand implements DatabaseCommand.Root {
+
+  private static final OptionSpec HELP =
+      OptionSpec.builder("-h", "--help").usageHelp(true).description("Shows this.").build();
+
+  private final Terminal terminal;
+
+  PgOnceCommand(Terminal terminal) {
+    this.terminal = terminal;
+  }
+
+  public static void main(String... arguments) {
+    var ended = new EndOnInterrupt(Thread.currentThread());
+    var status = run(Terminal.ofProcess(), ended::isAsked, arguments);
+    ended.done();
+    System.exit(status);
+  }
+
+  /**
+   * Runs one command in this process.
+   *
+   * @param ended by Ctrl-C: then nothing that fails is worth a word
+   */
+  static int run(Terminal terminal, BooleanSupplier ended, String... arguments) {
+    var out = new PrintWriter(terminal.out(), true, Charset.defaultCharset());
+    var err = new PrintWriter(terminal.err(), true, Charset.defaultCharset());
+    var asks = Arrays.stream(arguments).anyMatch(one -> one.startsWith("--password"));
+    var line =
+        new CommandLine(new PgOnceCommand(terminal))
+            .setOut(out)
+            .setErr(err)
+            .setUsageHelpAutoWidth(false)
+            .setExecutionExceptionHandler(
+                (failure, command, result) -> {
+                  terminal.progressEnds();
+                  return ended.getAsBoolean() ? ExitStatus.FAILED : failed(terminal, failure);
+                });
+    if (asks) {
+      // What is behind --password may be one. picocli would quote it.
+      line.setParameterExceptionHandler(
+          (failure, given) -> {
+            terminal
+                .err()
+                .println(
+                    "pgonce: the arguments cannot be read. They are not shown, as a password may be among them: --password takes none, and asks for it. See --help");
+            return ExitStatus.USAGE;
+          });
+    }
+    if (!terminal.interactive()) {
+      line.setColorScheme(Help.defaultColorScheme(Ansi.OFF));
+    }
+    line.getCommandSpec().mixinStandardHelpOptions(true);
+    addHelp(line);
+    var status = line.execute(arguments);
+    out.flush();
+    return status;
+  }
+
+  private static void addHelp(CommandLine line) {
+    for (var command : line.getSubcommands().values()) {
+      if (!command.getCommandSpec().optionsMap().containsKey("--help")) {
+        command.getCommandSpec().addOption(HELP);
+      }
+      addHelp(command);
+    }
+  }
+
+  private static int failed(Terminal terminal, Exception failure) throws Exception {
+    if (failure instanceof FailedException || failure instanceof PgOnceException) {
+      var message = Printable.lines(String.valueOf(failure.getMessage()));
+      terminal.err().println(message.startsWith("pgonce") ? message : "pgonce: " + message);
+      return ExitStatus.FAILED;
+    }
+    throw failure;
+  }
+
+  @Override
+  public Terminal terminal() {
+    return terminal;
+  }
+}

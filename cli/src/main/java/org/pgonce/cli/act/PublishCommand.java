@@ -1,0 +1,77 @@
+package org.pgonce.cli.act;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.database.Statements;
+import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.Json;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code pgonce.publish}. */
+@Command(
+    name = "publish",
+    description = {
+      "Publishes one notification.",
+      "Publishing leaves no entry in the operation log: reason and person are in the notification's context, as because and operator."
+    })
+public final class PublishCommand extends ChangeCommand {
+
+  private static final int LONGEST_PAYLOAD = 64 << 20;
+  private static final String PUBLISH =
+      "SELECT pgonce.publish(?, ?::text::json, ?::text::timestamptz, ?::text::interval, ?, ?, 1, ?::text::jsonb)";
+
+  @Parameters(index = "0", paramLabel = "CHANNEL")
+  private String channel = "";
+
+  @Parameters(index = "1", paramLabel = "PAYLOAD", description = "JSON; - reads it from stdin")
+  private String payload = "";
+
+  @Option(names = "--delay", paramLabel = "INTERVAL", description = "Due so much later: '2 hours'")
+  private @Nullable String delay;
+
+  @Option(names = "--at", paramLabel = "TIME", description = "Due then: '2026-11-26 10:00'")
+  private @Nullable String at;
+
+  @Option(names = "--key", paramLabel = "KEY", description = "Its delivery key")
+  private @Nullable String key;
+
+  @Option(names = "--order-key", paramLabel = "KEY", description = "Its order key")
+  private @Nullable String orderKey;
+
+  @Override
+  void prepare() throws IOException {
+    if (payload.equals("-")) {
+      var read = terminal().in().readNBytes(LONGEST_PAYLOAD + 1);
+      if (read.length > LONGEST_PAYLOAD) {
+        throw new FailedException(
+            "the payload on stdin is longer than %,d bytes".formatted(LONGEST_PAYLOAD));
+      }
+      payload = new String(read, StandardCharsets.UTF_8);
+    }
+  }
+
+  @Override
+  long change(Statements statements, String because) throws SQLException {
+    var context = Json.of(Map.of("because", because, "operator", why.person(terminal())));
+    return statements.number(PUBLISH, channel, payload, at, delay, key, orderKey, context);
+  }
+
+  @Override
+  void report(long id) {
+    var done = why.done("publish", channel, null, 1);
+    // The id of a dry run is given up with it.
+    done.put("id", why.dryRun() || id == 0 ? null : id);
+    output.print(
+        terminal(),
+        done,
+        why.dryRun()
+            ? "1 notification would be published to channel %s; nothing was changed"
+                .formatted(channel)
+            : "notification %d published to channel %s".formatted(id, channel));
+  }
+}

@@ -1,0 +1,89 @@
+package org.pgonce.cli.database;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.Terminal;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * Where the database is, without a password: an argument is seen by all who may list processes.
+ *
+ * @param user as the URL has it; null if it has none
+ * @param password of PGONCE_URL; null if it has none. Never printed
+ */
+record Address(String jdbcUrl, @Nullable String user, @Nullable String password) {
+
+  private static final Pattern SECRET = Pattern.compile("(?i)[?&][a-z]*password=");
+  private static final String NOT_READABLE =
+      "is no address of a database: postgresql://host:port/database or jdbc:postgresql://host:port/database";
+
+  /** An argument. */
+  static Address ofArgument(String url) {
+    var address = of("--url", url);
+    if (address.password() != null || SECRET.matcher(url).find()) {
+      throw new FailedException(
+          "--url holds a password, which others can see in the list of processes: give it by PGPASSWORD, ~/.pgpass, or --password, which asks");
+    }
+    return address;
+  }
+
+  static Address ofVariable(String url) {
+    return of("PGONCE_URL", url);
+  }
+
+  private static Address of(String where, String url) {
+    var plain = url.startsWith("jdbc:") ? url.substring("jdbc:".length()) : url;
+    plain = plain.startsWith("postgres://") ? "postgresql" + plain.substring(8) : plain;
+    if (!plain.startsWith("postgresql:")) {
+      throw new FailedException(where + " " + NOT_READABLE);
+    }
+    try {
+      var info = new URI(plain.replaceFirst("[?].*", "")).getRawUserInfo();
+      var parts = info == null ? new String[0] : info.split(":", 2);
+      var address =
+          new Address(
+              "jdbc:" + (info == null ? plain : plain.replace("//" + info + "@", "//")),
+              parts.length > 0 ? decoded(parts[0]) : null,
+              parts.length > 1 ? decoded(parts[1]) : null);
+      new PGSimpleDataSource().setURL(address.jdbcUrl());
+      return address;
+    } catch (URISyntaxException | IllegalArgumentException e) {
+      // Without the cause: it quotes the URL, with a password that may be in it.
+      throw new FailedException(where + " " + NOT_READABLE);
+    }
+  }
+
+  /** As the rest of a URL: «a%40b» is «a@b», and a plus is a plus. */
+  private static String decoded(String text) throws URISyntaxException {
+    return new URI("x://" + text + "@x").getUserInfo();
+  }
+
+  /** As libpq takes it. */
+  static Address ofLibpqVariables(Terminal terminal, String user) {
+    var host = orElse(terminal.variable("PGHOST"), "localhost");
+    if (host.startsWith("/")) {
+      throw new FailedException(
+          "PGHOST is the directory of a Unix socket, which Java's driver does not speak to: set it to the host's name");
+    }
+    return of(
+        "PGHOST, PGPORT or PGDATABASE",
+        "postgresql://%s:%s/%s"
+            .formatted(
+                host,
+                orElse(terminal.variable("PGPORT"), "5432"),
+                orElse(terminal.variable("PGDATABASE"), user)));
+  }
+
+  static String orElse(@Nullable String value, String otherwise) {
+    return value == null ? otherwise : value;
+  }
+
+  /** Leaves the password out. */
+  @Override
+  public String toString() {
+    return jdbcUrl.replaceFirst("[?].*", "");
+  }
+}

@@ -1,0 +1,106 @@
+package org.pgonce.cli.database;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.terminal.Rows;
+
+/** One connection of one command. For one thread; {@link #close} may come from another. */
+public final class Database implements AutoCloseable {
+
+  // In each transaction, and not for the session: behind a pooler the session is others' too.
+  private static final String BOUNDS =
+      "SELECT pg_catalog.set_config('statement_timeout', ? || 's', true), pg_catalog.set_config('lock_timeout', ? || 's', true)";
+
+  private final Connection connection;
+  private final int statementSeconds;
+  private final int lockSeconds;
+
+  private Database(Connection connection, int statementSeconds, int lockSeconds) {
+    this.connection = connection;
+    this.statementSeconds = statementSeconds;
+    this.lockSeconds = lockSeconds;
+  }
+
+  static Database open(DataSource source, int statementSeconds, int lockSeconds) {
+    try {
+      var connection = source.getConnection();
+      try {
+        connection.setAutoCommit(false);
+        return new Database(connection, statementSeconds, lockSeconds);
+      } catch (SQLException e) {
+        connection.close();
+        throw e;
+      }
+    } catch (SQLException e) {
+      throw Failure.inWords(e);
+    }
+  }
+
+  /** What is done in one transaction. */
+  @FunctionalInterface
+  public interface Work<R> {
+    R on(Statements statements) throws SQLException;
+  }
+
+  /** In a transaction that may only read. */
+  public <R> R read(Work<R> work) {
+    return transaction(true, true, work);
+  }
+
+  /** One query in a transaction that may only read. */
+  public Rows read(String sql, @Nullable String... parameters) {
+    return read(statements -> statements.rows(sql, parameters));
+  }
+
+  /**
+   * In a transaction that is committed.
+   *
+   * @param undone it is rolled back instead
+   */
+  public <R> R write(boolean undone, Work<R> work) {
+    return transaction(false, undone, work);
+  }
+
+  private <R> R transaction(boolean readOnly, boolean undone, Work<R> work) {
+    try {
+      if (connection.isReadOnly() != readOnly) {
+        connection.setReadOnly(readOnly);
+      }
+      try {
+        var statements = new Statements(connection);
+        statements.rows(BOUNDS, String.valueOf(statementSeconds), String.valueOf(lockSeconds));
+        var result = work.on(statements);
+        if (undone) {
+          connection.rollback();
+        } else {
+          connection.commit();
+        }
+        return result;
+      } catch (SQLException | RuntimeException e) {
+        rollBack(e);
+        throw e;
+      }
+    } catch (SQLException e) {
+      throw Failure.inWords(e);
+    }
+  }
+
+  private void rollBack(Exception because) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      because.addSuppressed(e); // the connection is lost, as the first failure says
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      connection.close();
+    } catch (SQLException e) {
+      throw Failure.inWords(e);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package org.pgonce.cli.database;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Which dead letters: those that fit all that is given. */
+public final class DeadLetterFilter {
+
+  /** Parameters: as of {@link #parameters}. */
+  public static final String FITS =
+      """
+      d.channel = coalesce(?, d.channel) AND (?::text IS NULL OR d.id = ANY (?::text::bigint[])) AND d.subscription = coalesce(?, d.subscription)
+             AND d.reason = coalesce(?, d.reason) AND (?::text IS NULL OR d.error LIKE ?)
+             AND d.died_at >= coalesce(?::text::timestamptz, '-infinity') AND d.died_at < coalesce(?::text::timestamptz, 'infinity')
+      """;
+
+  @Option(names = "--subscription", paramLabel = "NAME", description = "Only of this subscription")
+  private @Nullable String subscription;
+
+  @Option(
+      names = "--reason",
+      paramLabel = "REASON",
+      description =
+          "Only what died of: ATTEMPTS_USED_UP, UNREADABLE, REJECTED, OUTCOME_UNKNOWN, TOO_DEEP or NOT_STORABLE")
+  private @Nullable String reason;
+
+  @Option(
+      names = "--error",
+      paramLabel = "PATTERN",
+      description = "Only whose error is like this, as of LIKE: '%%timed out%%'")
+  private @Nullable String error;
+
+  @Option(
+      names = "--from",
+      paramLabel = "TIME",
+      description = "Only what died then or later: 2h (ago), 30m, 3d, or '2026-11-26 10:00'")
+  private @Nullable String from;
+
+  @Option(
+      names = "--before",
+      paramLabel = "TIME",
+      description = "Only what died before that, written as for --from")
+  private @Nullable String before;
+
+  private @Nullable String fromTime;
+  private @Nullable String beforeTime;
+
+  /** Whether it leaves anything out. */
+  public boolean isAll() {
+    return subscription == null
+        && reason == null
+        && error == null
+        && from == null
+        && before == null;
+  }
+
+  /** To be called once: times that are relative are those of this moment, by the server's clock. */
+  public void resolve(Statements statements) throws SQLException {
+    fromTime = Times.resolve(statements, from);
+    beforeTime = Times.resolve(statements, before);
+  }
+
+  /**
+   * For {@link #FITS}.
+   *
+   * @param ids empty for any
+   */
+  public @Nullable String[] parameters(@Nullable String channel, List<Long> ids) {
+    var array = ids.isEmpty() ? null : array(ids);
+    return new @Nullable String[] {
+      channel, array, array, subscription, reason, error, error, fromTime, beforeTime
+    };
+  }
+
+  /** For {@code pgonce.redrive} and {@code discard}, behind the channel, the ids and the reason. */
+  public @Nullable String[] arguments(String channel, List<Long> some, String because) {
+    return new @Nullable String[] {
+      channel, array(some), because, subscription, reason, error, fromTime, beforeTime
+    };
+  }
+
+  public @Nullable String subscription() {
+    return subscription;
+  }
+
+  public static String array(List<Long> ids) {
+    return ids.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
+  }
+}

@@ -1,0 +1,46 @@
+package org.pgonce.cli.database;
+
+import java.sql.SQLException;
+import java.util.Map;
+import org.pgonce.cli.terminal.FailedException;
+import org.postgresql.util.PSQLException;
+
+/** What the database refused, in words, and what to do about it. */
+final class Failure {
+
+  private static final Map<String, String> TO_DO =
+      Map.of(
+          "42501",
+              "This login has not the right. To look takes GRANT pgonce_monitor, to change something GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants",
+          "57014", "Give it longer: --statement-timeout, in seconds",
+          "55P03",
+              "Somebody holds the lock: try again, or give it longer: --lock-timeout, in seconds",
+          "25006",
+              "The server is a standby, or the login may only read: give the address of the primary",
+          "42P01", "Schema pgonce is not there, or is older: pgonce migrate check",
+          "3F000", "Schema pgonce is not there: pgonce migrate check",
+          "42883", "Schema pgonce is not there, or is older: pgonce migrate check",
+          "42703", "Schema pgonce is older: pgonce migrate check",
+          "28P01", "The password is by PGPASSWORD, PGONCE_URL, ~/.pgpass or --password",
+          "08001", "Is the address right (--url, PGHOST, PGPORT), and does the server run?");
+
+  private Failure() {}
+
+  static FailedException inWords(SQLException failure) {
+    var server =
+        failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
+    var message =
+        server == null || server.getMessage() == null ? failure.getMessage() : server.getMessage();
+    var hint = server == null ? null : server.getHint();
+    var state = String.valueOf(failure.getSQLState());
+    var advice = TO_DO.get(state);
+    return new FailedException(
+        String.valueOf(message).strip()
+            + (hint == null ? "" : ". " + hint)
+            + " ("
+            + state
+            + ")"
+            + (advice == null ? "" : ".\n" + advice + "."),
+        failure);
+  }
+}

@@ -1,0 +1,89 @@
+package org.pgonce.cli.database;
+
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.terminal.JsonText;
+import org.pgonce.cli.terminal.Rows;
+import org.postgresql.util.PGInterval;
+import org.postgresql.util.PGobject;
+
+/** The statements of one transaction. */
+public record Statements(Connection connection) {
+
+  /** Parameters are texts, and cast in the SQL; null for SQL null. */
+  public Rows rows(String sql, @Nullable String... parameters) throws SQLException {
+    try (var statement = connection.prepareStatement(sql)) {
+      for (var i = 0; i < parameters.length; i++) {
+        statement.setString(i + 1, parameters[i]);
+      }
+      try (var result = statement.executeQuery()) {
+        return read(result);
+      }
+    }
+  }
+
+  /** The first column of the only row. */
+  public @Nullable Object one(String sql, @Nullable String... parameters) throws SQLException {
+    return rows(sql, parameters).values().get(0).get(0);
+  }
+
+  public long number(String sql, @Nullable String... parameters) throws SQLException {
+    return one(sql, parameters) instanceof Number number ? number.longValue() : 0;
+  }
+
+  public boolean isTrue(String sql, @Nullable String... parameters) throws SQLException {
+    return Boolean.TRUE.equals(one(sql, parameters));
+  }
+
+  /** Null for SQL null. */
+  public @Nullable String text(String sql, @Nullable String... parameters) throws SQLException {
+    var value = one(sql, parameters);
+    return value == null ? null : value.toString();
+  }
+
+  private static Rows read(ResultSet result) throws SQLException {
+    var meta = result.getMetaData();
+    var columns = new ArrayList<String>();
+    for (var column = 1; column <= meta.getColumnCount(); column++) {
+      columns.add(meta.getColumnLabel(column));
+    }
+    var values = new ArrayList<List<@Nullable Object>>();
+    while (result.next()) {
+      var row = new ArrayList<@Nullable Object>();
+      for (var column = 1; column <= columns.size(); column++) {
+        row.add(value(result, column, meta.getColumnTypeName(column)));
+      }
+      values.add(row);
+    }
+    return new Rows(columns, values);
+  }
+
+  private static @Nullable Object value(ResultSet row, int column, String type)
+      throws SQLException {
+    if (type.equals("timestamptz")) {
+      var time = row.getObject(column, OffsetDateTime.class);
+      return time == null ? null : time.toInstant();
+    }
+    var value = row.getObject(column);
+    if (value instanceof PGInterval interval) {
+      return Duration.ofDays(interval.getDays())
+          .plusHours(interval.getHours())
+          .plusMinutes(interval.getMinutes())
+          .plusMillis((long) (interval.getSeconds() * 1_000));
+    } else if (value instanceof Array array) {
+      return Arrays.asList((Object[]) array.getArray());
+    } else if (value instanceof PGobject object && type.startsWith("json")) {
+      return object.getValue() == null ? null : new JsonText(object.getValue());
+    } else {
+      return value;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package org.pgonce.cli.doctor;
+
+import java.sql.SQLException;
+import java.util.List;
+import org.pgonce.cli.database.Statements;
+
+/** Looks for one kind of trouble. */
+@FunctionalInterface
+interface Check {
+
+  List<Finding> find(Statements statements) throws SQLException;
+
+  /**
+   * A query with a row for each finding.
+   *
+   * @param sql what was found, in words
+   */
+  static Check of(Finding.Severity severity, String name, String sql, String why, String advice) {
+    return statements ->
+        statements.rows(sql).values().stream()
+            .map(row -> new Finding(severity, name, String.valueOf(row.get(0)), why, advice))
+            .toList();
+  }
+
+  /** The same, where the server is of that version or a later one. */
+  default Check since(int version) {
+    return statements ->
+        statements.number("SELECT current_setting('server_version_num')::integer") >= version
+            ? find(statements)
+            : List.of();
+  }
+}

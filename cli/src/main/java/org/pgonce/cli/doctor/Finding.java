@@ -1,0 +1,21 @@
+package org.pgonce.cli.doctor;
+
+/**
+ * Something that is wrong, or may become so.
+ *
+ * @param name stands: scripts may look for it
+ * @param what was found, and where
+ * @param why it matters
+ * @param advice what to do
+ */
+record Finding(Severity severity, String name, String what, String why, String advice) {
+
+  enum Severity {
+    /** Something does not work, or can be lost. */
+    ERROR,
+    /** It costs much, or will not work when something else happens. */
+    WARNING,
+    /** To know. Does not count for the exit status. */
+    INFO
+  }
+}

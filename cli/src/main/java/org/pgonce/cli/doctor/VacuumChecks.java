@@ -1,0 +1,58 @@
+package org.pgonce.cli.doctor;
+
+import static org.pgonce.cli.doctor.Finding.Severity.WARNING;
+
+import java.util.List;
+
+/** What keeps dead rows from being removed: docs/limits.md, old transactions. */
+final class VacuumChecks {
+
+  private static final String WHY =
+      "Vacuum cannot remove what was handled since. Claims read past it, and get slower.";
+
+  private VacuumChecks() {}
+
+  /**
+   * @param seconds from which age on it is old
+   */
+  static List<Check> of(int seconds) {
+    return List.of(
+        Check.of(
+            WARNING,
+            "OLD_SNAPSHOT",
+            """
+            SELECT format('server process %s (%s, role %s, %s) is in a transaction since %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename,
+                          coalesce(a.state, 'state not shown'), coalesce(date_trunc('second', clock_timestamp() - a.xact_start)::text, 'a time that is not shown'))
+              FROM pg_stat_activity a
+             WHERE a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+               AND clock_timestamp() - a.xact_start > SECONDS * interval '1 second'
+             ORDER BY a.xact_start LIMIT 20
+            """
+                .replace("SECONDS", String.valueOf(seconds)),
+            WHY,
+            "Have it commit, or SELECT pg_terminate_backend(pid); idle_in_transaction_session_timeout ends such sessions by itself."),
+        Check.of(
+            WARNING,
+            "REPLICATION_SLOT",
+            """
+            SELECT format('replication slot "%s" (%s) %s', s.slot_name, s.slot_type, concat_ws(' and ',
+                     CASE WHEN NOT s.active THEN 'is used by nobody' END,
+                     CASE WHEN s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL THEN format('holds back %s transactions', greatest(age(s.xmin), age(s.catalog_xmin))) END))
+              FROM pg_replication_slots s
+             WHERE NOT s.active AND s.restart_lsn IS NOT NULL OR greatest(age(s.xmin), age(s.catalog_xmin)) > 1000000
+             ORDER BY s.slot_name LIMIT 20
+            """,
+            "It keeps the write-ahead log, until the disk is full, and may keep vacuum from removing what was handled.",
+            "Start its consumer, or SELECT pg_drop_replication_slot(name); max_slot_wal_keep_size bounds it."),
+        Check.of(
+            WARNING,
+            "PREPARED_TRANSACTION",
+            """
+            SELECT format('prepared transaction "%s" of role %s in database %s waits since %s', p.gid, p.owner, p.database, date_trunc('second', clock_timestamp() - p.prepared))
+              FROM pg_prepared_xacts p WHERE clock_timestamp() - p.prepared > SECONDS * interval '1 second' ORDER BY p.prepared LIMIT 20
+            """
+                .replace("SECONDS", String.valueOf(seconds)),
+            WHY + " It holds its locks as well, over restarts of the server.",
+            "COMMIT PREPARED or ROLLBACK PREPARED it."));
+  }
+}

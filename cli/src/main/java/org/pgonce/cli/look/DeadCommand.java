@@ -1,0 +1,71 @@
+package org.pgonce.cli.look;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.database.Database;
+import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.database.DeadLetterFilter;
+import org.pgonce.cli.terminal.ExitStatus;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The view {@code pgonce.dead_letter_status}. */
+@Command(name = "dead", description = "Dead letters, with what they died of; the newest last.")
+public final class DeadCommand extends DatabaseCommand {
+
+  private static final String LIST =
+      """
+      SELECT d.channel, d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, d.version, d.error
+        FROM (SELECT d.* FROM pgonce.dead_letter_status d WHERE %s ORDER BY d.died_at DESC, d.id DESC LIMIT ?::int) d ORDER BY d.died_at, d.id, d.subscription
+      """
+          .formatted(DeadLetterFilter.FITS);
+  private static final String GROUPS =
+      """
+      SELECT d.channel, d.subscription, d.reason, count(*) AS dead_letters, min(d.died_at) AS first_died_at, max(d.died_at) AS last_died_at, d.error
+        FROM pgonce.dead_letter_status d WHERE %s GROUP BY d.channel, d.subscription, d.reason, d.error ORDER BY 4 DESC, 1, 2, 3, 7 LIMIT ?::int
+      """
+          .formatted(DeadLetterFilter.FITS);
+
+  @Parameters(index = "0", arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
+  private @Nullable String channel;
+
+  @Parameters(index = "1..*", arity = "0..*", paramLabel = "ID", description = "Only these")
+  private List<Long> ids = List.of();
+
+  @Mixin private DeadLetterFilter filter = new DeadLetterFilter();
+
+  @Option(names = "--group", description = "How many of each reason and error")
+  private boolean groups;
+
+  @Mixin private Limit limit = new Limit();
+
+  @Override
+  protected int run(Database database) {
+    var rows =
+        database.read(
+            statements -> {
+              filter.resolve(statements);
+              var parameters =
+                  new ArrayList<@Nullable String>(Arrays.asList(filter.parameters(channel, ids)));
+              parameters.add(limit.text());
+              return statements.rows(
+                  groups ? GROUPS : LIST, parameters.toArray(new @Nullable String[0]));
+            });
+    output.print(
+        terminal(),
+        rows,
+        "no dead letters",
+        groups
+            ? new String[] {
+              "channel", "subscription", "reason", "dead_letters=dead", "last_died_at=last", "error"
+            }
+            : new String[] {
+              "channel", "subscription", "id", "reason", "attempts", "died_at=died", "error"
+            });
+    return ExitStatus.DONE;
+  }
+}

@@ -1,0 +1,81 @@
+package org.pgonce.cli.look;
+
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.database.Database;
+import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.cli.terminal.FailedException;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The view {@code pgonce.channel_status}. */
+@Command(
+    name = "status",
+    description = "What waits, what failed, who listens, what is paused; per subscription.")
+public final class StatusCommand extends DatabaseCommand {
+
+  private static final String STATUS =
+      """
+      SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0) AS max_attempts, s.oldest_age,
+             s.dead_letters, s.listeners, s.outdated_listeners, s.notify_gate, s.paused_since, s.paused_by, s.pause_reason
+        FROM pgonce.channel_status s WHERE s.channel = coalesce(?, s.channel) ORDER BY s.channel, s.subscription
+      """;
+  private static final String TO_THE_TOP = "\u001b[H\u001b[2J";
+
+  @Parameters(arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
+  private @Nullable String channel;
+
+  @Option(
+      names = {"-w", "--watch"},
+      description = "Again and again, until Ctrl-C. With -o json: one document a line")
+  private boolean watches;
+
+  @Option(
+      names = "--every",
+      paramLabel = "SECONDS",
+      defaultValue = "2",
+      description = "How often --watch looks. Default: 2")
+  private int seconds = 2;
+
+  @Override
+  protected int run(Database database) throws InterruptedException {
+    if (seconds < 1 || seconds > 3_600) {
+      throw new FailedException("--every is " + seconds + ": between 1 and 3,600 seconds");
+    }
+    var out = terminal().out();
+    do {
+      var rows = database.read(STATUS, channel);
+      if (watches && terminal().interactive() && !output.isJson()) {
+        out.print(TO_THE_TOP);
+      }
+      output.print(
+          terminal(),
+          rows,
+          channel == null ? "no channel is installed" : "channel " + channel + " is not installed",
+          "channel",
+          "subscription",
+          "backlog",
+          "scheduled",
+          "retrying",
+          "dead_letters=dead",
+          "oldest_age=oldest",
+          "listeners",
+          "outdated_listeners=outdated",
+          "pause_reason=paused");
+      // A closed pipe: who read has enough.
+    } while (watches && !out.checkError() && waited());
+    return ExitStatus.DONE;
+  }
+
+  @Override
+  protected boolean endsWithItsReader() {
+    return watches;
+  }
+
+  private boolean waited() throws InterruptedException {
+    TimeUnit.SECONDS.sleep(seconds);
+    return true;
+  }
+}

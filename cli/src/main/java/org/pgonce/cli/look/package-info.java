@@ -1,0 +1,5 @@
+/** What only looks. */
+@NullMarked
+package org.pgonce.cli.look;
+
+import org.jspecify.annotations.NullMarked;

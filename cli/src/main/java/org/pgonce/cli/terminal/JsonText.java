@@ -1,0 +1,10 @@
+package org.pgonce.cli.terminal;
+
+/** JSON that the database wrote: a payload, a context. */
+public record JsonText(String text) {
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

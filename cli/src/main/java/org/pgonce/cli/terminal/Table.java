@@ -1,0 +1,100 @@
+package org.pgonce.cli.terminal;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Aligned columns; numbers to the right. Nothing is cut: the longest column stands last. */
+public final class Table {
+
+  private static final String GAP = "  ";
+
+  private Table() {}
+
+  public static String of(Rows rows) {
+    var lines = new ArrayList<List<String>>();
+    lines.add(rows.columns().stream().map(name -> name.toUpperCase(Locale.ROOT)).toList());
+    rows.values().forEach(row -> lines.add(row.stream().map(Table::cell).toList()));
+    var widths = new ArrayList<Integer>();
+    for (var column = 0; column < rows.columns().size(); column++) {
+      var at = column;
+      widths.add(lines.stream().mapToInt(line -> width(line.get(at))).max().orElse(0));
+    }
+    var right = new ArrayList<Boolean>();
+    for (var column = 0; column < rows.columns().size(); column++) {
+      var at = column;
+      right.add(rows.values().stream().anyMatch(row -> row.get(at) instanceof Number));
+    }
+    var table = new StringBuilder();
+    for (var line : lines) {
+      var text = new StringBuilder();
+      for (var column = 0; column < line.size(); column++) {
+        var cell = line.get(column);
+        var blanks = " ".repeat(widths.get(column) - width(cell));
+        text.append(right.get(column) ? blanks + cell : cell + blanks).append(GAP);
+      }
+      table.append(text.toString().stripTrailing()).append('\n');
+    }
+    return table.toString();
+  }
+
+  /** Each row as lines of name and value; what is null is left out. */
+  public static String upright(Rows rows) {
+    var width = rows.columns().stream().mapToInt(String::length).max().orElse(0);
+    var text = new ArrayList<String>();
+    for (var row : rows.values()) {
+      var lines = new StringBuilder();
+      for (var column = 0; column < row.size(); column++) {
+        if (row.get(column) != null) {
+          var name = rows.columns().get(column);
+          lines
+              .append(name)
+              .append(" ".repeat(width - name.length()))
+              .append(GAP)
+              .append(cell(row.get(column)))
+              .append('\n');
+        }
+      }
+      text.add(lines.toString());
+    }
+    return String.join("\n", text);
+  }
+
+  private static int width(String cell) {
+    return cell.codePointCount(0, cell.length());
+  }
+
+  /** One value in one line. */
+  public static String cell(@Nullable Object value) {
+    if (value == null) {
+      return "";
+    } else if (value instanceof Instant instant) {
+      return instant.truncatedTo(ChronoUnit.SECONDS).toString().replace('T', ' ');
+    } else if (value instanceof Duration duration) {
+      return inWords(duration);
+    } else if (value instanceof Number number) {
+      return "%,d".formatted(number.longValue());
+    } else if (value instanceof List<?> list) {
+      return list.stream().map(Table::cell).collect(Collectors.joining(", "));
+    } else {
+      return Printable.line(value.toString());
+    }
+  }
+
+  private static String inWords(Duration duration) {
+    if (duration.toDays() > 0) {
+      return "%dd %dh".formatted(duration.toDays(), duration.toHoursPart());
+    } else if (duration.toHours() > 0) {
+      return "%dh %dm".formatted(duration.toHours(), duration.toMinutesPart());
+    } else if (duration.toMinutes() > 0) {
+      return "%dm %ds".formatted(duration.toMinutes(), duration.toSecondsPart());
+    } else {
+      return duration.toSeconds() + "s";
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.SQLException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** The verbs that change something. */
+@PgTest(PgOnceInstalled.class)
+class ActTest {
+
+  private TestDatabase database;
+  private Cli cli;
+
+  @BeforeEach
+  void open(TestDatabase fresh) {
+    database = fresh;
+    cli = new Cli(fresh.login());
+  }
+
+  private long dead() throws SQLException {
+    return database.queryLong("select count(*) from pgonce.dead_letter");
+  }
+
+  private String lastOperation() throws SQLException {
+    return database.queryString(
+        "select what || ' ' || concerned || ' by ' || operator || ': ' || reason from pgonce.operation_log order by id desc limit 1");
+  }
+
+  @Test
+  void pauseAndResumeStandInTheLog() throws Exception {
+    cli.run("pause", "mails", "--because", "mail server is down").ends(0);
+    assertThat(lastOperation()).isEqualTo("PAUSE 1 by Ada: mail server is down");
+    assertThat(cli.run("resume", "mails", "--because", "it is back", "-o", "json").ends(0).json())
+        .hasToString(
+            "{\"what\":\"resume\",\"channel\":\"mails\",\"subscription\":null,\"touched\":1,\"dry_run\":false}");
+    assertThat(lastOperation()).isEqualTo("RESUME 1 by Ada: it is back");
+    cli.run("pause", "mails", "--because", "x", "--by", "Grace").ends(0);
+    assertThat(lastOperation()).isEqualTo("PAUSE 1 by Grace: x");
+  }
+
+  @Test
+  void everyChangeAsksWhy() {
+    for (var change : new String[] {"pause", "resume", "redrive", "discard", "adopt"}) {
+      assertThat(cli.run(change, "mails").ends(2).err()).contains("--because");
+    }
+    assertThat(cli.run("pause", "mails", "--because", " ").ends(1).err()).contains("not blank");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"redrive,redriven", "discard,discarded"})
+  void deadLettersAreTakenByWhatIsGiven(String verb, String participle) throws Exception {
+    Cli.bury(database, 3, "ATTEMPTS_USED_UP", "421 busy");
+    Cli.bury(database, 2, "REJECTED", "no such account");
+    var why = new String[] {"--because", "x"};
+    assertThat(run(verb, why, "--error", "%421%", "--dry-run").ends(0).out())
+        .isEqualTo(
+            "3 dead letters of channel mails would be %s; nothing was changed\n"
+                .formatted(participle));
+    assertThat(dead()).isEqualTo(5);
+    assertThat(run(verb, why, "--reason", "REJECTED").ends(0).out()).startsWith("2 dead letters");
+    assertThat(dead()).isEqualTo(3);
+    run(verb, why, "--before", "1h").ends(0);
+    assertThat(dead()).isEqualTo(3);
+    run(verb, why, "1").ends(0);
+    assertThat(dead()).isEqualTo(2);
+    assertThat(run(verb, why).ends(1).err()).contains("which dead letters").contains("--all");
+    assertThat(run(verb, why, "--all", "2").ends(1).err()).contains("give one of them");
+    assertThat(dead()).isEqualTo(2);
+    run(verb, why, "--all").ends(0);
+    assertThat(dead()).isZero();
+    assertThat(
+            database.queryLong("select count(*) from pgonce.scheduled where subscription_id > 0"))
+        .isEqualTo(verb.equals("redrive") ? 5 : 0);
+  }
+
+  private Cli.Run run(String verb, String[] why, String... more) {
+    var arguments = new String[2 + why.length + more.length];
+    arguments[0] = verb;
+    arguments[1] = "mails";
+    System.arraycopy(more, 0, arguments, 2, more.length);
+    System.arraycopy(why, 0, arguments, 2 + more.length, why.length);
+    return cli.run(arguments);
+  }
+
+  @Test
+  void manyAreRedrivenInBatchesWithProgressAtATerminalOnly() throws Exception {
+    Cli.bury(database, 100_000, "REJECTED", "no");
+    cli.interactive = true;
+    var dry = cli.run("redrive", "mails", "--all", "--because", "x", "--dry-run").ends(0);
+    assertThat(dry.out()).startsWith("100,000 dead letters of channel mails would be");
+    assertThat(dead()).isEqualTo(100_000);
+    var run = cli.run("redrive", "mails", "--all", "--because", "it is back").ends(0);
+    assertThat(run.out()).isEqualTo("100,000 dead letters of channel mails redriven\n");
+    assertThat(run.err()).contains("redrive: 10,000 of 100,000").contains("100,000 of 100,000");
+    assertThat(dead()).isZero();
+    assertThat(
+            database.queryString(
+                "select count(*) || ' ' || sum(concerned) from pgonce.operation_log where what = 'REDRIVE'"))
+        .isEqualTo("10 100000");
+    Cli.bury(database, 20_000, "REJECTED", "no");
+    cli.interactive = false;
+    assertThat(cli.run("discard", "mails", "--all", "--because", "x").ends(0).err()).isEmpty();
+  }
+
+  @Test
+  void retryNowMakesDue() throws Exception {
+    database.execute("select pgonce.publish('mails', '1', delay => interval '1 hour')");
+    cli.run("retry-now", "mails", "1", "--because", "x", "--dry-run").ends(0);
+    var due = "select count(*) from pgonce.scheduled where due_at <= clock_timestamp()";
+    assertThat(database.queryLong(due)).isZero();
+    assertThat(cli.run("retry-now", "mails", "1", "--because", "x").ends(0).out()).startsWith("1 ");
+    assertThat(database.queryLong(due)).isEqualTo(1);
+  }
+
+  @Test
+  void cancelTakesIdsAndKeys() throws Exception {
+    database.execute(
+        "select pgonce.publish('mails', '1'), pgonce.publish('mails', '2', delivery_key => 'a \"b\\c')");
+    assertThat(cli.run("cancel", "mails", "--because", "x").ends(1).err()).contains("Give ids");
+    var dry =
+        cli.run("cancel", "mails", "1", "--because", "x", "--dry-run", "-o", "json").ends(0).json();
+    assertThat(dry.get("touched").asLong()).isEqualTo(1);
+    assertThat(dry.get("dry_run").asBoolean()).isTrue();
+    assertThat(cli.run("cancel", "mails", "1", "--key", "a \"b\\c", "--because", "x").ends(0).out())
+        .isEqualTo("2 notifications of channel mails cancelled\n");
+  }
+
+  @Test
+  void publishSaysWhyInTheContext() throws Exception {
+    assertThat(
+            cli.run("publish", "mails", "{\"to\": \"b\"}", "--because", "a test", "--dry-run")
+                .ends(0)
+                .out())
+        .contains("would be published");
+    var waiting = "select count(*) from pgonce.peek('mails')";
+    assertThat(database.queryLong(waiting)).isZero();
+    cli.run("publish", "mails", "{\"to\": \"b\"}", "--because", "a test").ends(0);
+    assertThat(
+            database.queryString(
+                "select context ->> 'because' || ' ' || (context ->> 'operator') from pgonce.peek('mails')"))
+        .isEqualTo("a test Ada");
+    cli.stdin = "[1]";
+    cli.run("publish", "mails", "-", "--because", "x", "--delay", "1 hour", "--key", "k").ends(0);
+    assertThat(database.queryLong(waiting)).isEqualTo(2);
+    assertThat(cli.run("publish", "mails", "{", "--because", "x").ends(1).err()).contains("22P02");
+  }
+
+  @Test
+  void adoptLetsACopyDeliver() throws Exception {
+    database.execute("update pgonce.installation set home = ''");
+    var copy = "select pgonce.copy_of_another() is not null";
+    cli.run("adopt", "--because", "x", "--dry-run").ends(0);
+    assertThat(database.queryString(copy)).isEqualTo("t");
+    cli.run("adopt", "--because", "the old one is gone").ends(0);
+    assertThat(database.queryString(copy)).isEqualTo("f");
+    assertThat(lastOperation()).isEqualTo("ADOPT 0 by Ada: the old one is gone");
+  }
+}

@@ -1,0 +1,98 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * What docs/command-line.md shows is what the commands print, but for times. With {@code
+ * -Dpgonce.texts.write=true} it is written there.
+ */
+@PgTest(PgOnceInstalled.class)
+class CommandLinePageTest {
+
+  private static final Path PAGE = Path.of("..", "docs", "command-line.md");
+  private static final Pattern SAMPLE =
+      Pattern.compile("(?s)<!-- pgonce ([^\n]*?) -->\n\n```\n(.*?)```\n");
+  private static final Pattern ARGUMENT = Pattern.compile("'([^']*)'|(\\S+)");
+
+  @Test
+  void thePageShowsWhatIsPrinted(TestDatabase database) throws Exception {
+    Cli.publish(database, "{\"to\": \"ann@example.org\"}");
+    Cli.bury(database, 12, "ATTEMPTS_USED_UP", "421 service not available");
+    Cli.bury(database, 3, "REJECTED", "no such account");
+    database.execute("create table author (id bigint)");
+    var cli = new Cli(database.login());
+    var page = Files.readString(PAGE);
+    var written = new StringBuilder();
+    var samples = SAMPLE.matcher(page);
+    var count = 0;
+    while (samples.find()) {
+      count++;
+      var printed = printed(cli, samples.group(1));
+      samples.appendReplacement(
+          written,
+          Matcher.quoteReplacement(
+              "<!-- pgonce %s -->\n\n```\n%s```\n".formatted(samples.group(1), printed)));
+    }
+    samples.appendTail(written);
+    assertThat(count).isGreaterThanOrEqualTo(9);
+    if (Boolean.getBoolean("pgonce.texts.write")) {
+      Files.writeString(PAGE, written);
+    } else {
+      assertThat(page).isEqualTo(written.toString());
+    }
+  }
+
+  private static String printed(Cli cli, String line) {
+    var arguments = new ArrayList<String>();
+    ARGUMENT
+        .matcher(line)
+        .results()
+        .forEach(found -> arguments.add(found.group(1) == null ? found.group() : found.group(1)));
+    var run = cli.run(arguments.toArray(new String[0]));
+    assertThat(run.err()).isEmpty();
+    var text =
+        run.out()
+            .replaceAll("\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ", "2026-11-26 09:30:00Z")
+            .replaceAll("\\b\\d\\ds\\b", " 0s")
+            .replaceAll("\\b\\ds\\b", "0s");
+    // The others are of the server, and of other tests' sessions.
+    return line.equals("doctor") ? only(text, "NO_LISTENER") : text;
+  }
+
+  private static String only(String findings, String... names) {
+    return String.join(
+        "\n",
+        List.of(findings.split("\n(?=severity)")).stream()
+            .filter(
+                one -> List.of(names).stream().anyMatch(name -> one.contains(" " + name + "\n")))
+            .map(one -> one.stripTrailing() + "\n")
+            .toList());
+  }
+
+  @Test
+  void thePageNamesEachCommandAndFinding() throws Exception {
+    var page = Files.readString(PAGE);
+    for (var command : CommandNames.all()) {
+      var last = command.substring(command.lastIndexOf(' ') + 1);
+      assertThat(page).contains(last);
+    }
+    for (var source : List.of("Server", "Vacuum", "Table", "Channel", "Schema")) {
+      var text =
+          Files.readString(Path.of("src/main/java/org/pgonce/cli/doctor", source + "Checks.java"));
+      Pattern.compile("(?:ERROR|WARNING|INFO),\\s+\"([A-Z_]+)\"")
+          .matcher(text)
+          .results()
+          .forEach(found -> assertThat(page).contains("`" + found.group(1) + "`"));
+    }
+  }
+}

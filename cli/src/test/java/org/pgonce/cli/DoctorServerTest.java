@@ -1,0 +1,127 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
+
+/** Findings that take a server of their own; a test is named after its finding. */
+class DoctorServerTest {
+
+  private static Cli installed(TestDatabase database) throws Exception {
+    new PgOnceInstalled().make(database);
+    return new Cli(database.login());
+  }
+
+  @Test
+  void fsyncFullPageWritesAndAutovacuumOff() throws Exception {
+    try (var server =
+            TestServer.start(
+                Map.of("fsync", "on", "full_page_writes", "off", "autovacuum", "off"));
+        var database = server.createDatabase()) {
+      var cli = installed(database);
+      assertThat(DoctorFindings.names(cli))
+          .contains("FULL_PAGE_WRITES_OFF", "AUTOVACUUM_OFF")
+          .doesNotContain("FSYNC_OFF");
+    }
+    try (var server = TestServer.start(Map.of("fsync", "off"));
+        var database = server.createDatabase()) {
+      DoctorFindings.one(installed(database), "FSYNC_OFF");
+    }
+  }
+
+  @Test
+  void connections() throws Exception {
+    try (var server = TestServer.start(Map.of("max_connections", "10"));
+        var database = server.createDatabase()) {
+      var cli = installed(database);
+      assertThat(DoctorFindings.names(cli)).doesNotContain("CONNECTIONS");
+      var open = new ArrayList<AutoCloseable>();
+      try {
+        for (var i = 0; i < 7; i++) {
+          open.add(database.dataSource().getConnection());
+        }
+        assertThat(DoctorFindings.one(cli, "CONNECTIONS").get("what").asString())
+            .contains("of 10 connections");
+      } finally {
+        for (var one : open) {
+          one.close();
+        }
+      }
+    }
+  }
+
+  @Test
+  void walLevelMinimalAndPreparedTransaction() throws Exception {
+    try (var server =
+            TestServer.start(
+                Map.of(
+                    "wal_level",
+                    "minimal",
+                    "max_wal_senders",
+                    "0",
+                    "max_prepared_transactions",
+                    "2"));
+        var database = server.createDatabase()) {
+      var cli = installed(database);
+      assertThat(DoctorFindings.names(cli)).contains("WAL_LEVEL_MINIMAL");
+      database.execute("create table t (i int)");
+      try (var connection = database.dataSource().getConnection();
+          var statement = connection.createStatement()) {
+        statement.execute("begin; insert into t values (1); prepare transaction 'lost one'");
+      }
+      assertThat(
+              DoctorFindings.one(cli, "PREPARED_TRANSACTION", "--old", "0").get("what").asString())
+          .contains("lost one");
+      database.execute("rollback prepared 'lost one'");
+    }
+  }
+
+  @Test
+  void notifyQueue() throws Exception {
+    try (var server = TestServer.start(Map.of());
+        var probe = server.createDatabase()) {
+      // A queue of the default 8 GB is not filled in a test.
+      Assumptions.assumeTrue(
+          probe.queryLong("select current_setting('server_version_num')::integer") >= 170_000,
+          "skipped: max_notify_queue_pages is there from PostgreSQL 17 on");
+    }
+    try (var server = TestServer.start(Map.of("max_notify_queue_pages", "64"));
+        var database = server.createDatabase()) {
+      var cli = installed(database);
+      assertThat(DoctorFindings.names(cli)).doesNotContain("NOTIFY_QUEUE");
+      try (var holder = database.dataSource().getConnection();
+          var statement = holder.createStatement()) {
+        statement.execute("listen something");
+        statement.execute("begin; select 1");
+        for (var i = 0; i < 24; i++) {
+          database.execute("select pg_notify('something', repeat('x', 7900) || " + i + ")");
+        }
+        assertThat(DoctorFindings.one(cli, "NOTIFY_QUEUE").get("what").asString())
+            .contains("% full");
+        statement.execute("rollback");
+      }
+    }
+  }
+
+  @Test
+  void standby() throws Exception {
+    try (var server = TestServer.start(Map.of())) {
+      var database = server.createDatabase();
+      var cli = installed(database);
+      assertThat(DoctorFindings.names(cli)).doesNotContain("STANDBY");
+      var data = Path.of(database.queryString("show data_directory"));
+      server.stopImmediately();
+      Files.createFile(data.resolve("standby.signal"));
+      server.restart();
+      assertThat(DoctorFindings.one(cli, "STANDBY").get("advice").asString()).contains("primary");
+      assertThat(cli.run("pause", "mails", "--because", "x").ends(1).err()).contains("standby");
+    }
+  }
+}

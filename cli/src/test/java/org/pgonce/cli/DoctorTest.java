@@ -1,0 +1,220 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.SQLException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgBouncer;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import tools.jackson.databind.JsonNode;
+
+/** Each finding that can be staged in a database of its own; a test is named after its finding. */
+@PgTest(PgOnceInstalled.class)
+@Tag("versions")
+class DoctorTest {
+
+  private TestDatabase database;
+  private Cli cli;
+
+  @BeforeEach
+  void open(TestDatabase fresh) {
+    database = fresh;
+    cli = new Cli(fresh.login());
+  }
+
+  private JsonNode finding(String name, String... more) {
+    return DoctorFindings.one(cli, name, more);
+  }
+
+  private void isAbsent(String name) {
+    assertThat(DoctorFindings.names(cli)).doesNotContain(name);
+  }
+
+  /** Of a table, with a trigger as the module triggers names it. */
+  private void watch(String table) throws SQLException {
+    database.execute(
+        """
+        create table %1$s (id bigint);
+        select pgonce.install_channel('%1$s', 'EXACTLY_ONCE', 'trigger on %1$s');
+        create function pgonce_triggers.capture_%1$s() returns trigger language plpgsql as 'begin return null; end';
+        """
+            .formatted(table));
+  }
+
+  private void attach(String table) throws SQLException {
+    database.execute(
+        "create trigger pgonce_%1$s after insert on %1$s for each row execute function pgonce_triggers.capture_%1$s()"
+            .formatted(table));
+  }
+
+  @Test
+  void pooler() throws Exception {
+    isAbsent("POOLER_PER_TRANSACTION");
+    try (var bouncer = PgBouncer.start(database, "transaction")) {
+      cli.environment.putAll(Cli.variables(bouncer.login(database)));
+      assertThat(finding("POOLER_PER_TRANSACTION").get("severity").asString()).isEqualTo("WARNING");
+    }
+    try (var bouncer = PgBouncer.start(database, "session")) {
+      cli.environment.putAll(Cli.variables(bouncer.login(database)));
+      assertThat(finding("POOLER").get("severity").asString()).isEqualTo("INFO");
+    }
+  }
+
+  @Test
+  void readOnly() throws Exception {
+    isAbsent("READ_ONLY");
+    database.execute(
+        "alter database %s set default_transaction_read_only = on".formatted(database.name()));
+    finding("READ_ONLY");
+  }
+
+  @Test
+  void synchronousCommitOff() throws Exception {
+    isAbsent("SYNCHRONOUS_COMMIT_OFF");
+    database.execute("alter database %s set synchronous_commit = off".formatted(database.name()));
+    assertThat(DoctorFindings.all(cli).toString())
+        .contains("this login has synchronous_commit = off")
+        .contains("sessions in database " + database.name());
+  }
+
+  @Test
+  void oldSnapshot() throws Exception {
+    isAbsent("OLD_SNAPSHOT");
+    try (var other = database.dataSource().getConnection();
+        var statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("set transaction isolation level repeatable read");
+      statement.execute("select count(*) from pgonce.channel");
+      assertThat(finding("OLD_SNAPSHOT", "--old", "0").get("advice").asString())
+          .contains("pg_terminate_backend");
+      other.rollback();
+    }
+  }
+
+  @Test
+  void replicationSlot() throws Exception {
+    var slot = "slot_" + database.name();
+    database.execute("select pg_create_physical_replication_slot('" + slot + "', true)");
+    try {
+      assertThat(DoctorFindings.all(cli).toString()).contains(slot).contains("is used by nobody");
+    } finally {
+      database.execute("select pg_drop_replication_slot('" + slot + "')");
+    }
+  }
+
+  @Test
+  void triggerDisabled() throws Exception {
+    watch("author");
+    attach("author");
+    isAbsent("TRIGGER_DISABLED");
+    database.execute("alter table author disable trigger pgonce_author");
+    assertThat(finding("TRIGGER_DISABLED").get("what").asString())
+        .isEqualTo("trigger \"pgonce_author\" of table author is disabled");
+    database.execute("alter table author enable replica trigger pgonce_author");
+    assertThat(finding("TRIGGER_DISABLED").get("what").asString()).contains("replica");
+  }
+
+  @Test
+  void noTrigger() throws Exception {
+    isAbsent("NO_TRIGGER");
+    watch("author");
+    assertThat(finding("NO_TRIGGER").get("what").asString()).contains("channel author");
+    attach("author");
+    isAbsent("NO_TRIGGER");
+  }
+
+  @Test
+  void functionOwner() throws Exception {
+    isAbsent("FUNCTION_OWNER");
+    database.execute("alter function pgonce.adopt(text) owner to current_user");
+    assertThat(finding("FUNCTION_OWNER").get("what").asString()).contains("pgonce.adopt(text)");
+  }
+
+  @Test
+  void triggerFunctionOwner() throws Exception {
+    watch("author");
+    attach("author");
+    isAbsent("TRIGGER_FUNCTION_OWNER");
+    var other = database.loginRole("other");
+    database.execute("alter table author owner to " + other.user());
+    assertThat(finding("TRIGGER_FUNCTION_OWNER").get("what").asString()).contains(other.user());
+  }
+
+  @Test
+  void functionDrift() throws Exception {
+    isAbsent("FUNCTION_DRIFT");
+    database.execute(
+        "do $$ begin execute replace(pg_get_functiondef('pgonce.adopt(text)'::regprocedure), 'btrim(reason)', 'reason'); end $$");
+    assertThat(finding("FUNCTION_DRIFT").get("what").asString()).contains("pgonce.adopt has");
+    database.execute("drop function pgonce.adopt(text)");
+    assertThat(finding("FUNCTION_DRIFT").get("what").asString())
+        .contains("pgonce.adopt is missing");
+  }
+
+  @Test
+  void publication() throws Exception {
+    isAbsent("PUBLICATION");
+    database.execute("create publication everything for all tables");
+    assertThat(finding("PUBLICATION").get("what").asString())
+        .contains("\"everything\"")
+        .contains("notification");
+  }
+
+  @Test
+  void collationVersion() throws Exception {
+    isAbsent("COLLATION_VERSION");
+    if (database.queryLong("select current_setting('server_version_num')::integer") >= 150_000) {
+      database.execute(
+          "update pg_database set datcollversion = '1.old' where datname = current_database()");
+      assertThat(finding("COLLATION_VERSION").get("what").asString()).contains("1.old");
+    }
+  }
+
+  @Test
+  void noListener() throws Exception {
+    assertThat(finding("NO_LISTENER_YET").get("severity").asString()).isEqualTo("INFO");
+    Cli.publish(database, "1");
+    assertThat(finding("NO_LISTENER").get("what").asString()).contains("channel mails");
+  }
+
+  @Test
+  void outdatedListener() throws Exception {
+    isAbsent("OUTDATED_LISTENER");
+    database.execute(
+        """
+        insert into pgonce.listener (id, instance, subscriptions, workers, outdated, listens_by, role, silence)
+        select gen_random_uuid(), 'web-1', array[s.id], '{4}', '{"key memory"}', 'polling', 'r', interval '1 hour' from pgonce.subscription s
+        """);
+    assertThat(finding("OUTDATED_LISTENER").get("what").asString())
+        .contains("web-1")
+        .contains("key memory");
+  }
+
+  @Test
+  void copyNotAdopted() throws Exception {
+    isAbsent("COPY_NOT_ADOPTED");
+    database.execute("update pgonce.installation set home = ''");
+    assertThat(finding("COPY_NOT_ADOPTED").get("advice").asString()).contains("pgonce adopt");
+  }
+
+  @Test
+  void schema() throws Exception {
+    isAbsent("SCHEMA");
+    database.execute("update pgonce.schema_version set version = 0");
+    assertThat(finding("SCHEMA").get("what").asString()).contains("version 0, and");
+    database.execute("drop schema pgonce, pgonce_private, pgonce_triggers cascade");
+    assertThat(finding("SCHEMA").get("what").asString()).contains("is not installed");
+  }
+
+  @Test
+  void rights() throws Exception {
+    isAbsent("RIGHTS");
+    cli = new Cli(database.loginRole("nobody"));
+    assertThat(finding("RIGHTS").get("advice").asString()).contains("GRANT pgonce_monitor");
+    cli = new Cli(database.loginRole("publishes", "pgonce_publisher"));
+    assertThat(finding("RIGHTS").get("what").asString()).contains("[pgonce_publisher]");
+  }
+}

@@ -1,0 +1,179 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import tools.jackson.databind.JsonNode;
+
+/** The verbs that only look: for people and for scripts. */
+@PgTest(PgOnceInstalled.class)
+@Tag("versions")
+class LookTest {
+
+  private TestDatabase database;
+  private Cli cli;
+
+  @BeforeEach
+  void open(TestDatabase fresh) {
+    database = fresh;
+    cli = new Cli(fresh.login());
+  }
+
+  private static List<String> names(JsonNode document) {
+    return document.get(0).propertyStream().map(entry -> entry.getKey()).toList();
+  }
+
+  @Test
+  void statusSaysWhatWaits() throws Exception {
+    Cli.publish(database, "1");
+    Cli.bury(database, 2, "REJECTED", "no such account");
+    var status = cli.run("status", "-o", "json").ends(0).json();
+    assertThat(status.get(0).get("channel").asString()).isEqualTo("mails");
+    assertThat(status.get(0).get("backlog").asLong()).isEqualTo(1);
+    assertThat(status.get(0).get("dead_letters").asLong()).isEqualTo(2);
+    assertThat(status.get(0).get("oldest_age").isNumber()).isTrue();
+    assertThat(status.get(0).get("paused_since").isNull()).isTrue();
+    assertThat(cli.run("status").ends(0).out().lines().map(String::strip))
+        .first()
+        .asString()
+        .startsWith("CHANNEL  SUBSCRIPTION  BACKLOG");
+    assertThat(cli.run("status", "other").ends(0).out()).contains("other is not installed");
+  }
+
+  @Test
+  void theNamesInJsonStay() throws Exception {
+    Cli.publish(database, "1");
+    Cli.bury(database, 1, "REJECTED", "no");
+    cli.run("pause", "mails", "--because", "x").ends(0);
+    assertThat(names(cli.run("status", "-o", "json").json()))
+        .containsExactly(
+            "channel",
+            "subscription",
+            "mode",
+            "feed",
+            "backlog",
+            "scheduled",
+            "retrying",
+            "max_attempts",
+            "oldest_age",
+            "dead_letters",
+            "listeners",
+            "outdated_listeners",
+            "notify_gate",
+            "paused_since",
+            "paused_by",
+            "pause_reason");
+    assertThat(names(cli.run("explain", "mails", "-o", "json").json()))
+        .containsExactly(
+            "subscription",
+            "id",
+            "cause",
+            "since",
+            "until",
+            "blocked_by",
+            "instance",
+            "pid",
+            "last_sql",
+            "detail",
+            "advice");
+    assertThat(names(cli.run("peek", "mails", "-o", "json").json()))
+        .containsExactly(
+            "subscription",
+            "id",
+            "attempts",
+            "due_at",
+            "created_at",
+            "last_error",
+            "delivery_key",
+            "order_key",
+            "context",
+            "version",
+            "payload");
+    assertThat(names(cli.run("dead", "-o", "json").json()))
+        .containsExactly(
+            "channel",
+            "subscription",
+            "id",
+            "reason",
+            "attempts",
+            "created_at",
+            "died_at",
+            "version",
+            "error");
+    assertThat(names(cli.run("dead", "--group", "-o", "json").json()))
+        .containsExactly(
+            "channel",
+            "subscription",
+            "reason",
+            "dead_letters",
+            "first_died_at",
+            "last_died_at",
+            "error");
+    assertThat(names(cli.run("channels", "-o", "json").json()))
+        .contains("channel", "mode", "max_rate", "installed_at");
+    assertThat(names(cli.run("log", "-o", "json").json()))
+        .containsExactly(
+            "id",
+            "at",
+            "what",
+            "channel",
+            "subscription",
+            "role",
+            "operator",
+            "concerned",
+            "reason",
+            "detail");
+  }
+
+  @Test
+  void explainEndsWithThreeWhereAPersonIsNeeded() throws Exception {
+    Cli.publish(database, "1");
+    var answer = cli.run("explain", "mails", "1", "-o", "json").ends(3).json();
+    assertThat(answer.get(0).get("cause").asString()).isEqualTo("NO_LISTENER");
+    assertThat(cli.run("explain", "mails", "99").ends(0).out()).contains("DONE_OR_NEVER");
+    assertThat(cli.run("explain", "mails").ends(3).out()).contains("advice").contains("Start the");
+  }
+
+  @Test
+  void explainOfAChannelThatIsNotInstalledFails() {
+    assertThat(cli.run("explain", "nowhere").ends(1).err())
+        .contains("\"nowhere\" is not installed");
+  }
+
+  @Test
+  void peekShowsAPayloadOnlyWhenAsked() throws Exception {
+    Cli.publish(database, "{\"secret\": 7}");
+    assertThat(cli.run("peek", "mails").ends(0).out()).doesNotContain("secret");
+    var shown = cli.run("peek", "mails", "--payload", "-o", "json").ends(0).json();
+    assertThat(shown.get(0).get("payload").get("secret").asInt()).isEqualTo(7);
+  }
+
+  @Test
+  void deadLettersAreFilteredAndGrouped() throws Exception {
+    Cli.bury(database, 3, "ATTEMPTS_USED_UP", "421 busy");
+    Cli.bury(database, 2, "REJECTED", "no such account");
+    assertThat(cli.run("dead", "mails", "--reason", "REJECTED", "-o", "json").json()).hasSize(2);
+    assertThat(cli.run("dead", "mails", "--error", "%421%", "-o", "json").json()).hasSize(3);
+    assertThat(cli.run("dead", "mails", "1", "4", "-o", "json").json()).hasSize(2);
+    assertThat(cli.run("dead", "--before", "1h", "-o", "json").json()).isEmpty();
+    assertThat(cli.run("dead", "--from", "yesterday", "-o", "json").json()).hasSize(5);
+    assertThat(cli.run("dead", "-n", "1", "-o", "json").json()).hasSize(1);
+    var groups = cli.run("dead", "--group", "-o", "json").json();
+    assertThat(groups).hasSize(2);
+    assertThat(groups.get(0).get("dead_letters").asLong()).isEqualTo(3);
+    assertThat(cli.run("dead", "--from", "whenever").ends(1).err()).contains("22007");
+  }
+
+  @Test
+  void nothingIsSaidInWords() {
+    assertThat(cli.run("listeners").ends(0).out()).isEqualTo("nobody listens\n");
+    assertThat(cli.run("listeners", "-o", "json").ends(0).json()).isEmpty();
+    assertThat(cli.run("dead").ends(0).out()).isEqualTo("no dead letters\n");
+    assertThat(cli.run("peek", "mails").ends(0).out()).isEqualTo("nothing waits\n");
+  }
+}

@@ -1,0 +1,243 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.pgonce.testkit.JvmProcess;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** {@code java -jar pgonce.jar}, as users start it: every command once, and its help. */
+@PgTest(PgOnceInstalled.class)
+@TestInstance(Lifecycle.PER_CLASS)
+class PackedJarIT {
+
+  private static final Path JAR = Path.of("target", "pgonce.jar");
+  private static final Duration SOON = Duration.ofSeconds(60);
+
+  @TempDir private Path directory;
+  private TestDatabase database;
+
+  @BeforeAll
+  void open(TestDatabase shared) {
+    database = shared;
+  }
+
+  private ProcessBuilder command(String... arguments) {
+    var command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-jar",
+                JAR.toString()));
+    command.addAll(List.of(arguments));
+    var builder = new ProcessBuilder(command);
+    builder.environment().putAll(Cli.variables(database.login()));
+    return builder;
+  }
+
+  private record Ended(int status, String out, String err) {}
+
+  private Ended run(String... arguments) throws Exception {
+    var out = Files.createTempFile(directory, "out", "").toFile();
+    var err = Files.createTempFile(directory, "err", "").toFile();
+    var process =
+        command(arguments)
+            .redirectInput(new File("/dev/null"))
+            .redirectOutput(out)
+            .redirectError(err)
+            .start();
+    try {
+      assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      return new Ended(
+          process.exitValue(), Files.readString(out.toPath()), Files.readString(err.toPath()));
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  static List<String> commands() {
+    return CommandNames.all();
+  }
+
+  @ParameterizedTest
+  @MethodSource("commands")
+  void eachCommandHasHelp(String name) throws Exception {
+    var arguments = new ArrayList<>(List.of(name.split(" ")));
+    arguments.add("--help");
+    var help = run(arguments.toArray(new String[0]));
+    assertThat(help.err()).isEmpty();
+    assertThat(help.status()).isZero();
+    assertThat(help.out()).startsWith("Usage: pgonce " + name);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "status, 0, mails",
+    "explain mails, 0, DONE_OR_NEVER",
+    "peek mails, 0, nothing waits",
+    "dead, 0, no dead letters",
+    "listeners, 0, nobody listens",
+    "channels, 0, EXACTLY_ONCE",
+    "log, 0, INSTALL",
+    "pause mails --because x, 0, 1 subscriptions of channel mails paused",
+    "resume mails --because x, 0, 1 subscriptions of channel mails resumed",
+    "retry-now mails 1 --because x, 0, made due",
+    "redrive mails --all --because x, 0, redriven",
+    "discard mails 1 --because x, 0, discarded",
+    "cancel mails 1 --because x, 0, cancelled",
+    "publish mails 1 --because x --dry-run, 0, would be published",
+    "adopt --because x --dry-run, 0, would be adopted",
+    "migrate check, 0, as needed",
+    "migrate apply --dry-run, 0, nothing to do",
+    "migrate print, 0, the database half",
+    "migrate down --dry-run --database other, 1, ''",
+    "grants postgres --to look, 0, nothing is missing",
+    "generate-completion, 0, complete -F",
+    "explain nowhere, 1, ''",
+    "nothing, 2, ''"
+  })
+  void eachCommandRuns(String line, int status, String shows) throws Exception {
+    var run = run(line.split(" "));
+    assertThat(run.status()).as(run.toString()).isEqualTo(status);
+    assertThat(run.out()).contains(shows);
+    if (status == 0) {
+      assertThat(run.err()).isEmpty();
+    } else if (status != 3) {
+      assertThat(run.err()).isNotEmpty();
+    }
+  }
+
+  @Test
+  void doctorEndsWithThreeWhereItFindsSomething() throws Exception {
+    Cli.publish(database, "1");
+    var run = run("doctor -o json".split(" "));
+    database.execute("delete from pgonce.notification where subscription_id > 0");
+    assertThat(run.status()).as(run.toString()).isEqualTo(3);
+    assertThat(run.out()).contains("\"NO_LISTENER\"");
+  }
+
+  @Test
+  void allCommandsAreRunHere() throws Exception {
+    var source = Files.readString(Path.of("src/test/java/org/pgonce/cli/PackedJarIT.java"));
+    var missing = new HashSet<>(commands());
+    missing.removeIf(
+        name -> source.contains('"' + name + ",") || source.contains('"' + name + " "));
+    // It has no end of its own: see below.
+    assertThat(missing).isEqualTo(Set.of("tail"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"status --watch --every 1", "status --watch -o json", "tail"})
+  void ctrlCEndsItCleanly(String line) throws Exception {
+    Assumptions.assumeFalse(JvmProcess.interruptIsIgnored(), "skipped: SIGINT is ignored here");
+    var err = Files.createTempFile(directory, "err", "").toFile();
+    var process = command(line.split(" ")).redirectError(err).start();
+    try {
+      awaitConnected(true);
+      new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).start().waitFor();
+      assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(process.exitValue()).isEqualTo(130);
+      assertThat(Files.readString(err.toPath())).isEmpty();
+      awaitConnected(false);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  @Test
+  void aClosedPipeEndsWatching() throws Exception {
+    var err = Files.createTempFile(directory, "err", "").toFile();
+    var process = command("status", "--watch", "--every", "1").redirectError(err).start();
+    try {
+      var reader =
+          new BufferedReader(
+              new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+      assertThat(reader.readLine()).startsWith("CHANNEL");
+      reader.close();
+      assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(process.exitValue()).isZero();
+      assertThat(Files.readString(err.toPath())).isEmpty();
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  @Test
+  void anOutputThatIsNotWrittenIsAFailure() throws Exception {
+    var full = new File("/dev/full");
+    Assumptions.assumeTrue(full.exists(), "skipped: no /dev/full here");
+    var err = Files.createTempFile(directory, "err", "").toFile();
+    var process = command("status").redirectOutput(full).redirectError(err).start();
+    assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    assertThat(process.exitValue()).isEqualTo(1);
+    assertThat(Files.readString(err.toPath())).contains("could not be written");
+  }
+
+  @Test
+  void tailFollowsWhatFailsAndWhatIsDone() throws Exception {
+    var out = Files.createTempFile(directory, "out", "").toFile();
+    var process = command("tail", "mails").redirectOutput(out).start();
+    try {
+      awaitConnected(true);
+      await()
+          .atMost(SOON)
+          .until(
+              () -> {
+                Cli.bury(database, 1, "REJECTED", "no such account");
+                return Files.readString(out.toPath()).contains("REJECTED: no such account");
+              });
+      run("pause", "mails", "--because", "mail server is down");
+      await().atMost(SOON).until(() -> Files.readString(out.toPath()).contains("PAUSE mails"));
+      assertThat(Files.readString(out.toPath())).contains("Ada mail server is down");
+    } finally {
+      process.destroyForcibly();
+      process.waitFor();
+      run("resume", "mails", "--because", "x");
+      run("discard", "mails", "--all", "--because", "x");
+    }
+  }
+
+  @Test
+  void completionIsAScriptOfTheShell() throws Exception {
+    var script = directory.resolve("completion.sh");
+    Files.writeString(script, run("generate-completion").out());
+    var bash = new ProcessBuilder("bash", "-n", script.toString()).start();
+    assertThat(bash.waitFor()).isZero();
+    assertThat(Files.readString(script)).contains("redrive").contains("--because");
+  }
+
+  private void awaitConnected(boolean connected) {
+    await()
+        .atMost(SOON)
+        .until(
+            () ->
+                database.queryLong(
+                            "select count(*) from pg_stat_activity where application_name = 'pgonce cli' and datname = current_database()")
+                        > 0
+                    == connected);
+  }
+}
