@@ -71,6 +71,9 @@ BEGIN
     subscriptions := ARRAY(SELECT s.i FROM unnest(subscriptions) AS s (i) WHERE s.i = ANY (%5$L::integer[]));
   END IF;
   IF key IS NOT NULL THEN
+    IF length(key) NOT BETWEEN 1 AND 500 THEN
+      RAISE EXCEPTION 'pgonce: a delivery key for channel %% has no character, or more than 500: shorten it', %3$L USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
     SELECT %1$s, key, new_id, sha256(convert_to(payload::text, getdatabaseencoding())), cardinality(subscriptions)
      WHERE subscriptions <> '{}'

@@ -69,6 +69,18 @@ class EntriesTest {
         "select string_agg(n.payload->>'id', ' ' order by n.id) from pgonce.notification n where n.subscription_id > 0");
   }
 
+  /** The table has no CHECK, which PostgreSQL would plan for each writer's statement. */
+  @Test
+  void aStoreFunctionRefusesAKeyThatIsEmptyOrTooLong(TestDatabase database) throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().deliveryKey("id").build());
+    for (var key : new String[] {"''", "repeat('x', 501)"}) {
+      assertThatThrownBy(() -> asOwner("select pgonce.store_tasks('{}', '1', " + key + ")"))
+          .hasMessageContaining("has no character, or more than 500");
+    }
+    asOwner("select pgonce.store_tasks('{}', '1', repeat('x', 500))");
+    assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isEqualTo(1);
+  }
+
   /** As when it is published: the key is done at once, and remembered as long as others. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
