@@ -10,7 +10,7 @@ SET ROLE pgonce_owner;
 
 -- Which rows of a subscription, or of all, are held: by a lock, or by a lease that has not expired. pid: the server's process of the transaction, or of
 -- the session that a lease's handler works in (its token is an advisory lock there, see HandlerSession); null for a prepared transaction, and for a
--- handler that has not asked for its connection. Held rows are among the first in line: it looks at so many new, due and leased rows of each subscription.
+-- handler that has not asked for its connection. A lease from before its channel became EXACTLY_ONCE shows by that lock alone. Held rows are among the first in line: it looks at so many new, due and leased rows of each subscription.
 CREATE OR REPLACE FUNCTION pgonce.held(subscription integer DEFAULT NULL)
 RETURNS TABLE (subscription_id integer, id bigint, attempt integer, order_key text, leased_until timestamptz, pid integer)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -38,7 +38,7 @@ AS $$
         FROM (SELECT f.id, f.attempts, f.token, f.order_key, f.due_at FROM pgonce.scheduled f
                WHERE f.subscription_id = s.id AND f.due_at > (SELECT clock_timestamp()) ORDER BY f.due_at, f.id LIMIT 10000) d
         LEFT JOIN locks k ON k.mark = hashtextextended('pgonce lease ' || d.token, 0)
-       WHERE d.token IS NOT NULL AND (SELECT c.mode FROM pgonce.channel c WHERE c.id = s.channel_id) <> 'EXACTLY_ONCE') h
+       WHERE d.token IS NOT NULL AND (k.pid IS NOT NULL OR (SELECT c.mode FROM pgonce.channel c WHERE c.id = s.channel_id) <> 'EXACTLY_ONCE')) h
    WHERE held.subscription IS NULL OR s.id = held.subscription
 $$;
 
@@ -63,13 +63,14 @@ AS $$
       FROM pgonce.channel c WHERE c.name = channel_name AND c.feed <> 'published' AND NOT EXISTS (SELECT FROM triggers)) p (what)
 $$;
 
--- The processes whose transactions have stored or settled something and are open, but for the caller's; 'prepared' stands for a prepared transaction.
+-- The processes whose transactions have drawn ids and are open, but for the caller's; 'prepared' stands for a prepared transaction. A transaction keeps
+-- its lock on the sequence, so one that only settles, as most of a listener's do, is not among them.
 CREATE OR REPLACE FUNCTION pgonce_private.open_writers() RETURNS text
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT string_agg(DISTINCT coalesce(l.pid::text, 'prepared'), ', ') FROM pg_locks l
    WHERE l.locktype = 'relation' AND l.granted AND l.mode = 'RowExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
-     AND l.relation IN ('pgonce.notification'::regclass, 'pgonce.scheduled'::regclass)
+     AND l.relation = 'pgonce.notification_id'::regclass
      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
@@ -113,12 +114,15 @@ DECLARE
   channel_sql constant text := quote_literal(channel.name);
   copied constant text := pgonce.copy_of_another();
   key constant text := CASE WHEN present.order_key <> chr(1) || present.id THEN present.order_key END;
-  leased constant boolean := present.token IS NOT NULL AND channel.mode <> 'EXACTLY_ONCE' AND present.due_at > now;
+  leaser constant integer := CASE WHEN present.token IS NOT NULL AND present.due_at > now THEN
+    (SELECT h.pid FROM pgonce.held(target.id) h WHERE h.id = present.id AND h.leased_until IS NOT NULL LIMIT 1) END;
+  leased constant boolean := present.token IS NOT NULL AND present.due_at > now AND (leaser IS NOT NULL OR channel.mode <> 'EXACTLY_ONCE');
   ready_since constant timestamptz := greatest(present.created_at, present.due_at);
   listening record;
   blocker record;
   busy bigint;
   ahead bigint;
+  at_least text;
   free_from timestamptz;
 BEGIN
   -- By xmax: a row that nobody has locked has none, and one that was given back has that of a transaction that has ended.
@@ -126,7 +130,7 @@ BEGIN
    WHERE l.locktype = 'transactionid' AND l.transactionid = holder AND l.granted AND l.mode = 'ExclusiveLock';
   IF FOUND OR leased THEN
     IF leased THEN
-      pid := (SELECT h.pid FROM pgonce.held(target.id) h WHERE h.id = present.id AND h.leased_until IS NOT NULL LIMIT 1);
+      pid := leaser;
       until := present.due_at;
     END IF;
     cause := 'AT_WORK';
@@ -159,11 +163,13 @@ BEGIN
     since := present.created_at;
     until := present.due_at;
     detail := CASE WHEN present.attempts > 0 AND present.token IS NOT NULL
-      THEN format('the process of attempt %s ended with it: %s', present.attempts, coalesce(present.last_error, 'nothing is known of why'))
+      THEN format('the process of attempt %s ended with it (%s), or has it on a lease from before the channel was EXACTLY_ONCE',
+                  present.attempts, coalesce(present.last_error, 'nothing is known of why'))
       WHEN present.attempts > 0 THEN format('attempt %s failed: %s', present.attempts, present.last_error)
       WHEN present.last_error IS NOT NULL THEN 'put back, no attempt counted: ' || present.last_error
       ELSE 'its publisher gave it this time' END;
-    advice := format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id);
+    advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: its time is the lease of that attempt, which cannot be cut short.'
+      ELSE format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id) END;
     RETURN;
   END IF;
   IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
@@ -215,23 +221,24 @@ BEGIN
     advice := 'Deploy the installed definition to the listeners, or install the one that they have.';
     RETURN;
   END IF;
-  SELECT count(*) INTO ahead FROM (
-    (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id < present.id ORDER BY n.id LIMIT 10000)
+  -- Of the first in line: a count has a bound, whatever waits.
+  SELECT count(*) FILTER (WHERE a.id < present.id), CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END INTO ahead, at_least FROM (
+    (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id < present.id ORDER BY n.id LIMIT 10000)
     UNION ALL
-    (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now AND d.id < present.id LIMIT 10000)) AS a;
+    (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 10000)) AS a;
   SELECT r.free_from INTO free_from FROM pgonce.rate_limit r WHERE r.subscription_id = target.id;
   -- Permits that nobody took expire after a tenth of a second: see rate.sql.
   IF channel.max_rate IS NOT NULL AND free_from > now - interval '100 ms' THEN
     cause := 'THROTTLED';
     since := ready_since;
     until := greatest(free_from, now) + ahead * interval '1 second' / channel.max_rate;
-    detail := format('%s a second begin, and %s are before it', channel.max_rate, ahead);
+    detail := format('%s a second begin, and %s%s are before it', channel.max_rate, at_least, ahead);
     advice := 'Wait. If the other system allows more, install the channel with a higher rate.';
     RETURN;
   END IF;
   SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
   since := ready_since;
-  detail := format('%s before it, %s of %s workers of %s listeners at work', ahead, busy, listening.workers, listening.alive - listening.outdated);
+  detail := format('%s%s before it, %s of %s workers of %s listeners at work', at_least, ahead, busy, listening.workers, listening.alive - listening.outdated);
   IF busy >= listening.workers THEN
     cause := 'STARVED';
     advice := format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql);
@@ -278,7 +285,7 @@ BEGIN
     advice := 'Enable the triggers (ALTER TABLE ... ENABLE TRIGGER), or install the channel again, which makes what is missing; what was written meanwhile is not stored.';
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
-    detail := format('transactions that have stored or settled something are open, and may hold it: server processes %s', writers);
+    detail := format('transactions that have published something are open, and may hold it: server processes %s', writers);
     advice := 'Wait for their commit. For one that stays open: xact_start in pg_stat_activity, or pg_prepared_xacts.';
   ELSE
     cause := 'DONE_OR_NEVER';

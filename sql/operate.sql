@@ -140,7 +140,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.discard(channel_name, pgonce_private.only(id), reason, subscription_name) $$;
 
 -- Makes rows of a channel (or of one of its subscriptions) due now that wait for their time: scheduled ones, and retries that wait out their backoff.
--- Those that are held by a lock or a lease, due already, or not there are passed over. Returns how many rows: each subscription has its own.
+-- Those that are held by a lock or a lease, due already, or not there are passed over. So is every row with a token, whatever the mode: it may be a lease
+-- from before a change of mode, or an attempt of EXACTLY_ONCE that was counted and is about to begin. Returns how many rows: each subscription has its own.
 CREATE OR REPLACE FUNCTION pgonce.retry_now(channel_name text, ids bigint[], reason text DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -156,18 +157,15 @@ BEGIN
   END IF;
   WITH free AS MATERIALIZED (
     SELECT d.subscription_id, d.id FROM pgonce.scheduled d
-     WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (ids) AND d.due_at > now
-       AND (d.token IS NULL OR EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-                                        WHERE s.id = d.subscription_id AND c.mode = 'EXACTLY_ONCE'))
+     WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (ids) AND d.due_at > now AND d.token IS NULL
        FOR UPDATE SKIP LOCKED
   ), taken AS (
     -- Inserted anew: an update would hand the lock's mark on to the new row, which would be a suspect.
     DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id RETURNING d.*
   )
   INSERT INTO pgonce.scheduled
-    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token, key_permit, key_permit_until)
-  SELECT t.subscription_id, t.id, now, t.attempts, t.created_at, t.last_error, t.payload, t.delivery_key, t.order_key, t.context, t.stamp, t.token,
-         t.key_permit, t.key_permit_until FROM taken t;
+    (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp)
+  SELECT t.subscription_id, t.id, now, t.attempts, t.created_at, t.last_error, t.payload, t.delivery_key, t.order_key, t.context, t.stamp FROM taken t;
   GET DIAGNOSTICS hastened = ROW_COUNT;
   IF hastened > 0 THEN
     PERFORM pgonce_private.record_operation('RETRY_NOW', channel_name, subscription_name, reason, hastened);

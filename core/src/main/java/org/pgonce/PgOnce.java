@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
@@ -53,10 +52,9 @@ public final class PgOnce implements AutoCloseable {
   private final Publisher publisher;
   private final List<Registration<?>> registrations = new ArrayList<>();
   private final ReentrantLock lock = new ReentrantLock();
+  // The latest that was started, or is being started.
   private volatile @Nullable Listener listener;
-  // Both are set without the lock: a start that is tried again holds it.
-  private final AtomicLong stops = new AtomicLong();
-  private volatile boolean closed;
+  private boolean closed;
 
   PgOnce(
       Transactions transactions,
@@ -229,31 +227,30 @@ public final class PgOnce implements AutoCloseable {
    * and {@link org.pgonce.spi.Event.Outdated} say what differs.
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
-   *     of it. Also if the database could not be asked in time
-   * @throws IllegalStateException if it is started already, a stop is not over yet, or it was
-   *     closed
+   *     of it. Also if the database could not be asked in time, or {@link #stop} was called
+   *     meanwhile
+   * @throws IllegalStateException if it is started already, or being started, a stop is not over
+   *     yet, or it was closed
    */
   public PgOnce start() {
-    var before = stops.get();
-    lock.lock();
     try {
-      requireStopped(
-          "start() was called before: stop() first, which ends before it can start again");
-      var starting = new Listener(contexts.get(), settings, registrations);
-      var started = false;
-      try {
-        starting.start(() -> closed || stops.get() != before);
-        started = true;
-      } finally {
-        if (!started) {
-          starting.stop(Duration.ZERO);
-        }
-      }
-      listener = starting;
+      next().start();
       return this;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new PgOnceException("pgonce was interrupted while it started", e);
+    }
+  }
+
+  /** A listener to be started, which a stop finds from now on. */
+  private Listener next() {
+    lock.lock();
+    try {
+      requireStopped(
+          "start() was called before: stop() first, which ends before it can start again");
+      var next = new Listener(contexts.get(), settings, registrations);
+      listener = next;
+      return next;
     } finally {
       lock.unlock();
     }
@@ -297,8 +294,9 @@ public final class PgOnce implements AutoCloseable {
    * Claims nothing more, waits for the handlers that run, then interrupts those that are left,
    * closes their connections and gives their notifications back (a broadcast is dropped). Returns
    * at most 5 s after the deadline, even if the database or a handler does not react. May be called
-   * again and by several threads: the earliest deadline counts. Ends a start that is under way.
-   * What was stopped may be started again.
+   * again and by several threads: the earliest deadline counts. Ends a start that is under way, and
+   * does not wait for it: {@link #start} throws when the data source has answered it. What was
+   * stopped may be started again.
    *
    * @param deadline how long to wait for the handlers; 0 or less for not at all
    * @return whether every handler ended by itself
@@ -308,14 +306,7 @@ public final class PgOnce implements AutoCloseable {
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     Objects.requireNonNull(deadline, "deadline");
-    stops.incrementAndGet();
-    Listener stopping;
-    lock.lock();
-    try {
-      stopping = listener;
-    } finally {
-      lock.unlock();
-    }
+    var stopping = listener;
     return stopping == null || stopping.stop(deadline);
   }
 
@@ -327,11 +318,16 @@ public final class PgOnce implements AutoCloseable {
    */
   @Override
   public void close() {
-    var running = listener;
-    if (running != null) {
-      running.refuseFromWithin();
+    lock.lock();
+    try {
+      var running = listener;
+      if (running != null) {
+        running.refuseFromWithin();
+      }
+      closed = true;
+    } finally {
+      lock.unlock();
     }
-    closed = true;
     try {
       stop(stopTimeout);
     } catch (InterruptedException e) {

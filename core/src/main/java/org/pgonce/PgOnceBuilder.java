@@ -13,6 +13,7 @@ import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.SafeObserver;
+import org.pgonce.internal.handle.WatchedDataSource;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
@@ -105,8 +106,8 @@ public final class PgOnceBuilder {
   /**
    * The poll, one statement for all channels of the process, finds what no wake-up announced.
    * Default 1 s, which bounds how late such a notification is. It is at most 1 s while the LISTEN
-   * connection is down, and while something waits. Every tenth poll has a heartbeat, every 150th
-   * the housekeeping.
+   * connection is down, and while something waits. A heartbeat comes each 10 s, the housekeeping
+   * each 150 s; both sooner with a shorter interval.
    *
    * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds
@@ -180,7 +181,9 @@ public final class PgOnceBuilder {
     var settings =
         new ListenSettings(
             sources,
-            given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
+            given == null
+                ? () -> ListenAddresses.of(WatchedDataSource.behind(dataSource))
+                : () -> List.of(given),
             given != null,
             listening,
             pollInterval,

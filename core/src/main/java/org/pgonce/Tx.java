@@ -56,12 +56,13 @@ public interface Tx {
    * <p>Runs on this thread before that claims again, outside of the transaction and of the handler
    * timeout. It takes as long as it takes: the worker, which counts for {@link
    * ListenOptions#concurrency()}, waits for it, and so does {@link PgOnce#stop}, which interrupts
-   * it when its time is over. Where one is registered in {@link Mode#EXACTLY_ONCE}, its worker
-   * keeps its connection meanwhile, and does not claim the next notification together with the
-   * commit.
+   * it when its time is over, and each that follows. No connection of the transaction is held
+   * meanwhile. Where one is registered in {@link Mode#EXACTLY_ONCE}, its worker does not claim the
+   * next notification together with the commit.
    *
-   * <p>Several run in the order of their registration, of a batch all together. What one throws is
-   * logged, and changes nothing.
+   * <p>Several run in the order of their registration, of a batch all together; of a batch that
+   * failed, behind those that were handled one by one. What one throws is logged, and changes
+   * nothing.
    *
    * @throws IllegalStateException on another thread than the handler's, or once the handler has
    *     returned

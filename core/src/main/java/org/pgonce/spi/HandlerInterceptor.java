@@ -20,7 +20,8 @@ import org.pgonce.Tx;
 public interface HandlerInterceptor {
 
   /**
-   * Calls {@link Call#proceed()} exactly once, or throws. If it returns without, the attempt fails.
+   * Calls {@link Call#proceed()} exactly once, or throws. If it returns without, the attempt fails,
+   * as it does if the handler threw anything, whether or not that is passed on.
    *
    * @throws Exception what the handler throws, or what is to fail the attempt
    */

@@ -7,6 +7,7 @@ import static org.pgonce.stage.Stage.SOON;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -19,6 +20,7 @@ import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.Trap;
 
@@ -44,6 +46,42 @@ class AfterLostCommitTest {
   void neverSentAndLostItIsUnknownToo(Mode mode, TestDatabase database) throws Exception {
     lost(mode, database, false);
     assertThat(ends).containsExactly("1 UNKNOWN", "2 commit", "2 COMMITTED");
+  }
+
+  /** An Error of the driver tells as little of the commit as a lost connection does. */
+  @ParameterizedTest
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void whereTheCommitThrowsAnErrorItIsUnknownToo(Mode mode, TestDatabase database)
+      throws Exception {
+    var thrown = new AtomicBoolean();
+    try (var stage = new Stage(database)) {
+      var source =
+          TappedSource.over(
+              stage.dataSource,
+              (sql, real) -> {
+                if (sql.contains("DELETE FROM pgonce.") && !thrown.getAndSet(true)) {
+                  throw new LinkageError("as if");
+                }
+                return sql;
+              });
+      var channel = Stage.wokenAlways("lost", mode);
+      stage
+          .pgonce(PgOnce.builder(source).wakeUpBy())
+          .install(channel)
+          .listen(
+              channel,
+              QUICK.withConcurrency(1),
+              (order, tx) -> {
+                tx.afterCompletion(outcome -> ends.add(order.attempt() + " " + outcome));
+                Stage.effect(order, tx);
+              })
+          .start();
+      try (var connection = stage.dataSource.getConnection()) {
+        Publisher.standard().publish(connection, channel, new Order(1, "item"));
+      }
+      stage.awaitSoon(() -> ends.size() == 2);
+      assertThat(ends).containsExactly("1 UNKNOWN", "2 COMMITTED");
+    }
   }
 
   private void lost(Mode mode, TestDatabase database, boolean arrives) throws Exception {

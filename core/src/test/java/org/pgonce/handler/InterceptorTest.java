@@ -260,6 +260,32 @@ class InterceptorTest {
   }
 
   @Test
+  void oneThatSwallowsABareThrowableOfTheHandlerFailsTheAttemptAllTheSame() throws Exception {
+    failsOnce(
+        Mode.EXACTLY_ONCE,
+        call -> {
+          try {
+            call.proceed();
+          } catch (Throwable swallowed) {
+            // as some do
+          }
+        },
+        (order, tx) -> {
+          Stage.effect(order, tx);
+          if (order.attempt() == 1) {
+            throwUndeclared(new Throwable("neither Error nor Exception"));
+          }
+        },
+        "neither Error nor Exception");
+  }
+
+  /** As other languages of the JVM do, and some libraries. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Throwable> void throwUndeclared(Throwable thrown) throws E {
+    throw (E) thrown;
+  }
+
+  @Test
   void oneThatSwallowsARejectionMakesADeadLetterAllTheSame() throws Exception {
     intercepted(
             call -> {

@@ -68,7 +68,7 @@ class HousekeepingTest {
             troubles.add(said.reason());
           }
         };
-    // The tasks run with each 150th poll.
+    // The tasks run each 150 poll intervals.
     var pgonce =
         stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer), Duration.ofMillis(20));
     for (var channel : List.of(ONE, OTHER)) {

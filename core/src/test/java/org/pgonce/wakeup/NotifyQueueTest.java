@@ -26,6 +26,9 @@ class NotifyQueueTest {
   // 64 pages of 8 kB, where production has a million of them.
   private static final Map<String, String> SMALL = Map.of("max_notify_queue_pages", "64");
 
+  // Changes with each heartbeat.
+  private static final String SEEN = "select max(seen_at)::text from pgonce.listener";
+
   @Test
   void h13_aQueueThatFillsIsWarnedOfAndAFullOneFailsTheWritersCommitAsAWhole() throws Exception {
     try (var shared = TestServer.shared().createDatabase()) {
@@ -47,6 +50,10 @@ class NotifyQueueTest {
         await()
             .atMost(Stage.SOON)
             .until(() -> troubles.stream().anyMatch(t -> t.contains("NOTIFY queue is ")));
+        // Some ten polls later, it is still as full, and said once: it is said each minute.
+        var seen = database.queryString(SEEN);
+        await().atMost(Stage.SOON).until(() -> !database.queryString(SEEN).equals(seen));
+        assertThat(troubles.stream().filter(t -> t.contains("NOTIFY queue is "))).hasSize(1);
         assertThatThrownBy(() -> fill(database, 200))
             .isInstanceOf(SQLException.class)
             .hasMessageContaining("too many notifications in the NOTIFY queue");

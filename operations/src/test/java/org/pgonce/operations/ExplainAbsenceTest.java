@@ -91,6 +91,25 @@ class ExplainAbsenceTest {
     }
   }
 
+  /** On a busy channel some listener has always just deleted something. */
+  @Test
+  void explain_aTransactionThatOnlySettlesHidesNothing() throws Exception {
+    var done = publish(ORDERS);
+    operations.cancel(ORDERS, List.of(done), "for a test");
+    publish(ORDERS);
+    try (var settles = stage.dataSource.getConnection()) {
+      settles.setAutoCommit(false);
+      try (var statement = settles.createStatement()) {
+        statement.execute("delete from pgonce.notification where subscription_id > 0");
+        assertThat(explain(ORDERS, done).cause()).isEqualTo(Cause.DONE_OR_NEVER);
+        // A handler that publishes may hold it, as any writer may.
+        Publisher.standard().publish(settles, ORDERS, new Order(2, "item"));
+        assertThat(explain(ORDERS, done).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
+      }
+      settles.rollback();
+    }
+  }
+
   @Test
   void explain_notStoredForAFilter() throws Exception {
     var placed =

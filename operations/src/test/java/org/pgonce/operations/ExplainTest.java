@@ -171,6 +171,20 @@ class ExplainTest {
         .isEqualTo(1);
   }
 
+  /** Its lease is respected to its end, though the channel has none any more. */
+  @Test
+  void explain_atWorkOnALeaseFromBeforeTheChannelWasExactlyOnce() throws Exception {
+    var leased = install("leased", Mode.AT_LEAST_ONCE, ChannelOptions.DEFAULT);
+    var id = publish(leased);
+    listenAndHold(leased, QUICK).start();
+    begun.await();
+    stage.database.execute("select pgonce.change_mode('leased', 'EXACTLY_ONCE')");
+    var answer = explain(leased, id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.until()).isNotNull();
+    assertThat(operations.retryNow(leased, List.of(id), "now")).isZero();
+  }
+
   @Test
   void explain_atWorkInATransactionThatIsNoListeners() throws Exception {
     var id = publish(ORDERS);
@@ -462,7 +476,7 @@ class ExplainTest {
     var last =
         stage.database.queryLong(
             "select max(id) from pgonce.notification where subscription_id > 0");
-    assertThat(explain(ORDERS, last).detail()).startsWith("10000 before it");
+    assertThat(explain(ORDERS, last).detail()).startsWith("at least 10000 before it");
     var best = Long.MAX_VALUE;
     for (var i = 0; i < 5; i++) {
       var from = System.nanoTime();

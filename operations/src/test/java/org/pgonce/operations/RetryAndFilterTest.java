@@ -121,6 +121,11 @@ class RetryAndFilterTest {
             database.queryLong(
                 "select count(*) from pgonce.scheduled where subscription_id > 0 and due_at <= now() and xmax = '0'"))
         .isEqualTo(2);
+    // Nor is what an attempt has that was counted, and is about to begin.
+    database.execute(
+        "select pgonce.schedule((select id from pgonce.subscription), %d, 0, null, 1, gen_random_uuid(), 3600000, 'x')"
+            .formatted(ids.get(3)));
+    assertThat(operations.retryNow(ORDERS, List.of(ids.get(3)), "now")).isZero();
     // A lease is nobody's to shorten.
     database.execute("select pgonce.change_mode('orders', 'AT_LEAST_ONCE')");
     database.execute(

@@ -65,9 +65,25 @@ public final class Threads implements AutoCloseable {
     return OWNER.get() != null;
   }
 
-  /** Whether the current thread is one of these workers, as a handler's is. */
+  /** Whether the current thread is a worker of a listener whose time to stop is over. */
+  public static boolean isClosed() {
+    var owner = OWNER.get();
+    return owner != null && owner.workers.isShutdown();
+  }
+
+  /** Whether the current thread is one of these workers, as a handler's is, or works as one. */
   public boolean isOwn() {
     return OWNER.get() == this;
+  }
+
+  /** Runs the work on the current thread, which is no worker otherwise. */
+  public void asOwn(Runnable work) {
+    OWNER.set(this);
+    try {
+      work.run();
+    } finally {
+      OWNER.remove();
+    }
   }
 
   /** Runs the work on a worker after the delay, unless it is cancelled or this is closed. */
@@ -90,16 +106,13 @@ public final class Threads implements AutoCloseable {
   }
 
   private void guarded(Runnable work) {
-    OWNER.set(this);
     try {
-      work.run();
+      asOwn(work);
     } catch (Throwable unexpected) {
       // Errors such as OutOfMemoryError, too.
       LOG.error(
           "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or poll",
           unexpected);
-    } finally {
-      OWNER.remove();
     }
   }
 

@@ -88,7 +88,6 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       if (!slot.end()) {
         session.giveUp();
       }
-      complete();
     }
   }
 
@@ -151,14 +150,19 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
               run.hasCallbacks() ? () -> null : next);
       outcome = Outcome.COMMITTED;
       return left;
-    } catch (SQLException | RuntimeException e) {
+    } catch (Throwable e) {
       outcome = LostConnection.mayHaveCommitted(e) ? Outcome.UNKNOWN : Outcome.ROLLED_BACK;
       throw e;
     }
   }
 
-  /** Runs what the handler registered in its latest run. */
-  private void complete() {
+  /** Whether the handler has registered something to run behind its transaction. */
+  boolean hasCallbacks() {
+    return tx != null && tx.hasCallbacks();
+  }
+
+  /** Runs what the handler registered in its latest run. The slot's end comes before it. */
+  void complete() {
     if (tx != null) {
       tx.complete(outcome);
     }

@@ -3,6 +3,7 @@ package org.pgonce.internal.consume;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
@@ -77,6 +78,21 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
   @Override
   public void work(Worker worker) throws SQLException {
+    var behind = new ArrayList<TransactionalAttempt>();
+    try {
+      work(worker, behind);
+    } finally {
+      // Without a connection: they may want one, and take their time.
+      behind.forEach(TransactionalAttempt::complete);
+    }
+  }
+
+  /**
+   * With one connection, until nothing is to be claimed, or something runs without it.
+   *
+   * @param behind gets the attempts whose handlers have registered what runs behind them
+   */
+  private void work(Worker worker, List<TransactionalAttempt> behind) throws SQLException {
     var asked = System.nanoTime();
     try (var connection = parts.context().dataSource().getConnection()) {
       worker.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
@@ -86,10 +102,12 @@ final class TransactionalClaimLoop implements ClaimLoop {
         var taken = parts.context().pool().take(connection, parts.longestCall());
         var handlerTimeout = parts.subscribed().options().handlerTimeout();
         var session = new ClaimSession(connection, taken, handlerTimeout);
-        run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection));
+        run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection), behind);
         do {
           run.next();
-        } while (session.isFit() && (run.prefetch.isMade() || worker.mayGoOn()));
+        } while (session.isFit()
+            && behind.isEmpty()
+            && (run.prefetch.isMade() || worker.mayGoOn()));
         if (session.isFit()) {
           taken.restore();
           isFit = true;
@@ -113,9 +131,15 @@ final class TransactionalClaimLoop implements ClaimLoop {
     private final Connection connection;
     private final Prefetch prefetch;
     private final Supplier<Pipeline.@Nullable Next> next;
+    private final List<TransactionalAttempt> behind;
     private @Nullable ClaimHolder holder;
 
-    Run(Worker worker, ClaimSession session, boolean prefetches) {
+    Run(
+        Worker worker,
+        ClaimSession session,
+        boolean prefetches,
+        List<TransactionalAttempt> behind) {
+      this.behind = behind;
       this.worker = worker;
       this.session = session;
       this.connection = session.connection();
@@ -196,7 +220,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       if (clear != null) {
         var attempt = attempt(List.of(clear), next);
         if (worker.begin(attempt, 1)) {
-          run(attempt);
+          runSingle(attempt);
           return;
         }
       }
@@ -212,13 +236,23 @@ final class TransactionalClaimLoop implements ClaimLoop {
       return new TransactionalAttempt(TransactionalClaimLoop.this, claims, session, behind);
     }
 
-    private void run(TransactionalAttempt attempt) {
+    private void runSingle(TransactionalAttempt attempt) {
       var hasEnded = false;
       try {
-        worker.ended(attempt.run(worker.slot()));
+        worker.ended(run(attempt));
         hasEnded = true;
       } finally {
         prefetch.settled(hasEnded && session.isFit());
+      }
+    }
+
+    private RowsBehind run(TransactionalAttempt attempt) {
+      try {
+        return attempt.run(worker.slot());
+      } finally {
+        if (attempt.hasCallbacks()) {
+          behind.add(attempt);
+        }
       }
     }
 
@@ -253,7 +287,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
         giveBack();
         return;
       }
-      var left = attempt.run(worker.slot());
+      var left = run(attempt);
       // Where a whole batch was found, another may lie behind it.
       var isMoreDue = untried.get(0).scheduled() && claims.size() == most;
       worker.ended(new RowsBehind(left.more(), left.due() || isMoreDue));

@@ -13,6 +13,7 @@ import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.Tx;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.store.HandlerDepth;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -126,6 +127,9 @@ public final class HandlerTx implements Tx {
     var registered = callbacks;
     callbacks = List.of();
     for (var callback : registered) {
+      if (Threads.isClosed()) {
+        Thread.currentThread().interrupt(); // each: the one before it may have taken the interrupt
+      }
       try {
         callback.accept(outcome);
       } catch (Throwable thrown) {

@@ -4,6 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.HandlerInterceptor;
 
 /** One run of a handler, and of its condition, inside the interceptors. Of one thread. */
@@ -71,6 +72,15 @@ final class Interception<T> {
       }
       if (failure instanceof Exception swallowed) {
         throw swallowed;
+      }
+      if (failure != null) {
+        throw new IllegalStateException(
+            "the handler of channel %s threw what is neither an Error nor an Exception, and interceptor %s kept it: %s"
+                .formatted(
+                    subscribed.label(),
+                    interceptor.getClass().getName(),
+                    Failures.inWords(failure)),
+            failure);
       }
     }
 

@@ -153,7 +153,7 @@ public final class OwnTransaction implements AutoCloseable {
       var result = commitNow(work);
       outcome = Outcome.COMMITTED;
       return result;
-    } catch (SQLException | RuntimeException e) {
+    } catch (Throwable e) {
       if (LostConnection.mayHaveCommitted(e)) {
         outcome = Outcome.UNKNOWN;
       }

@@ -61,6 +61,11 @@ public final class WatchedDataSource implements DataSource {
     this.pool = pool;
   }
 
+  /** What it watches, if it is one: its class, and what that class can load, say what it is. */
+  public static DataSource behind(DataSource dataSource) {
+    return dataSource instanceof WatchedDataSource watched ? behind(watched.pool) : dataSource;
+  }
+
   @Override
   public Connection getConnection() throws SQLException {
     return watched(pool::getConnection);

@@ -49,7 +49,7 @@ public final class KnownDataSources {
         }
         known = getters.first("getConfiguration", "connectionPoolConfiguration"); // of Agroal
       }
-    } catch (SQLException | RuntimeException unreadable) {
+    } catch (SQLException | RuntimeException | LinkageError unreadable) {
       // Then nobody can say.
     }
     return null;

@@ -6,8 +6,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -50,12 +51,16 @@ public final class Listener {
   private final FeedWatch feeds;
   private final Shutdown shutdown;
   private final CountDownLatch stopped = new CountDownLatch(1);
+  // A start goes on from step to step with it held; a stop sets what ends it.
+  private final ReentrantLock steps = new ReentrantLock();
+  private volatile boolean started;
   private volatile boolean stopping;
-  // Filled by the start, before anything runs; read-only from then on.
+  // Filled by one step of the start, before anything runs; read-only from then on.
   private final List<PollTarget> targets = new ArrayList<>();
   private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
   private final List<WorkerSlots> slots = new ArrayList<>();
-  private final List<Supplier<ChannelActivity>> activities = new ArrayList<>();
+  // The status may be asked for meanwhile.
+  private final List<Supplier<ChannelActivity>> activities = new CopyOnWriteArrayList<>();
   private final Map<String, NotifyGate> gates = new HashMap<>();
   private final Map<String, List<Consumer<String>>> callbacks = new HashMap<>();
 
@@ -79,22 +84,53 @@ public final class Listener {
   }
 
   /**
-   * Checks, then begins to listen, if there is anything to listen to.
+   * Checks, then begins to listen, if there is anything to listen to. Stops itself if that fails.
    *
-   * @param givenUp whether the start is not wanted any more
    * @throws PgOnceException if something would keep a notification from being handled, naming all
-   *     of it. The caller stops the listener then
+   *     of it; or it was stopped meanwhile
    */
-  public void start(BooleanSupplier givenUp) throws InterruptedException {
+  public void start() throws InterruptedException {
+    try {
+      begin();
+      started = true;
+    } finally {
+      if (!started && !stopping) {
+        stop(Duration.ZERO);
+      }
+    }
+  }
+
+  private void begin() throws InterruptedException {
     if (registrations.isEmpty()) {
       context.threads().close(); // There is nothing to run on them.
     }
     var installed =
-        new StartCheck(context, registrations, feeds).run(settings.startTimeout(), givenUp);
+        new StartCheck(context, registrations, feeds).run(settings.startTimeout(), () -> stopping);
     if (registrations.isEmpty()) {
       return;
     }
     StartWarnings.log(context.dataSource(), installed);
+    step(() -> listen(installed));
+    var listens = settings.listening();
+    var failure =
+        listening.awaitFirstAttempt(listens.connectTimeout().plus(listens.echoTimeout())).failure();
+    step(() -> handle(failure));
+  }
+
+  /** A step that neither waits nor asks the database: a stop waits for it. */
+  private void step(Runnable step) {
+    steps.lock();
+    try {
+      if (stopping) {
+        throw new PgOnceException("pgonce was stopped while it started");
+      }
+      step.run();
+    } finally {
+      steps.unlock();
+    }
+  }
+
+  private void listen(List<Registration<?>> installed) {
     for (var one : installed) {
       if (one.channel().mode() == Mode.BROADCAST) {
         addBroadcast(one);
@@ -103,9 +139,9 @@ public final class Listener {
       }
     }
     listening.start();
-    var listens = settings.listening();
-    var failure =
-        listening.awaitFirstAttempt(listens.connectTimeout().plus(listens.echoTimeout())).failure();
+  }
+
+  private void handle(@Nullable ListenFailure failure) {
     if (failure != null) {
       requireHope(failure);
     }
@@ -219,7 +255,11 @@ public final class Listener {
 
     @Override
     public void notified(String channel, String payload) {
-      callbacks.getOrDefault(channel, List.of()).forEach(callback -> callback.accept(payload));
+      asOwn(
+          () ->
+              callbacks
+                  .getOrDefault(channel, List.of())
+                  .forEach(callback -> callback.accept(payload)));
     }
 
     @Override
@@ -227,21 +267,33 @@ public final class Listener {
       // Wake-ups that were sent before LISTEN took effect were not received here.
       consumers.forEach(SubscriptionConsumer::hasMissed);
       poll.within(Duration.ZERO);
-      context.observer().on(new Event.Listening(listening.status().source()));
+      asOwn(() -> context.observer().on(new Event.Listening(listening.status().source())));
     }
 
     @Override
     public void disconnected(ListenFailure failure) {
       poll.within(Duration.ZERO);
-      context.observer().on(new Event.Disconnected(failure.reason()));
+      asOwn(() -> context.observer().on(new Event.Disconnected(failure.reason())));
     }
+
+    /** An observer that stops its listener is refused on these threads, too. */
+    private void asOwn(Runnable call) {
+      context.threads().asOwn(call);
+    }
+  }
+
+  private State state() {
+    if (stopped.getCount() == 0) {
+      return State.STOPPED;
+    }
+    return stopping ? State.STOPPING : started ? State.RUNNING : State.NEW;
   }
 
   public Status status() {
     var heard = listening.status();
     var failure = heard.failure();
     return new Status(
-        stopped.getCount() == 0 ? State.STOPPED : stopping ? State.STOPPING : State.RUNNING,
+        state(),
         registrations.isEmpty() ? "nothing" : heard.source(),
         failure == null ? null : failure.reason(),
         heard.failedSources(),
@@ -250,14 +302,20 @@ public final class Listener {
   }
 
   /**
-   * Ends as {@link Shutdown} says.
+   * Ends as {@link Shutdown} says. A start that is under way is not waited for: it takes no further
+   * step.
    *
    * @return whether all handlers ended by themselves
    * @throws IllegalStateException if a handler or an observer calls it
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     refuseFromWithin();
-    stopping = true;
+    steps.lock();
+    try {
+      stopping = true;
+    } finally {
+      steps.unlock();
+    }
     try {
       return registrations.isEmpty() || shutdown.within(deadline);
     } finally {

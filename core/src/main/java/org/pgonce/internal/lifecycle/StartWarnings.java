@@ -5,7 +5,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Mode;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.handle.WatchedDataSource;
 import org.pgonce.internal.jdbc.KnownDataSources;
 import org.postgresql.Driver;
 import org.slf4j.Logger;
@@ -27,7 +29,8 @@ final class StartWarnings {
 
   /** To be called when the pool has given its first connection: some know their size by then. */
   static void log(DataSource dataSource, List<Registration<?>> registrations) {
-    var tooSmall = ofPool(KnownDataSources.size(dataSource), registrations);
+    var tooSmall =
+        ofPool(KnownDataSources.size(WatchedDataSource.behind(dataSource)), registrations);
     if (tooSmall != null) {
       LOG.warn("pgonce: {}", tooSmall);
     }
@@ -44,7 +47,9 @@ final class StartWarnings {
   }
 
   static @Nullable String ofPool(@Nullable Integer size, List<Registration<?>> registrations) {
-    var workers = registrations.stream().mapToInt(one -> one.options().concurrency()).sum();
+    // The others hold none while they handle, unless their handler uses its transaction.
+    var holding = registrations.stream().filter(one -> one.mode() == Mode.EXACTLY_ONCE).toList();
+    var workers = holding.stream().mapToInt(one -> one.options().concurrency()).sum();
     var needed = workers + OWN_CONNECTIONS;
     if (size == null || size >= needed) {
       return null;
@@ -54,7 +59,7 @@ final class StartWarnings {
             size,
             needed,
             workers,
-            registrations.stream()
+            holding.stream()
                 .map(one -> one.label() + " " + one.options().concurrency())
                 .collect(Collectors.joining(", ")),
             OWN_CONNECTIONS,

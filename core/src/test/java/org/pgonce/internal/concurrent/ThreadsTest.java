@@ -92,7 +92,7 @@ class ThreadsTest {
               (number, tx) -> tx.update("insert into effect values (?)", number.payload()),
               ListenOptions.DEFAULT.withConcurrency(2));
       var listener = new Listener(context, settings, List.of(subscribed));
-      listener.start(() -> false);
+      listener.start();
       for (var n = 1; n <= 10; n++) {
         try (var connection = pool.getConnection()) {
           Publisher.standard().publish(connection, NUMBERS, n);

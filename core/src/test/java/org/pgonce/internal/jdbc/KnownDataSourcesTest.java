@@ -44,4 +44,17 @@ class KnownDataSourcesTest {
     }
     assertThat(KnownDataSources.size(new PGSimpleDataSource())).isNull();
   }
+
+  /** Of a library that is not there, or not in this version. */
+  @Test
+  void h57_aDataSourceThatCannotBeLinkedHasNoKnownSize() {
+    var broken =
+        new PGSimpleDataSource() {
+          @Override
+          public boolean isWrapperFor(Class<?> type) {
+            throw new NoClassDefFoundError("as if");
+          }
+        };
+    assertThat(KnownDataSources.size(broken)).isNull();
+  }
 }

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What {@link BoundedConnection} makes of what drivers throw. */
-class BoundedCallTest {
+class BoundedConnectionTest {
 
   private static final Duration AMPLE = Duration.ofSeconds(30);
 
@@ -44,7 +44,7 @@ class BoundedCallTest {
         .isInstanceOf(SQLTimeoutException.class)
         .hasMessageContaining("the call failed")
         .satisfies(e -> assertThat(e.getCause()).isSameAs(thrown))
-        .extracting(BoundedCallTest::sqlState)
+        .extracting(BoundedConnectionTest::sqlState)
         .isEqualTo("08006");
   }
 
@@ -55,7 +55,7 @@ class BoundedCallTest {
       assertThat(failure(() -> never.await(30, TimeUnit.SECONDS), Duration.ofMillis(50)))
           .isInstanceOf(SQLTimeoutException.class)
           .hasMessageContaining("the call took longer than 50 ms")
-          .extracting(BoundedCallTest::sqlState)
+          .extracting(BoundedConnectionTest::sqlState)
           .isEqualTo("08006");
     } finally {
       never.countDown();
@@ -77,7 +77,7 @@ class BoundedCallTest {
         .hasMessageContaining("the call failed")
         .hasMessageContaining("channel closed")
         .satisfies(e -> assertThat(e.getCause()).isSameAs(thrown))
-        .extracting(BoundedCallTest::sqlState)
+        .extracting(BoundedConnectionTest::sqlState)
         .isEqualTo("08006");
   }
 
