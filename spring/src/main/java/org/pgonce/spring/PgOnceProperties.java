@@ -12,6 +12,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * {@code pgonce.*}.
  *
  * @param enabled Whether there is a PgOnce at all.
+ * @param dataSource Name of the DataSource bean that pgonce works on. Default the only one, or the
+ *     primary one.
+ * @param autoStartup Whether to listen once the context is ready. If not, the schema and the
+ *     channels are still installed or checked.
+ * @param warnSecondConnection Whether to log a warning, once per place, where a listener takes a
+ *     second connection of a pool. Each DataSource bean is a proxy of its class then.
  * @param install What is done about the schema and the channels before the listeners start.
  * @param startFailure What happens when the listeners cannot start.
  * @param startTimeout For how long a start tries again while the database cannot be reached.
@@ -26,6 +32,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 @ConfigurationProperties("pgonce")
 public record PgOnceProperties(
     @DefaultValue("true") boolean enabled,
+    @Nullable String dataSource,
+    @DefaultValue("true") boolean autoStartup,
+    @DefaultValue("true") boolean warnSecondConnection,
     @DefaultValue("always") Install install,
     @DefaultValue("fail") StartFailure startFailure,
     @Nullable Duration startTimeout,

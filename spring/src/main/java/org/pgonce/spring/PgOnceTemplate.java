@@ -5,11 +5,13 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.Message;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.Publisher;
+import org.pgonce.spring.internal.pool.Pools;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -35,7 +37,7 @@ public final class PgOnceTemplate {
   private final Publisher publisher;
 
   /**
-   * @param dataSource that of the transactions
+   * @param dataSource that of the transactions, or what is put around the same pool
    * @param publisher {@link org.pgonce.PgOnce#publisher()}
    */
   public PgOnceTemplate(DataSource dataSource, Publisher publisher) {
@@ -68,24 +70,43 @@ public final class PgOnceTemplate {
 
   private <R> R inTransaction(Channel<?> channel, Publishing<R> publishing) {
     Objects.requireNonNull(channel, "channel");
-    // A transaction of another data source, or of none, would leave the connection in autocommit.
-    if (!TransactionSynchronizationManager.isActualTransactionActive()
-        || !(TransactionSynchronizationManager.getResource(dataSource)
-            instanceof ConnectionHolder)) {
-      throw new IllegalTransactionStateException(
-          "channel %s: publish was called outside of a transaction on pgonce's data source, so nothing would tie the notification to what it is about. Call it from a @Transactional method, or from TransactionTemplate; for a transaction of its own, use PgOnce.publisher() with a connection"
-              .formatted(channel.name()));
+    var key = key();
+    if (!TransactionSynchronizationManager.isActualTransactionActive() || key == null) {
+      throw outside(channel);
     }
-    var connection = DataSourceUtils.getConnection(dataSource);
+    var connection = DataSourceUtils.getConnection(key);
     try {
+      // Of a transaction of another data source: Spring keeps connections for as long, in
+      // autocommit.
+      if (connection.getAutoCommit()) {
+        throw outside(channel);
+      }
       return publishing.with(connection);
     } catch (SQLException e) {
       var task = "publish to channel %s: %s".formatted(channel.name(), e.getMessage());
       var translated = TRANSLATOR.translate(task, null, e);
       throw translated == null ? new UncategorizedSQLException(task, null, e) : translated;
     } finally {
-      DataSourceUtils.releaseConnection(connection, dataSource);
+      DataSourceUtils.releaseConnection(connection, key);
     }
+  }
+
+  /** What the transaction's connection is looked up by: the pool, or what is put around it. */
+  private @Nullable DataSource key() {
+    for (var bound : TransactionSynchronizationManager.getResourceMap().entrySet()) {
+      if (bound.getValue() instanceof ConnectionHolder
+          && bound.getKey() instanceof DataSource key
+          && Pools.same(key, dataSource)) {
+        return key;
+      }
+    }
+    return null;
+  }
+
+  private static IllegalTransactionStateException outside(Channel<?> channel) {
+    return new IllegalTransactionStateException(
+        "channel %s: publish was called outside of a transaction on pgonce's data source, so nothing would tie the notification to what it is about. Call it from a @Transactional method, or from TransactionTemplate, of that data source's transaction manager; for a transaction of its own, use PgOnce.publisher() with a connection"
+            .formatted(channel.name()));
   }
 
   @FunctionalInterface

@@ -1,16 +1,13 @@
 package org.pgonce.spring.boot4;
 
-import javax.sql.DataSource;
 import org.pgonce.spring.internal.PgOnceConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.context.annotation.Import;
 
-/** pgonce on the application's data source. */
+/** pgonce on the data source that {@code pgonce.data-source} names, the only or the primary one. */
 @AutoConfiguration(after = DataSourceAutoConfiguration.class)
-@ConditionalOnSingleCandidate(DataSource.class)
 @ConditionalOnProperty(name = "pgonce.enabled", matchIfMissing = true)
 @Import(PgOnceConfiguration.class)
 public class PgOnceAutoConfiguration {}

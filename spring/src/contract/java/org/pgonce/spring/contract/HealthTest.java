@@ -41,7 +41,8 @@ class HealthTest {
       assertThat(get(actuator + "/health/liveness")).contains("UP").doesNotContain("pgonce");
       service.publish(7, 7);
       service.awaitQuiet();
-      assertThat(get(actuator + "/pgonce")).contains("\"RUNNING\"", "\"channel\":\"job\"");
+      assertThat(get(actuator + "/pgonce"))
+          .contains("\"RUNNING\"", "\"channel\":\"job\"", "\"deadLetters\":1", "\"listeners\":1");
       assertThat(get(actuator + "/pgonce/job"))
           .contains("ATTEMPTS_USED_UP", "EXACTLY_ONCE")
           .doesNotContain("\"number\":");

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceContext;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jooq.DSLContext;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
@@ -14,8 +17,11 @@ import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.transaction.annotation.Transactional;
 
 /** Whatever a listener writes with, it writes in its notification's transaction. */
@@ -23,7 +29,7 @@ import org.springframework.transaction.annotation.Transactional;
 class JoinedWorkTest {
 
   private static final List<String> WAYS =
-      List.of("repository", "entity manager", "JdbcClient", "JdbcTemplate", "jOOQ", "Tx");
+      List.of("repository", "entity manager", "JdbcClient", "JdbcTemplate", "jOOQ", "MyBatis", "Tx");
 
   @Test
   void h43_everyWayIsUndoneWithTheAttempt(TestDatabase database) throws Exception {
@@ -46,6 +52,7 @@ class JoinedWorkTest {
     @Autowired JdbcClient client;
     @Autowired JdbcTemplate template;
     @Autowired DSLContext jooq;
+    @Autowired EffectMapper mapper;
 
     @PgOnceListener(channel = "job")
     void handle(Job job, Notification<Job> notification, Tx tx) throws Exception {
@@ -55,6 +62,7 @@ class JoinedWorkTest {
       client.sql(insert).params(job.number(), "JdbcClient").update();
       template.update(insert, job.number(), "JdbcTemplate");
       jooq.query(insert, job.number(), "jOOQ").execute();
+      mapper.add(job.number(), "MyBatis");
       tx.update(insert, job.number(), "Tx");
       var pid = "SELECT pg_backend_pid()";
       var pids =
@@ -117,6 +125,96 @@ class JoinedWorkTest {
       if (jobs.size() > 1 && jobs.stream().anyMatch(job -> job.payload().number() == 50)) {
         throw new IllegalStateException("undoes the batch");
       }
+    }
+  }
+
+  /** Its session is there until the commit, so that Hibernate learns how it ended. */
+  @Test
+  void batchOfAPlainListenerKeepsNoEntities(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Plain.class)) {
+      service.publish(1, 20);
+      service.awaitQuiet();
+      assertThat(service.effects("plain")).isEqualTo(20);
+      assertThat(service.bean(Plain.class).largest).hasValueGreaterThan(1);
+      assertThat(service.bean(Plain.class).kept).as("of those before in its batch").hasValue(0);
+    }
+  }
+
+  static class Plain {
+
+    final AtomicInteger largest = new AtomicInteger();
+    final AtomicInteger kept = new AtomicInteger();
+    private final List<WeakReference<Effect>> before = new ArrayList<>();
+    private long transaction;
+    @Autowired Effects effects;
+
+    @PgOnceListener(channel = "job", batch = "10", concurrency = "1")
+    void handle(Job job, Tx tx) throws Exception {
+      var current = tx.query("SELECT pg_current_xact_id()::text::bigint", row -> row.getLong(1)).get(0);
+      if (current != transaction) {
+        transaction = current;
+        before.clear();
+      }
+      if (before.size() == 5 && !areGone()) {
+        kept.incrementAndGet();
+      }
+      before.add(new WeakReference<>(effects.save(new Effect(job.number(), "plain"))));
+      largest.accumulateAndGet(before.size(), Math::max);
+    }
+
+    private boolean areGone() {
+      for (var tries = 0; tries < 20; tries++) {
+        System.gc();
+        if (before.stream().allMatch(one -> one.refersTo(null))) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  @Test
+  void sessionThatCannotBeMadeLeavesNothingOnTheThread(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Saves.class)) {
+      service.publish(1, 3);
+      service.awaitQuiet();
+      assertThat(service.effects("saved")).isEqualTo(3);
+      assertThat(service.deadLetters()).isZero();
+      assertThat(service.bean(FailsOnce.class).failures).hasValue(0);
+    }
+  }
+
+  static class Saves {
+
+    @Autowired Effects effects;
+
+    @Bean
+    static FailsOnce failsOnce() {
+      return new FailsOnce();
+    }
+
+    @PgOnceListener(channel = "job", concurrency = "1")
+    void handle(Job job) {
+      effects.save(new Effect(job.number(), "saved"));
+    }
+  }
+
+  /** An Error where a listener's session is made. */
+  static class FailsOnce implements BeanPostProcessor {
+
+    final AtomicInteger failures = new AtomicInteger(2);
+
+    @Override
+    public Object postProcessBeforeInitialization(Object bean, String name) {
+      if (bean instanceof LocalContainerEntityManagerFactoryBean factory) {
+        factory.setEntityManagerInitializer(
+            entities -> {
+              if (Thread.currentThread().getName().contains("pgonce") && failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                throw new NoClassDefFoundError("of a filter");
+              }
+            });
+      }
+      return bean;
     }
   }
 }

@@ -19,6 +19,7 @@ import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.Subscription;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.spring.internal.PgOnceLifecycle;
+import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -159,6 +160,25 @@ class LifecycleTest {
       service.publish(1, 1);
       service.awaitQuiet();
       assertThat(service.effects("saved")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void serviceWithoutAWebServerLivesWhileItListens(TestDatabase database) throws Exception {
+    try (var listens =
+        JvmProcess.start(ThousandTest.Main.class, ContractApplication.properties(database))) {
+      listens.awaitLine(": Started ", Service.BOUND.multipliedBy(2));
+      database.execute(ContractApplication.PUBLISH.formatted(1, 5));
+      Service.awaitQuiet(database);
+      assertThat(listens.isAlive()).isTrue();
+      listens.sigterm();
+      listens.awaitExit(Service.BOUND);
+    }
+    try (var onlyPublishes =
+        JvmProcess.start(
+            ThousandTest.Main.class,
+            ContractApplication.properties(database, "pgonce.auto-startup=false"))) {
+      onlyPublishes.awaitExit(Service.BOUND.multipliedBy(2));
     }
   }
 

@@ -54,7 +54,7 @@ class ThousandTest {
 
   private static JvmProcess startedProcess(TestDatabase database) throws InterruptedException {
     var process = JvmProcess.start(
-            Main.class, ContractApplication.properties(database, "spring.main.keep-alive=true"));
+            Main.class, ContractApplication.properties(database));
     process.awaitLine(": Started ", Service.BOUND.multipliedBy(2));
     return process;
   }

@@ -14,9 +14,12 @@ import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.event.TransactionPhase;
 import org.springframework.transaction.event.TransactionalEventListener;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** {@code @TransactionalEventListener} around pgonce's commit. */
 @PgTest
@@ -43,6 +46,39 @@ class TransactionEventsTest {
       await()
           .atMost(Service.BOUND)
           .untilAsserted(() -> assertThat(service.effects("after commit")).isEqualTo(1));
+    }
+  }
+
+  /** In Spring's order: before the completion, then the flush, then the commit. */
+  @Test
+  void h43_workBeforeTheCompletionIsOfTheTransaction(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, BeforeCompletion.class)) {
+      service.publish(1, 2);
+      service.awaitQuiet();
+      assertThat(service.effects("completed")).isEqualTo(1);
+      assertThat(database.queryLong("SELECT count(*) FROM effect")).isEqualTo(1);
+      assertThat(service.deadLetters()).as("the one marked for rollback").isEqualTo(1);
+    }
+  }
+
+  static class BeforeCompletion {
+
+    @Autowired Effects effects;
+    @Autowired TransactionTemplate transactions;
+
+    @PgOnceListener(channel = "job", maxAttempts = "1")
+    void handle(Job job) {
+      var effect = effects.save(new Effect(job.number(), "handled"));
+      TransactionSynchronizationManager.registerSynchronization(
+          new TransactionSynchronization() {
+            @Override
+            public void beforeCompletion() {
+              effect.becomes("completed");
+              if (job.number() == 2) {
+                transactions.executeWithoutResult(TransactionStatus::setRollbackOnly);
+              }
+            }
+          });
     }
   }
 

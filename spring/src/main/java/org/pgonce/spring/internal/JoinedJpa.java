@@ -2,6 +2,8 @@ package org.pgonce.spring.internal;
 
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.util.List;
+import java.util.function.Consumer;
 import org.hibernate.FlushMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
@@ -11,34 +13,42 @@ import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Gives the handler's repositories and entity managers a Hibernate session on its connection. */
-final class JoinedJpa {
+final class JoinedJpa implements JoinedResource {
 
   private final EntityManagerFactory factory;
   private final SessionFactory sessions;
+  private final List<Consumer<EntityManager>> initializers;
 
   /**
    * @param factory the bean, which is what Spring looks the session up by
    * @param sessions what is behind it
+   * @param initializers what is done to each session
    */
-  JoinedJpa(EntityManagerFactory factory, SessionFactory sessions) {
+  JoinedJpa(
+      EntityManagerFactory factory,
+      SessionFactory sessions,
+      List<Consumer<EntityManager>> initializers) {
     this.factory = factory;
     this.sessions = sessions;
+    this.initializers = initializers;
   }
 
-  JoinedResource.Bound bind(Tx tx) {
+  @Override
+  public Bound bind(Tx tx) {
     var connection = new HandlerConnection(tx);
     var session = sessions.withOptions().connection(connection.proxy()).openSession();
     try {
+      initializers.forEach(initializer -> initializer.accept(session));
       session.beginTransaction();
       TransactionSynchronizationManager.bindResource(factory, new Holder(session));
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       session.close();
       throw e;
     }
     return new BoundSession(session, connection);
   }
 
-  private final class BoundSession implements JoinedResource.Bound {
+  private final class BoundSession implements Bound {
 
     private final Session session;
 
@@ -59,12 +69,16 @@ final class JoinedJpa {
       return session.getTransaction().getRollbackOnly();
     }
 
-    /** All that Hibernate does before a commit, version checks included. */
+    /**
+     * All that Hibernate does before a commit, version checks included. The entities are let go: in
+     * a batch the session outlives its notification.
+     */
     @Override
     public void flush() {
       var owner = (JdbcSessionOwner) session;
       owner.flushBeforeTransactionCompletion();
       owner.beforeTransactionCompletion();
+      session.clear();
     }
 
     @Override

@@ -21,6 +21,7 @@ final class JoinedTransaction {
   private final String name;
   private final List<JoinedResource.Bound> bound = new ArrayList<>();
   private List<TransactionSynchronization> synchronizations = List.of();
+  private boolean beforeCompletionRan;
 
   JoinedTransaction(String name) {
     this.name = name;
@@ -31,7 +32,7 @@ final class JoinedTransaction {
     TransactionSynchronizationManager.setActualTransactionActive(true);
     TransactionSynchronizationManager.setCurrentTransactionName(name);
     for (var resource : resources) {
-      bound.addAll(resource.bind(tx));
+      bound.add(resource.bind(tx));
     }
   }
 
@@ -43,8 +44,17 @@ final class JoinedTransaction {
   void beforeCommit() {
     requireNotRolledBack();
     TransactionSynchronizationUtils.triggerBeforeCommit(false);
+    beforeCompletion();
     bound.forEach(JoinedResource.Bound::flush);
     requireNotRolledBack();
+  }
+
+  /** Its work is a part of the transaction still. It throws nothing. */
+  private void beforeCompletion() {
+    if (!beforeCompletionRan) {
+      beforeCompletionRan = true;
+      TransactionSynchronizationUtils.triggerBeforeCompletion();
+    }
   }
 
   private void requireNotRolledBack() {
@@ -59,10 +69,15 @@ final class JoinedTransaction {
   /** Takes everything from the thread; behind it the thread is as it was. */
   void end(Tx tx) {
     try {
-      TransactionSynchronizationUtils.triggerBeforeCompletion();
-      synchronizations = TransactionSynchronizationManager.getSynchronizations();
+      beforeCompletion();
+      synchronizations =
+          TransactionSynchronizationManager.getSynchronizations().stream()
+              .filter(one -> !(one instanceof OfResource))
+              .toList();
     } finally {
-      bound.forEach(JoinedResource.Bound::unbind);
+      for (var resource : bound) {
+        quietly(resource::unbind);
+      }
       TransactionSynchronizationManager.clear();
     }
     // A callback keeps pgonce from claiming what is next together with the commit.
@@ -73,14 +88,13 @@ final class JoinedTransaction {
     }
   }
 
+  /** A synchronization that does not wait for the transaction's end. */
+  interface OfResource extends TransactionSynchronization {}
+
   /** Does what Spring does after a commit or rollback. */
   void completed(Tx.Outcome outcome) {
     for (var resource : bound) {
-      try {
-        resource.completed(outcome);
-      } catch (RuntimeException e) {
-        LOG.warn("pgonce: a session of {} could not be ended cleanly", name, e);
-      }
+      quietly(() -> resource.completed(outcome));
     }
     try {
       if (outcome == Tx.Outcome.COMMITTED) {
@@ -88,6 +102,15 @@ final class JoinedTransaction {
       }
     } finally {
       TransactionSynchronizationUtils.invokeAfterCompletion(synchronizations, status(outcome));
+    }
+  }
+
+  /** The others are to be ended, too. */
+  private void quietly(Runnable ending) {
+    try {
+      ending.run();
+    } catch (RuntimeException | Error e) {
+      LOG.warn("pgonce: a session of {} could not be ended cleanly", name, e);
     }
   }
 

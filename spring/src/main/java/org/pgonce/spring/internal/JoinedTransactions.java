@@ -1,6 +1,5 @@
 package org.pgonce.spring.internal;
 
-import java.util.List;
 import org.pgonce.spi.HandlerInterceptor;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.IllegalTransactionStateException;
@@ -12,10 +11,10 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  */
 final class JoinedTransactions implements HandlerInterceptor, Ordered {
 
-  private final List<JoinedResource> resources;
+  private final JoinedResources resources;
 
-  JoinedTransactions(List<JoinedResource> resources) {
-    this.resources = List.copyOf(resources);
+  JoinedTransactions(JoinedResources resources) {
+    this.resources = resources;
   }
 
   @Override
@@ -27,14 +26,13 @@ final class JoinedTransactions implements HandlerInterceptor, Ordered {
   public void around(Call call) throws Exception {
     if (TransactionSynchronizationManager.isSynchronizationActive()) {
       throw new IllegalTransactionStateException(
-          "a handler of pgonce was called within a transaction of Spring ("
-              + TransactionSynchronizationManager.getCurrentTransactionName()
-              + "), which it cannot join: it has one of its own");
+          "a handler of pgonce was called within a transaction of Spring (%s), which it cannot join: it has one of its own. In a test: leave @Transactional out"
+              .formatted(TransactionSynchronizationManager.getCurrentTransactionName()));
     }
     var first = call.notifications().get(0);
     var transaction = new JoinedTransaction(first.channel() + "/" + first.subscription());
     try {
-      transaction.begin(resources, call.tx());
+      transaction.begin(resources.all(), call.tx());
       call.proceed();
       transaction.beforeCommit();
     } finally {

@@ -26,8 +26,7 @@ final class ListenerFit {
   private static final Set<Integer> OUTSIDE =
       Set.of(
           TransactionDefinition.PROPAGATION_REQUIRES_NEW,
-          TransactionDefinition.PROPAGATION_NOT_SUPPORTED,
-          TransactionDefinition.PROPAGATION_NEVER);
+          TransactionDefinition.PROPAGATION_NOT_SUPPORTED);
 
   private ListenerFit() {}
 
@@ -54,13 +53,20 @@ final class ListenerFit {
   private static void requirePropagation(
       Method method, Class<?> type, Channel<?> channel, String where) {
     var transaction = TRANSACTIONS.getTransactionAttribute(method, type);
-    if (channel.mode() == Mode.EXACTLY_ONCE
-        && transaction != null
-        && OUTSIDE.contains(transaction.getPropagationBehavior())) {
+    if (transaction == null) {
+      return;
+    }
+    var propagation = transaction.getPropagationBehavior();
+    if (propagation == TransactionDefinition.PROPAGATION_NEVER) {
+      throw refused(
+          where,
+          "has a transaction in each mode, and it or its class is @Transactional(propagation = NEVER): no call of it could begin. Leave that out");
+    }
+    if (channel.mode() == Mode.EXACTLY_ONCE && OUTSIDE.contains(propagation)) {
       throw refused(
           where,
           "runs outside of the transaction of its notification, as it or its class is @Transactional(propagation = %s): its work could be done twice. Leave that out, and put it on a method of another bean for what is to be committed apart"
-              .formatted(propagation(transaction.getPropagationBehavior())));
+              .formatted(propagation(propagation)));
     }
   }
 

@@ -4,6 +4,7 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.spring.PgOnceListener;
@@ -20,6 +21,8 @@ import org.springframework.util.ClassUtils;
 /** Finds the methods with {@link PgOnceListener} of all beans. */
 final class ListenerMethods {
 
+  private static final Set<String> WEB_SCOPES = Set.of("request", "session");
+
   private final ConfigurableListableBeanFactory beans;
   private final Channels channels;
 
@@ -35,7 +38,7 @@ final class ListenerMethods {
    */
   List<Subscription<?>> subscriptions() {
     var found = new ArrayList<Subscription<?>>();
-    for (var name : beans.getBeanNamesForType(Object.class, false, false)) {
+    for (var name : beans.getBeanNamesForType(Object.class, true, false)) {
       var type = ScopedProxyUtils.isScopedTarget(name) ? null : typeOf(name);
       if (type != null) {
         methods(type).forEach((method, listener) -> found.add(of(name, type, method, listener)));
@@ -64,9 +67,23 @@ final class ListenerMethods {
     var settings = new ListenerSettings(beans, where);
     var channel = channels.require(settings.text(listener.channel()), where);
     ListenerFit.require(method, type, channel, where);
+    requireOneInstance(beanName, where);
     var bean = beans.getBean(beanName);
     var invocable = AopUtils.selectInvocableMethod(method, bean.getClass());
     return of(channel, new ListenerMethod(bean, invocable), settings, listener);
+  }
+
+  /** A proxy finds the instance of other scopes when it is called: of a refresh scope, say. */
+  private void requireOneInstance(String beanName, String where) {
+    var target = ScopedProxyUtils.getTargetBeanName(beanName);
+    var name = beans.containsBeanDefinition(target) ? target : beanName;
+    var scope =
+        beans.containsBeanDefinition(name) ? beans.getMergedBeanDefinition(name).getScope() : "";
+    if (!beans.isSingleton(beanName) || WEB_SCOPES.contains(scope)) {
+      throw new IllegalStateException(
+          "%s is of bean %s in scope %s: pgonce's threads have no one instance of it to call. Let it be a singleton"
+              .formatted(where, beanName, scope));
+    }
   }
 
   private static <T> Subscription<T> of(

@@ -2,7 +2,6 @@ package org.pgonce.spring.internal;
 
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
-import javax.sql.DataSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceBuilder;
@@ -13,20 +12,25 @@ import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spring.PgOnceCustomizer;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceTemplate;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 import org.springframework.orm.jpa.EntityManagerFactoryInfo;
+import org.springframework.transaction.PlatformTransactionManager;
 
 /** The beans that both starters bring. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(PgOnceProperties.class)
+@Import(TestConfiguration.class)
 public class PgOnceConfiguration {
 
   /** What core needs at most behind its stop timeout, and one second. */
@@ -41,26 +45,46 @@ public class PgOnceConfiguration {
   }
 
   @Bean
-  JoinedTransactions pgOnceTransactions(ObjectProvider<JoinedResource> resources) {
-    return new JoinedTransactions(resources.stream().toList());
+  static OnlyPgOnce pgOnceIsOne() {
+    return new OnlyPgOnce();
   }
 
   @Bean
-  JoinedResource pgOnceJdbc(DataSource dataSource) {
-    return new JoinedJdbc(JoinedJdbc.target(dataSource));
+  @ConditionalOnProperty(name = "pgonce.warn-second-connection", matchIfMissing = true)
+  static WatchedPools pgOnceWatchedPools() {
+    return new WatchedPools();
   }
 
   @Bean
-  @ConditionalOnMissingBean
+  OurDataSource pgOnceDataSource(ListableBeanFactory beans, PgOnceProperties properties) {
+    return OurDataSource.choose(beans, properties.dataSource());
+  }
+
+  @Bean
+  JoinedResources pgOnceResources(
+      ListableBeanFactory beans,
+      OurDataSource ours,
+      ObjectProvider<PlatformTransactionManager> managers,
+      ObjectProvider<JoinedResources.Finder> finders) {
+    return new JoinedResources(beans, ours, managers, finders);
+  }
+
+  @Bean
+  JoinedTransactions pgOnceTransactions(JoinedResources resources) {
+    return new JoinedTransactions(resources);
+  }
+
+  @Bean(OnlyPgOnce.NAME)
+  @ConditionalOnMissingBean(name = OnlyPgOnce.NAME) // another is refused with what to do
   PgOnce pgOnce(
-      DataSource dataSource,
+      OurDataSource ours,
       PgOnceProperties properties,
       Environment environment,
       ObjectProvider<PayloadCodec> codec,
       ObjectProvider<Observer> observers,
       ObjectProvider<HandlerInterceptor> interceptors,
       ObjectProvider<PgOnceCustomizer> customizers) {
-    var builder = PgOnce.builder(JoinedJdbc.target(dataSource));
+    var builder = PgOnce.builder(ours.pool());
     settings(builder, properties).stopTimeout(stopTimeout(properties, environment));
     codec.ifAvailable(builder::codec);
     observers.orderedStream().forEach(builder::observer);
@@ -80,8 +104,13 @@ public class PgOnceConfiguration {
 
   @Bean
   PgOnceLifecycle pgOnceLifecycle(
-      PgOnce pgonce, Channels channels, PgOnceProperties properties, Environment environment) {
-    return new PgOnceLifecycle(pgonce, channels, properties, stopTimeout(properties, environment));
+      PgOnce pgonce,
+      Channels channels,
+      Registrar listeners,
+      PgOnceProperties properties,
+      Environment environment) {
+    return new PgOnceLifecycle(
+        pgonce, channels, listeners, properties, stopTimeout(properties, environment));
   }
 
   private static PgOnceBuilder settings(PgOnceBuilder builder, PgOnceProperties properties) {
@@ -112,21 +141,21 @@ public class PgOnceConfiguration {
 
   @Bean
   @ConditionalOnMissingBean
-  PgOnceTemplate pgOnceTemplate(DataSource dataSource, PgOnce pgonce) {
-    return new PgOnceTemplate(JoinedJdbc.target(dataSource), pgonce.publisher());
+  PgOnceTemplate pgOnceTemplate(OurDataSource ours, PgOnce pgonce) {
+    return new PgOnceTemplate(ours.bean(), pgonce.publisher());
   }
 
   /** Where JPA is there. */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnClass(
-      value = {EntityManagerFactory.class, EntityManagerFactoryInfo.class},
-      name = "org.hibernate.SessionFactory")
+  @ConditionalOnClass({EntityManagerFactory.class, EntityManagerFactoryInfo.class})
   static class Jpa {
 
     @Bean
-    JoinedResource pgOnceJpa(
-        DataSource dataSource, ObjectProvider<EntityManagerFactory> factories) {
-      return new JoinedEntityManagers(JoinedJdbc.target(dataSource), factories);
+    JoinedResources.Finder pgOnceEntityManagers(
+        ListableBeanFactory beans,
+        OurDataSource ours,
+        ObjectProvider<EntityManagerFactory> factories) {
+      return new EntityManagers(beans, ours, factories);
     }
   }
 
@@ -138,8 +167,8 @@ public class PgOnceConfiguration {
     @Bean
     @ConditionalOnMissingBean
     @ConditionalOnAvailableEndpoint
-    PgOnceEndpoint pgOnceEndpoint(DataSource dataSource, PgOnce pgonce, Channels channels) {
-      return new PgOnceEndpoint(pgonce, Operations.over(JoinedJdbc.target(dataSource)), channels);
+    PgOnceEndpoint pgOnceEndpoint(OurDataSource ours, PgOnce pgonce, Channels channels) {
+      return new PgOnceEndpoint(pgonce, Operations.over(ours.pool()), channels);
     }
   }
 }

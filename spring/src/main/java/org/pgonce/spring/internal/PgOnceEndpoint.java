@@ -7,6 +7,7 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.Status;
+import org.pgonce.operations.ChannelStatus;
 import org.pgonce.operations.DeadLetters.DeadLetter;
 import org.pgonce.operations.Operations;
 import org.pgonce.operations.Operations.Waiting;
@@ -30,10 +31,14 @@ public final class PgOnceEndpoint {
     this.channels = channels;
   }
 
-  /** What this process does, without asking the database. */
+  /** What this process does, and how all installed channels stand. */
   @ReadOperation
-  public Status status() {
-    return pgonce.status();
+  public Overview overview() {
+    try {
+      return new Overview(pgonce.status(), operations.channels(), null);
+    } catch (PgOnceException e) {
+      return new Overview(pgonce.status(), List.of(), e.getMessage());
+    }
   }
 
   /**
@@ -64,6 +69,14 @@ public final class PgOnceEndpoint {
           channel, found.mode(), names, List.of(), List.of(), e.getMessage());
     }
   }
+
+  /**
+   * The state of this process, and of the database.
+   *
+   * @param problem why the database could not be asked, for example for want of a right; null where
+   *     it was
+   */
+  public record Overview(Status process, List<ChannelStatus> channels, @Nullable String problem) {}
 
   /**
    * What is stored of a channel.

@@ -5,13 +5,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.Backoff;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceProperties.StartFailure;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
@@ -20,23 +17,27 @@ import org.springframework.context.SmartLifecycle;
  */
 public final class PgOnceLifecycle implements SmartLifecycle {
 
-  private static final Logger LOG = LoggerFactory.getLogger(PgOnceLifecycle.class);
-  private static final Backoff BETWEEN_STARTS =
-      new Backoff(Duration.ofSeconds(1), Duration.ofSeconds(30));
-
   private final PgOnce pgonce;
   private final Channels channels;
+  private final Registrar listeners;
   private final PgOnceProperties properties;
   private final Duration stopTimeout;
   private final ReentrantLock lock = new ReentrantLock();
+  private final Steps steps = new Steps();
   private volatile boolean running;
   private volatile @Nullable String failure;
-  private @Nullable Thread retrying;
+  private @Nullable RetriedStart retrying;
+  private @Nullable KeepAlive keepAlive;
 
   PgOnceLifecycle(
-      PgOnce pgonce, Channels channels, PgOnceProperties properties, Duration stopTimeout) {
+      PgOnce pgonce,
+      Channels channels,
+      Registrar listeners,
+      PgOnceProperties properties,
+      Duration stopTimeout) {
     this.pgonce = pgonce;
     this.channels = channels;
+    this.listeners = listeners;
     this.properties = properties;
     this.stopTimeout = stopTimeout;
   }
@@ -51,11 +52,15 @@ public final class PgOnceLifecycle implements SmartLifecycle {
       failure = null;
       if (properties.startFailure() == StartFailure.RETRY) {
         failure = "it has not started yet";
-        retrying = new Thread(this::startUntilItWorks, "pgonce-start");
-        retrying.setDaemon(true);
+        retrying = new RetriedStart(steps, retrying);
         retrying.start();
       } else {
-        startOnce();
+        steps.install();
+        steps.listen();
+      }
+      if (properties.autoStartup() && listeners.areThere()) {
+        keepAlive = new KeepAlive();
+        keepAlive.start();
       }
       running = true;
     } finally {
@@ -63,34 +68,32 @@ public final class PgOnceLifecycle implements SmartLifecycle {
     }
   }
 
-  private void startOnce() {
-    switch (properties.install()) {
-      case ALWAYS -> pgonce.install(channels.toArray());
-      case VALIDATE -> pgonce.check(channels.toArray());
-      case NEVER -> {}
-    }
-    pgonce.start();
-  }
+  private final class Steps implements RetriedStart.Steps {
 
-  private void startUntilItWorks() {
-    for (var tries = 1; !Thread.currentThread().isInterrupted(); tries++) {
-      try {
-        startOnce();
-        failure = null;
-        return;
-      } catch (RuntimeException e) {
-        failure = e.getMessage();
-        var pause = BETWEEN_STARTS.after(tries);
-        LOG.warn(
-            "pgonce: could not start, and tries again in {} ms: {}",
-            pause.toMillis(),
-            e.getMessage());
-        try {
-          Thread.sleep(pause.toMillis());
-        } catch (InterruptedException stopped) {
-          return;
-        }
+    @Override
+    public void install() {
+      switch (properties.install()) {
+        case ALWAYS -> pgonce.install(channels.toArray());
+        case VALIDATE -> pgonce.check(channels.toArray());
+        case NEVER -> {}
       }
+    }
+
+    @Override
+    public void listen() {
+      if (properties.autoStartup()) {
+        pgonce.start();
+      }
+    }
+
+    @Override
+    public void ended(@Nullable String reason) {
+      failure = reason;
+    }
+
+    @Override
+    public void stop() throws InterruptedException {
+      pgonce.stop(Duration.ZERO);
     }
   }
 
@@ -116,7 +119,8 @@ public final class PgOnceLifecycle implements SmartLifecycle {
         put(details, name, "paused by " + channel.paused().by() + ": " + channel.paused().reason());
       }
     }
-    return new Health(status.state() == Status.State.RUNNING, details);
+    var isAsTold = properties.autoStartup() ? status.state() == Status.State.RUNNING : running;
+    return new Health(isAsTold && failure == null, details);
   }
 
   private static void put(Map<String, Object> details, String name, @Nullable String value) {
@@ -125,21 +129,25 @@ public final class PgOnceLifecycle implements SmartLifecycle {
     }
   }
 
+  /** Takes the stop timeout, and 6 s more at most. */
   @Override
   public void stop() {
     lock.lock();
     try {
       if (retrying != null) {
-        retrying.interrupt();
+        retrying.cancel();
       }
       pgonce.stop(stopTimeout);
       if (retrying != null) {
-        retrying.join(stopTimeout.toMillis());
-        retrying = null;
+        retrying.awaitEnd();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
+      if (keepAlive != null) {
+        keepAlive.end();
+        keepAlive = null;
+      }
       running = false;
       lock.unlock();
     }

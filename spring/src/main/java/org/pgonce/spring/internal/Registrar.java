@@ -18,6 +18,7 @@ final class Registrar implements SmartInitializingSingleton {
   private final PgOnce pgonce;
   private final Channels channels;
   private final PgOnceProperties properties;
+  private volatile boolean thereAre;
 
   Registrar(
       ConfigurableListableBeanFactory beans,
@@ -41,6 +42,12 @@ final class Registrar implements SmartInitializingSingleton {
     var all = new ArrayList<Subscription<?>>(declared().toList());
     all.addAll(new ListenerMethods(beans, channels).subscriptions());
     all.forEach(one -> listen(one, settings.get(one.channel().name())));
+    thereAre = !all.isEmpty();
+  }
+
+  /** Whether something is listened to. */
+  boolean areThere() {
+    return thereAre;
   }
 
   @SuppressWarnings({"rawtypes", "unchecked"}) // a bean's type has no argument here

@@ -1,0 +1,61 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.PgOnce;
+import org.pgonce.Status;
+import org.pgonce.spring.internal.PgOnceLifecycle;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.test.PgOnceTester;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.springframework.beans.factory.annotation.Autowired;
+
+/** pgonce-test within a service whose listeners do not start. */
+@PgTest
+class TesterTest {
+
+  private static final Channel<Job> JOB = Channel.of("job", Job.class);
+
+  @Test
+  void listenerOfAServiceSurvivesChaos(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Saves.class, "pgonce.auto-startup=false")) {
+      assertThat(service.bean(PgOnce.class).status().state())
+          .isEqualTo(Status.State.NEW);
+      assertThat(service.bean(PgOnceLifecycle.class).health().up()).isTrue();
+      var pgonce = service.bean(PgOnceTester.class);
+      var saves = service.bean(Saves.class);
+
+      pgonce.publish(JOB, new Job(1));
+      pgonce.drain(JOB, (job, tx) -> saves.handle(job.payload()));
+      assertThat(service.effects("saved")).isEqualTo(1);
+      assertThat(pgonce).isEmpty();
+
+      pgonce.publishAll(
+          JOB, List.of(new Job(2), new Job(3), new Job(4), new Job(5), new Job(6)));
+      pgonce
+          .chaos(JOB, (job, tx) -> saves.handle(job.payload()))
+          .assertEffectsOnce("SELECT count(*) FROM effect");
+      assertThat(service.effects("saved")).isEqualTo(6);
+
+      service.bean(PgOnce.class).start();
+      service.publish(7, 7);
+      service.awaitQuiet();
+      assertThat(service.effects("saved")).isEqualTo(7);
+    }
+  }
+
+  static class Saves {
+
+    @Autowired Effects effects;
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job) {
+      effects.save(new Effect(job.number(), "saved"));
+    }
+  }
+}

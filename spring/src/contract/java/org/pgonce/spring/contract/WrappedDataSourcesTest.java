@@ -1,0 +1,167 @@
+package org.pgonce.spring.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.springframework.core.env.Environment;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
+import ch.qos.logback.core.read.ListAppender;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import org.slf4j.LoggerFactory;
+import com.zaxxer.hikari.HikariDataSource;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.Channel;
+import org.pgonce.Notification;
+import org.pgonce.PgOnce;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.PgOnceTemplate;
+import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Primary;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** What stands around the pool is seen through; another pool is not taken for it. */
+@PgTest
+class WrappedDataSourcesTest {
+
+  @ParameterizedTest
+  @ValueSource(classes = {Lazy.class, Aware.class, OnlyJdbcIsLazy.class})
+  void s1_repositoriesAndJdbcJoinAroundThePool(Class<?> wrapper, TestDatabase database)
+      throws Exception {
+    try (var service =
+        new Service(
+            database, ContractApplication.start(database, wrapper, "pool.url=" + database.jdbcUrl(),
+                "pool.user=" + database.user(), "pool.password=" + database.password()))) {
+      service.publish(1, 5);
+      service.awaitQuiet();
+      assertThat(service.effects("repository")).isEqualTo(5);
+      assertThat(service.effects("JDBC")).isEqualTo(5);
+      service
+          .bean(TransactionTemplate.class)
+          .execute(
+              status ->
+                  service
+                      .bean(PgOnceTemplate.class)
+                      .publish(Channel.of("job", Job.class), new Job(6)));
+      service.awaitQuiet();
+      assertThat(service.effects("repository")).isEqualTo(6);
+    }
+  }
+
+  abstract static class Listener {
+
+    @Autowired Effects effects;
+    @Autowired JdbcTemplate template;
+
+    @Bean
+    static HikariDataSource pool(Environment environment) {
+      var pool = new HikariDataSource();
+      pool.setJdbcUrl(environment.getRequiredProperty("pool.url"));
+      pool.setUsername(environment.getRequiredProperty("pool.user"));
+      pool.setPassword(environment.getRequiredProperty("pool.password"));
+      return pool;
+    }
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job, Notification<Job> notification) {
+      effects.save(new Effect(job.number(), "repository"));
+      template.update("INSERT INTO effect (number, how) VALUES (?, 'JDBC')", job.number());
+      if (notification.attempt() == 1) {
+        throw new IllegalStateException("at first");
+      }
+    }
+  }
+
+  static class Lazy extends Listener {
+    @Bean
+    @Primary
+    static DataSource lazy(HikariDataSource pool) {
+      return new LazyConnectionDataSourceProxy(pool);
+    }
+  }
+
+  static class Aware extends Listener {
+    @Bean
+    @Primary
+    static DataSource aware(HikariDataSource pool) {
+      return new TransactionAwareDataSourceProxy(pool);
+    }
+  }
+
+  /** Transactions go by the pool, pgonce by what is around it. */
+  static class OnlyJdbcIsLazy extends Lazy {
+    @Bean
+    static LocalContainerEntityManagerFactoryBean entityManagerFactory(
+        HikariDataSource pool) {
+      var factory = new LocalContainerEntityManagerFactoryBean();
+      factory.setDataSource(pool);
+      factory.setPackagesToScan("org.pgonce.spring.contract");
+      factory.setJpaVendorAdapter(
+          new HibernateJpaVendorAdapter());
+      factory.getJpaPropertyMap().put("hibernate.generate_statistics", "true");
+      return factory;
+    }
+  }
+
+  @Test
+  void h1_publishWithinATransactionOfAnotherDataSourceIsRefused(TestDatabase database)
+      throws Exception {
+    try (var service = Service.start(database, Nothing.class)) {
+      var other =
+          new DriverManagerDataSource(database.jdbcUrl(), database.user(), database.password());
+      var foreign = new TransactionTemplate(new DataSourceTransactionManager(other));
+      assertThatThrownBy(
+              () ->
+                  foreign.execute(
+                      status -> {
+                        // Spring keeps this connection until the foreign transaction ends.
+                        service.bean(JdbcTemplate.class).queryForObject("SELECT 1", Long.class);
+                        return service
+                            .bean(PgOnceTemplate.class)
+                            .publish(Channel.of("job", Job.class), new Job(1));
+                      }))
+          .isInstanceOf(IllegalTransactionStateException.class)
+          .hasMessageContainingAll("job", "outside of a transaction on pgonce's data source");
+      assertThat(database.queryLong("SELECT count(*) FROM pgonce.notification WHERE subscription_id <> 0"))
+          .isZero();
+    }
+  }
+
+  static class Nothing {}
+
+  /** The bean that the pool is asked for by stays of its class. */
+  @Test
+  void poolIsWatched(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Nothing.class)) {
+      var logger =
+          (ch.qos.logback.classic.Logger)
+              LoggerFactory.getLogger("org.pgonce.internal.handle.WatchedDataSource");
+      var lines = new ListAppender<ILoggingEvent>();
+      lines.start();
+      logger.addAppender(lines);
+      try (var apart = Service.start(database, PropagationTest.Apart.class)) {
+        apart.publish(1, 1);
+        apart.awaitQuiet();
+      } finally {
+        logger.detachAppender(lines);
+      }
+      assertThat(lines.list)
+          .anySatisfy(
+              line -> assertThat(line.getFormattedMessage()).contains("takes a second connection"));
+      assertThat(service.bean(PgOnce.class).status()).isNotNull();
+    }
+  }
+}
