@@ -394,8 +394,9 @@ class AfterCommitTest {
             Order.class,
             Mode.EXACTLY_ONCE,
             ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_PASSES));
+    // No poll finds the second one.
     stage
-        .pgonce()
+        .pgonce(PgOnce.builder(stage.dataSource), Duration.ofHours(1))
         .install(ordered)
         .listen(
             ordered,

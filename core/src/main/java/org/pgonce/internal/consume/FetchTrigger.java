@@ -220,20 +220,10 @@ final class FetchTrigger {
     if (at == NEVER) {
       return;
     }
-    plan(Math.max(at, restUntil));
-  }
-
-  private void plan(long at) {
-    if (at < timerAt) {
-      timerAt = at;
-      timer.accept(Duration.ofNanos(Math.max(0, at - now())), () -> fire(at));
-    }
-  }
-
-  /** Plans the timer ahead for what a claim that begins may find, which then need not. */
-  void planAhead() {
-    if (!claiming.isEmpty()) {
-      plan(now() + BEHIND.toNanos());
+    var planned = Math.max(at, restUntil);
+    if (planned < timerAt) {
+      timerAt = planned;
+      timer.accept(Duration.ofNanos(Math.max(0, planned - now())), () -> fire(planned));
     }
   }
 

@@ -148,9 +148,6 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   /** A wake-up for new rows came. Returns at once. */
   public void notified() {
     withLock(trigger::notified);
-    // By this thread, which has nothing else to do: the worker that it has called is about to
-    // claim.
-    withLock(trigger::planAhead);
   }
 
   /** Rows, or keys, may have been set free. Returns at once. */
