@@ -1,5 +1,5 @@
--- Claim with a lease, and what both kinds of claims share. The claim of EXACTLY_ONCE is a statement of the library (ClaimSql), and so is the deletion
--- of what was handled: a function around them costs more than they do.
+-- Claim with a lease, and what both kinds of claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimSql.java), and so is
+-- the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);

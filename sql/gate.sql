@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION pgonce.gate_of(channel_name text) RETURNS regclass
 LANGUAGE sql
 AS $$ SELECT pg_catalog.to_regclass('pgonce."gate_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
 
--- Whether a writer that has stored new rows notifies: unless the gate is a time to come (open), or says that no listener is to be notified. It does
+-- Whether a writer that has stored new rows notifies, on a channel whose wake-ups are not NEVER: unless the gate is a time to come (open), or says that no listener is to be notified. It does
 -- where the gate cannot be read. One expression, which PostgreSQL inlines. The functions of triggers have the same. A clock that is set back makes a
 -- time one of the far future; the poll finds that unfit.
 CREATE OR REPLACE FUNCTION pgonce.needs_notify(channel_name text) RETURNS boolean

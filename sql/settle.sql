@@ -1,4 +1,5 @@
--- Settle: renew a lease, retry, bury. What was handled is deleted by a statement of the library.
+-- Settle: renew a lease, retry, bury. What was handled is deleted by a statement of the library (settle/Deletion.java). When an attempt is counted:
+-- claim/Claim.java.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);

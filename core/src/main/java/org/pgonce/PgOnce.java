@@ -15,6 +15,7 @@ import org.pgonce.internal.handle.WatchedDataSource;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
+import org.pgonce.internal.lifecycle.ShutdownHook;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installation;
@@ -277,17 +278,7 @@ public final class PgOnce implements AutoCloseable {
     if (running == null) {
       throw new IllegalStateException("awaitStopped() before start()");
     }
-    var hook = new Thread(this::close, "pgonce-shutdown");
-    Runtime.getRuntime().addShutdownHook(hook);
-    try {
-      running.awaitStopped();
-    } finally {
-      try {
-        Runtime.getRuntime().removeShutdownHook(hook);
-      } catch (IllegalStateException shuttingDown) {
-        hook.join(stopTimeout.toMillis()); // so that main does not return before
-      }
-    }
+    ShutdownHook.await(running, this::close, stopTimeout);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Deadlines and time limits. Imports no other package of pgonce. */
+/** Threads, deadlines, a task that repeats. Imports no other package of pgonce. */
 @NullMarked
 package org.pgonce.internal.concurrent;
 

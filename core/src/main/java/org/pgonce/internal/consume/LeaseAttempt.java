@@ -21,7 +21,7 @@ import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Delivers and settles one leased notification. */
+/** Delivers and settles one leased notification. {@link Claim} says when it is counted. */
 final class LeaseAttempt implements WorkerSlots.Attempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseAttempt.class);

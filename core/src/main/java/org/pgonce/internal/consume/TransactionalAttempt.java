@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Delivers and settles what was claimed, in the claim's transaction: one notification, or a batch,
- * of which all are done or none.
+ * of which all are done or none. {@link Claim} says when it is counted.
  */
 final class TransactionalAttempt implements WorkerSlots.Attempt {
 

@@ -37,8 +37,7 @@ public final class WorkerSlots {
   private final Set<Slot> handling = new HashSet<>();
   private final Set<Slot> working = new HashSet<>();
   private final Set<Slot> stuck = new HashSet<>();
-  // A tick is planned for when the first of the running handlers overruns, or before.
-  private boolean isWatched;
+  private final OverrunWatch overruns;
   private boolean stopping;
 
   /**
@@ -49,6 +48,7 @@ public final class WorkerSlots {
     this.subscribed = subscribed;
     this.threads = threads;
     this.whenFree = whenFree;
+    this.overruns = new OverrunWatch(this, handling, threads);
   }
 
   /** Why a handler was cut off. */
@@ -110,25 +110,6 @@ public final class WorkerSlots {
     return true;
   }
 
-  /** Cuts off the handlers that overrun. One tick for all: most handlers end long before. */
-  private void watch() {
-    var now = System.nanoTime();
-    var next = Long.MAX_VALUE;
-    synchronized (this) {
-      for (var slot : List.copyOf(handling)) {
-        if (slot.overrunAt - now <= 0) {
-          slot.cutOff(slot.attempt, Cause.OVERRUN);
-        } else {
-          next = Math.min(next, slot.overrunAt - now);
-        }
-      }
-      isWatched = next < Long.MAX_VALUE;
-    }
-    if (next < Long.MAX_VALUE) {
-      threads.tickLater(Duration.ofNanos(next), this::watch);
-    }
-  }
-
   /** Cuts off the handlers that run. To be called after {@link #stop}. */
   public synchronized void release() {
     for (var slot : List.copyOf(handling)) {
@@ -166,7 +147,7 @@ public final class WorkerSlots {
     /** A handler begins on this thread, before {@link #end}. False if none may begin any more. */
     public boolean begin(Attempt begun) {
       var timeout = subscribed.options().handlerTimeout();
-      boolean wasWatched;
+      boolean tickIsMissing;
       synchronized (WorkerSlots.this) {
         if (stopping) {
           return false;
@@ -175,14 +156,22 @@ public final class WorkerSlots {
         thread = Thread.currentThread();
         overrunAt = System.nanoTime() + timeout.toNanos();
         handling.add(this);
-        wasWatched = isWatched;
-        isWatched = true;
+        tickIsMissing = overruns.tickIsMissing();
       }
-      // The timer's lock is not taken within the monitor, which pins a virtual thread up to JDK 23.
-      if (!wasWatched) {
-        threads.tickLater(timeout, WorkerSlots.this::watch);
+      if (tickIsMissing) {
+        overruns.tickIn(timeout);
       }
       return true;
+    }
+
+    /** By System.nanoTime(). Called within the monitor. */
+    long overrunAt() {
+      return overrunAt;
+    }
+
+    /** Called within the monitor. */
+    void overruns() {
+      cutOff(attempt, Cause.OVERRUN);
     }
 
     public boolean isCutOff() {

@@ -67,8 +67,8 @@ public final class Poll {
   private static final String NOT_REGISTERED = "PO002";
 
   // A writer that read an open gate may commit when it is closed, or its process dead.
-  private static final Duration BEHIND_A_GATE = Duration.ofSeconds(5);
-  private static final long LONGEST_BEHIND_A_GATE_MS = 300;
+  private static final Duration FAST_BEHIND_A_GATE = Duration.ofSeconds(5);
+  private static final long LONGEST_WHILE_FAST_MS = 300;
 
   private static final Backoff RETRY = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
@@ -86,7 +86,7 @@ public final class Poll {
   // Of the polls, one at a time; times by System.nanoTime().
   private int failures;
   private long wholeNotBefore = begunAt;
-  private long gateUntil = begunAt;
+  private long fastUntil = begunAt;
   private long heartbeatAt = begunAt;
   private long queueWarningNotBefore = begunAt;
   // The differences that the registry knows of.
@@ -282,7 +282,7 @@ public final class Poll {
         }
       }
       if (answer.gateOpen()) {
-        gateUntil = System.nanoTime() + BEHIND_A_GATE.toNanos();
+        fastUntil = System.nanoTime() + FAST_BEHIND_A_GATE.toNanos();
       }
       if (answer.ready()) {
         delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
@@ -291,8 +291,8 @@ public final class Poll {
         delay = Math.min(delay, Math.max(1, answer.dueInMs()));
       }
     }
-    var isBehindGate = System.nanoTime() - gateUntil < 0;
-    return Duration.ofMillis(isBehindGate ? Math.min(delay, LONGEST_BEHIND_A_GATE_MS) : delay);
+    var isFast = System.nanoTime() - fastUntil < 0;
+    return Duration.ofMillis(isFast ? Math.min(delay, LONGEST_WHILE_FAST_MS) : delay);
   }
 
   /**
