@@ -101,7 +101,11 @@ class FirstListenerLostTest {
     return delays;
   }
 
-  private void assertOthersAnswer(String loss) throws Exception {
+  /**
+   * @param before the median while the first one answered: what a busy machine adds is in it
+   */
+  private void assertOthersAnswer(String loss, double before) throws Exception {
+    var bound = Math.max(10, 3 * before);
     var delays = publish();
     var all = new Delays(Arrays.stream(delays));
     all.print("first listener " + loss);
@@ -109,11 +113,11 @@ class FirstListenerLostTest {
     var later = new Delays(Arrays.stream(delays).skip(PER_SECOND));
     later.print("first listener " + loss + ", after a second");
     // On a busy machine those who answer at once claim in vain, and are late again.
-    for (var i = 0; i < 2 && later.quantile(0.5) > 10; i++) {
+    for (var i = 0; i < 2 && later.quantile(0.5) > bound; i++) {
       later = new Delays(Arrays.stream(publish()));
       later.print("first listener " + loss + ", later");
     }
-    assertThat(later.quantile(0.5)).as("p50 after a second").isLessThanOrEqualTo(10);
+    assertThat(later.quantile(0.5)).as("p50 after a second").isLessThanOrEqualTo(bound);
   }
 
   private @Nullable String first() throws SQLException {
@@ -128,7 +132,7 @@ class FirstListenerLostTest {
       processes.add(ListenerProcess.start(database));
     }
     opened.addAll(processes);
-    publish(); // by now each has learned its rank
+    var before = new Delays(Arrays.stream(publish())).quantile(0.5); // each has learned its rank
     var first = first();
     var victim =
         processes.stream()
@@ -140,7 +144,7 @@ class FirstListenerLostTest {
     } else {
       victim.sigstop();
     }
-    assertOthersAnswer(loss.name());
+    assertOthersAnswer(loss.name(), before);
     if (loss == Loss.KILLED) {
       assertThat(first()).isNotEqualTo(first);
       assertThat(database.queryLong("select count(*) from pgonce.listener"))
@@ -155,9 +159,9 @@ class FirstListenerLostTest {
       opened.add(ListenerProcess.listen(stage.dataSource));
     }
     stage.aLostOneIsTheFirst(Stage.ORDERS);
-    publish(); // by now each has learned its rank
+    var before = new Delays(Arrays.stream(publish())).quantile(0.5); // each has learned its rank
     assertThat(first()).isEqualTo("lost");
-    assertOthersAnswer("LOST");
+    assertOthersAnswer("LOST", before);
   }
 
   /** Its handler runs for longer than others need to learn that it is not the first any more. */
