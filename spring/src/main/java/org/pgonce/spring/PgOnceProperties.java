@@ -17,7 +17,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param autoStartup Whether to listen once the context is ready. If not, the schema and the
  *     channels are still installed or checked.
  * @param warnSecondConnection Whether to log a warning, once per place, where a listener takes a
- *     second connection of a pool. Each DataSource bean is a proxy of its class then.
+ *     second connection of a pool. An aid for development: each DataSource bean is a proxy of its
+ *     class then, which hides the pool's own meters.
  * @param install What is done about the schema and the channels before the listeners start.
  * @param startFailure What happens when the listeners cannot start.
  * @param startTimeout For how long a start tries again while the database cannot be reached.
@@ -34,7 +35,7 @@ public record PgOnceProperties(
     @DefaultValue("true") boolean enabled,
     @Nullable String dataSource,
     @DefaultValue("true") boolean autoStartup,
-    @DefaultValue("true") boolean warnSecondConnection,
+    @DefaultValue("false") boolean warnSecondConnection,
     @DefaultValue("always") Install install,
     @DefaultValue("fail") StartFailure startFailure,
     @Nullable Duration startTimeout,

@@ -32,6 +32,7 @@ class MetersTest {
                 assertThat(meters.get("pgonce.listening").gauge().value()).isEqualTo(1);
                 assertThat(meters.get("pgonce.handle").timer().count()).isEqualTo(3);
               });
+      assertThat(meters.find("jdbc.connections.active").gauge()).as("of the pool").isNotNull();
       assertThat(service.bean(Remembers.class).channels).containsExactly("job", "job", "job");
     }
   }

@@ -50,7 +50,7 @@ public class PgOnceConfiguration {
   }
 
   @Bean
-  @ConditionalOnProperty(name = "pgonce.warn-second-connection", matchIfMissing = true)
+  @ConditionalOnProperty(name = "pgonce.warn-second-connection")
   static WatchedPools pgOnceWatchedPools() {
     return new WatchedPools();
   }
