@@ -4,9 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.ListenOptions;
@@ -16,6 +21,7 @@ import org.pgonce.PgOnceException;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceCustomizer;
 import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.PgOnceProperties.StartFailure;
 import org.pgonce.spring.Subscription;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.spring.internal.PgOnceLifecycle;
@@ -24,6 +30,9 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.transaction.PlatformTransactionManager;
 
 /** Starts with the context, stops with it, and starts again. */
 @PgTest
@@ -163,6 +172,40 @@ class LifecycleTest {
     }
   }
 
+  /** Spring 6.2 destroys the beans of a context that fails at its end, and stops none. */
+  @ParameterizedTest
+  @EnumSource(StartFailure.class)
+  void contextThatFailsAtItsEndLeavesNothingBehind(StartFailure failure, TestDatabase database)
+      throws Exception {
+    var before = ownThreads();
+    var setting = "pgonce.start-failure=" + failure;
+    assertThatThrownBy(() -> Service.start(database, FailsAtTheEnd.class, setting))
+        .hasStackTraceContaining("the last one fails");
+    await()
+        .atMost(Service.BOUND)
+        .untilAsserted(() -> assertThat(ownThreads()).isSubsetOf(before));
+    assertThat(database.queryLong("SELECT count(*) FROM pgonce.listener_status")).isZero();
+  }
+
+  private static Set<Thread> ownThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith("pgonce"))
+        .collect(Collectors.toSet());
+  }
+
+  static class FailsAtTheEnd extends Saves {
+
+    @Autowired PgOnce pgonce;
+
+    @EventListener
+    void on(ContextRefreshedEvent event) {
+      await()
+          .atMost(Service.BOUND)
+          .until(() -> pgonce.status().state() == Status.State.RUNNING);
+      throw new IllegalStateException("the last one fails");
+    }
+  }
+
   @Test
   void serviceWithoutAWebServerLivesWhileItListens(TestDatabase database) throws Exception {
     try (var listens =
@@ -183,9 +226,24 @@ class LifecycleTest {
   }
 
   @Test
-  void whatIsSwitchedOffIsNotThere(TestDatabase database) {
+  void whatIsSwitchedOffIsNotThereAndRefusesNothing(TestDatabase database) {
     try (var service = Service.start(database, Nothing.class, "pgonce.enabled=false")) {
       assertThat(service.context().getBeanProvider(PgOnce.class).getIfAvailable()).isNull();
+    }
+    Service.start(database, OfATest.class, "pgonce.enabled=false").close();
+  }
+
+  /** In place of mocks, of which a test knows nothing. */
+  static class OfATest extends Saves {
+
+    @Bean
+    static PgOnce mine(DataSource pool) {
+      return PgOnce.using(pool);
+    }
+
+    @Bean
+    static PlatformTransactionManager doesNotSay() {
+      return new RefusedApartTest.Global.Manager();
     }
   }
 }

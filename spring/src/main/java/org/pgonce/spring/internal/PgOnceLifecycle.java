@@ -9,13 +9,14 @@ import org.pgonce.PgOnce;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceProperties.StartFailure;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.context.SmartLifecycle;
 
 /**
  * Installs and starts when the context is ready, so behind Flyway and Liquibase, which run while
  * beans are made. Starts last and stops first, and as often as the context does.
  */
-public final class PgOnceLifecycle implements SmartLifecycle {
+public final class PgOnceLifecycle implements SmartLifecycle, DisposableBean {
 
   private final PgOnce pgonce;
   private final Channels channels;
@@ -167,6 +168,14 @@ public final class PgOnceLifecycle implements SmartLifecycle {
             },
             "pgonce-stop");
     stopping.start();
+  }
+
+  /** Stops if nothing has: Spring 6 does not stop a context whose refresh fails at its end. */
+  @Override
+  public void destroy() {
+    if (running) {
+      stop();
+    }
   }
 
   @Override
