@@ -3,6 +3,7 @@ package org.pgonce.spring.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import jakarta.persistence.EntityManager;
+import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.PersistenceContext;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -98,6 +99,36 @@ class JoinedWorkTest {
     @PgOnceListener(channel = "job", maxAttempts = "1")
     void handle(Job job) {
       effects.save(new Effect(job.number(), "before")).becomes(null); // NOT NULL, at the flush only
+    }
+  }
+
+  /** As docs/spring.md says of it. */
+  @Test
+  void entityManagerOfTheListenersOwnMakingIsApart(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, MakesItsOwn.class)) {
+      service.publish(1, 1);
+      service.awaitQuiet();
+      assertThat(service.effects("apart")).as("one for each attempt").isEqualTo(2);
+      assertThat(service.effects("joined")).isEqualTo(1);
+    }
+  }
+
+  static class MakesItsOwn {
+
+    @Autowired Effects effects;
+    @Autowired EntityManagerFactory factory;
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job, Notification<Job> notification) {
+      effects.save(new Effect(job.number(), "joined"));
+      try (var entities = factory.createEntityManager()) {
+        entities.getTransaction().begin();
+        entities.persist(new Effect(job.number(), "apart"));
+        entities.getTransaction().commit();
+      }
+      if (notification.attempt() == 1) {
+        throw new IllegalStateException("at first");
+      }
     }
   }
 
