@@ -168,7 +168,7 @@ BEGIN
       WHEN present.attempts > 0 THEN format('attempt %s failed: %s', present.attempts, present.last_error)
       WHEN present.last_error IS NOT NULL THEN 'put back, no attempt counted: ' || present.last_error
       ELSE 'its publisher gave it this time' END;
-    advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: its time is the lease of that attempt, which cannot be cut short.'
+    advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
       ELSE format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id) END;
     RETURN;
   END IF;

@@ -107,7 +107,7 @@ public final class PgOnceBuilder {
    * The poll, one statement for all channels of the process, finds what no wake-up announced.
    * Default 1 s, which bounds how late such a notification is. It is at most 1 s while the LISTEN
    * connection is down, and while something waits. A heartbeat comes each 10 s, the housekeeping
-   * each 150 s; both sooner with a shorter interval.
+   * each 150 s; both sooner with a shorter interval, and with each poll where polls are rarer.
    *
    * @param pollInterval 10 ms to 1 hour
    * @throws IllegalArgumentException if it is outside these bounds

@@ -57,11 +57,11 @@ public interface Tx {
    * timeout. It takes as long as it takes: the worker, which counts for {@link
    * ListenOptions#concurrency()}, waits for it, and so does {@link PgOnce#stop}, which interrupts
    * it when its time is over, and each that follows. No connection of the transaction is held
-   * meanwhile. Where one is registered in {@link Mode#EXACTLY_ONCE}, its worker does not claim the
-   * next notification together with the commit.
+   * meanwhile, unless the run is undone to run again. Where one is registered in {@link
+   * Mode#EXACTLY_ONCE}, its worker does not claim the next notification together with the commit.
    *
-   * <p>Several run in the order of their registration, of a batch all together; of a batch that
-   * failed, behind those that were handled one by one. What one throws is logged, and changes
+   * <p>Several run in the order of their registration, of a batch all together; of a batch, behind
+   * those of the same claim that were handled one by one. What one throws is logged, and changes
    * nothing.
    *
    * @throws IllegalStateException on another thread than the handler's, or once the handler has

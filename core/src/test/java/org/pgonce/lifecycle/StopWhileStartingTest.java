@@ -79,6 +79,7 @@ class StopWhileStartingTest {
         starting = starting(pgonce);
         awaitWaits(pool);
         assertThat(pgonce.status().state()).isEqualTo(State.NEW);
+        assertThat(pgonce.status().listenFailure()).isEqualTo("not started");
         assertThatThrownBy(pgonce::start).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> pgonce.listen(Channel.of("b", String.class), (one, tx) -> {}))
             .isInstanceOf(IllegalStateException.class);
@@ -93,6 +94,7 @@ class StopWhileStartingTest {
           .cause()
           .isInstanceOf(PgOnceException.class)
           .hasMessageContaining("stopped while it started");
+      assertThat(pgonce.status().listenFailure()).isEqualTo("not started");
       assertThat(stage.database.queryLong("select count(*) from pgonce.listener")).isZero();
       pgonce.start();
       stage.publish(1);
@@ -105,13 +107,16 @@ class StopWhileStartingTest {
   void h85_aStartThatWaitsForAConnectionDoesNotHoldUpTheClose() throws Exception {
     try (var pool = emptyPool()) {
       var pgonce = stage.pgonce(pool).listen(ORDERS, QUICK, Stage::effect);
+      CompletableFuture<PgOnce> starting;
       try (var taken = pool.getConnection()) {
-        var starting = starting(pgonce);
+        starting = starting(pgonce);
         awaitWaits(pool);
         CompletableFuture.runAsync(pgonce::close).get(GRACE.toSeconds(), TimeUnit.SECONDS);
         assertThat(starting).isNotDone();
         assertThat(taken.isValid(1)).isTrue();
       }
+      assertThatThrownBy(() -> starting.get(SOON.toSeconds(), TimeUnit.SECONDS))
+          .hasMessageContaining("stopped while it started");
       assertThatThrownBy(pgonce::start).hasMessageContaining("closed");
     }
   }

@@ -286,7 +286,8 @@ public final class Operations {
 
   /**
    * Makes notifications with these ids due now that wait for their time or for their next attempt,
-   * in all subscriptions. What is at work, due already or not there is passed over.
+   * in all subscriptions. What is at work, or was when its process died, is passed over; so is what
+   * is due already or not there.
    *
    * @return how many; each subscription counts for itself
    */

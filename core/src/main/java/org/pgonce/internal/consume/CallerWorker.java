@@ -112,6 +112,9 @@ public final class CallerWorker implements Worker {
   public void ended(RowsBehind left) {}
 
   @Override
+  public void handsOver() {}
+
+  @Override
   public boolean mayGoOn() {
     return false;
   }

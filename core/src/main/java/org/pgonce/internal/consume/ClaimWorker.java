@@ -172,6 +172,11 @@ final class ClaimWorker implements Runnable, Worker {
   }
 
   @Override
+  public void handsOver() {
+    consumer.withLock(trigger::beginIfWanted);
+  }
+
+  @Override
   public boolean mayGoOn() {
     return consumer.locked(
         () -> {

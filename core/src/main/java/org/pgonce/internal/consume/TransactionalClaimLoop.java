@@ -83,6 +83,9 @@ final class TransactionalClaimLoop implements ClaimLoop {
       work(worker, behind);
     } finally {
       // Without a connection: they may want one, and take their time.
+      if (!behind.isEmpty()) {
+        worker.handsOver();
+      }
       behind.forEach(TransactionalAttempt::complete);
     }
   }

@@ -46,6 +46,9 @@ interface Worker {
    */
   void ended(RowsBehind left);
 
+  /** It is busy from now on, and not to claim: what waits is for another worker. */
+  void handsOver();
+
   /** Whether to claim once more; waits for a moment until there is something to claim. */
   boolean mayGoOn();
 }

@@ -26,6 +26,7 @@ import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.listen.ListenFailure;
+import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.listen.NotificationListener;
 import org.pgonce.internal.listen.WakeUp;
 import org.pgonce.internal.poll.Poll;
@@ -107,6 +108,7 @@ public final class Listener {
     var installed =
         new StartCheck(context, registrations, feeds).run(settings.startTimeout(), () -> stopping);
     if (registrations.isEmpty()) {
+      step(() -> {}); // unless it was stopped meanwhile
       return;
     }
     StartWarnings.log(context.dataSource(), installed);
@@ -289,13 +291,20 @@ public final class Listener {
     return stopping ? State.STOPPING : started ? State.RUNNING : State.NEW;
   }
 
+  private @Nullable String listenFailure(ListenStatus heard) {
+    if (heard.failure() != null) {
+      return heard.failure().reason();
+    }
+    // A start that waits for the database, or has failed.
+    return heard.listening() || registrations.isEmpty() ? null : "not started";
+  }
+
   public Status status() {
     var heard = listening.status();
-    var failure = heard.failure();
     return new Status(
         state(),
         registrations.isEmpty() ? "nothing" : heard.source(),
-        failure == null ? null : failure.reason(),
+        listenFailure(heard),
         heard.failedSources(),
         heard.reconnects(),
         activities.stream().map(Supplier::get).toList());
