@@ -4,6 +4,8 @@ import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.util.Arrays;
 import java.util.function.BooleanSupplier;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.pgonce.PgOnceException;
 import org.pgonce.cli.act.AdoptCommand;
 import org.pgonce.cli.act.CancelCommand;
@@ -73,6 +75,9 @@ import picocli.CommandLine.Model.OptionSpec;
     })
 public final class PgOnceCommand implements DatabaseCommand.Root {
 
+  // The driver logs a URL that it cannot read as a whole. What fails is said by the command.
+  private static final Logger DRIVER = Logger.getLogger("org.postgresql");
+
   private static final OptionSpec HELP =
       OptionSpec.builder("-h", "--help").usageHelp(true).description("Shows this.").build();
 
@@ -83,6 +88,7 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
   }
 
   public static void main(String... arguments) {
+    DRIVER.setLevel(Level.OFF);
     var ended = new EndOnInterrupt(Thread.currentThread());
     var status = run(Terminal.ofProcess(), ended::isAsked, arguments);
     ended.done();

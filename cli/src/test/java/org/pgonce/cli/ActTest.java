@@ -155,8 +155,11 @@ class ActTest {
   void adoptLetsACopyDeliver() throws Exception {
     database.execute("update pgonce.installation set home = ''");
     var copy = "select pgonce.copy_of_another() is not null";
+    var lastId = "select last_value from pgonce.notification_id";
+    var before = database.queryLong(lastId);
     cli.run("adopt", "--because", "x", "--dry-run").ends(0);
     assertThat(database.queryString(copy)).isEqualTo("t");
+    assertThat(database.queryLong(lastId)).isEqualTo(before);
     cli.run("adopt", "--because", "the old one is gone").ends(0);
     assertThat(database.queryString(copy)).isEqualTo("f");
     assertThat(lastOperation()).isEqualTo("ADOPT 0 by Ada: the old one is gone");

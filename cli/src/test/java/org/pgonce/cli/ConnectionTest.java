@@ -3,6 +3,7 @@ package org.pgonce.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -85,6 +86,14 @@ class ConnectionTest {
     assertThat(cli.run("status", "--url", url).ends(1).err()).contains("holds a password");
     url = "jdbc:" + url() + "?user=" + login.user() + "&password=" + login.password();
     assertThat(cli.run("status", "--url", url).ends(1).err()).contains("holds a password");
+    for (var hosts : List.of("my_db", "my_db:5432", "h1,h2:5432", "[::1]")) {
+      url = "postgresql://u:" + SECRET + "@" + hosts + "/x";
+      assertThat(cli.run("status", "--url", url).ends(1).err()).contains("holds a password");
+    }
+    url = "postgresql://u:a/" + SECRET + "@host/x";
+    assertThat(cli.run("status", "--url", url).ends(1).err())
+        .contains("is no address")
+        .doesNotContain(SECRET);
   }
 
   @ParameterizedTest

@@ -17,6 +17,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 record Address(String jdbcUrl, @Nullable String user, @Nullable String password) {
 
   private static final Pattern SECRET = Pattern.compile("(?i)[?&][a-z]*password=");
+  private static final Pattern USER_INFO = Pattern.compile("^postgresql://([^/?]*)@");
   private static final String NOT_READABLE =
       "is no address of a database: postgresql://host:port/database or jdbc:postgresql://host:port/database";
 
@@ -41,11 +42,15 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
       throw new FailedException(where + " " + NOT_READABLE);
     }
     try {
-      var info = new URI(plain.replaceFirst("[?].*", "")).getRawUserInfo();
+      var info = userInfo(plain);
       var parts = info == null ? new String[0] : info.split(":", 2);
+      var bare = info == null ? plain : plain.replace("//" + info + "@", "//");
+      if (bare.replaceFirst("[?].*", "").contains("@")) {
+        throw new FailedException(where + " " + NOT_READABLE); // a password with a slash
+      }
       var address =
           new Address(
-              "jdbc:" + (info == null ? plain : plain.replace("//" + info + "@", "//")),
+              "jdbc:" + bare,
               parts.length > 0 ? decoded(parts[0]) : null,
               parts.length > 1 ? decoded(parts[1]) : null);
       new PGSimpleDataSource().setURL(address.jdbcUrl());
@@ -54,6 +59,12 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
       // Without the cause: it quotes the URL, with a password that may be in it.
       throw new FailedException(where + " " + NOT_READABLE);
     }
+  }
+
+  /** Not java.net.URI, which finds none before several hosts, or a host with an underscore. */
+  private static @Nullable String userInfo(String url) {
+    var found = USER_INFO.matcher(url);
+    return found.find() ? found.group(1) : null;
   }
 
   /** As the rest of a URL: «a%40b» is «a@b», and a plus is a plus. */

@@ -17,7 +17,22 @@ final class PoolerCheck {
 
   private PoolerCheck() {}
 
-  static List<Finding> find(DataSource source) throws SQLException {
+  static List<Finding> find(DataSource source) {
+    try {
+      return examine(source);
+    } catch (SQLException e) {
+      // Its further connections may be those that the server or a pooler has not got.
+      return List.of(
+          new Finding(
+              Finding.Severity.INFO,
+              "POOLER_NOT_EXAMINED",
+              "whether a pooler stands at this address could not be examined: " + e.getMessage(),
+              "In transaction mode it does not carry LISTEN.",
+              "Give doctor two more connections."));
+    }
+  }
+
+  private static List<Finding> examine(DataSource source) throws SQLException {
     try (var one = source.getConnection()) {
       one.setAutoCommit(false);
       var told = one.unwrap(PGConnection.class).getBackendPID();

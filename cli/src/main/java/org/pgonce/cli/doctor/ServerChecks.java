@@ -51,6 +51,12 @@ final class ServerChecks {
               "Leave it on for publishers and handlers: docs/guarantees.md, the session of a handler."),
           Check.of(
               INFO,
+              "OTHERS_NOT_VISIBLE",
+              "SELECT format('role %s may not see what others do', current_user) WHERE NOT pg_has_role('pg_read_all_stats', 'USAGE')",
+              "Old transactions and the number of connections cannot be examined.",
+              "GRANT pg_read_all_stats (or pg_monitor) to it."),
+          Check.of(
+              INFO,
               "WAL_LEVEL_MINIMAL",
               "SELECT 'wal_level is minimal' WHERE current_setting('wal_level') = 'minimal'",
               "No standby and no restore to a point in time: what the machine loses is lost.",

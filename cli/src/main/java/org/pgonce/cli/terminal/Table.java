@@ -78,7 +78,8 @@ public final class Table {
     } else if (value instanceof Duration duration) {
       return inWords(duration);
     } else if (value instanceof Number number) {
-      return "%,d".formatted(number.longValue());
+      // No grouping: an id or a process number is copied into the next command.
+      return String.valueOf(number.longValue());
     } else if (value instanceof List<?> list) {
       return list.stream().map(Table::cell).collect(Collectors.joining(", "));
     } else {
