@@ -3,6 +3,7 @@ package org.pgonce.cli;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.function.BooleanSupplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -75,11 +76,11 @@ import picocli.CommandLine.Model.OptionSpec;
     })
 public final class PgOnceCommand implements DatabaseCommand.Root {
 
-  // The driver logs a URL that it cannot read as a whole. What fails is said by the command.
-  private static final Logger DRIVER = Logger.getLogger("org.postgresql");
-
   private static final OptionSpec HELP =
       OptionSpec.builder("-h", "--help").usageHelp(true).description("Shows this.").build();
+
+  // It would print addresses, with a password that may be in one. What it throws is printed here.
+  private static final Logger DRIVER = Logger.getLogger("org.postgresql");
 
   private final Terminal terminal;
 
@@ -88,6 +89,7 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
   }
 
   public static void main(String... arguments) {
+    Locale.setDefault(Locale.ROOT); // digits and their groups are the same everywhere
     DRIVER.setLevel(Level.OFF);
     var ended = new EndOnInterrupt(Thread.currentThread());
     var status = run(Terminal.ofProcess(), ended::isAsked, arguments);
@@ -104,6 +106,9 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
     var out = new PrintWriter(terminal.out(), true, Charset.defaultCharset());
     var err = new PrintWriter(terminal.err(), true, Charset.defaultCharset());
     var asks = Arrays.stream(arguments).anyMatch(one -> one.startsWith("--password"));
+    if (isPasswordGiven(arguments)) {
+      return refuse(terminal);
+    }
     var line =
         new CommandLine(new PgOnceCommand(terminal))
             .setOut(out)
@@ -116,14 +121,7 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
                 });
     if (asks) {
       // What is behind --password may be one. picocli would quote it.
-      line.setParameterExceptionHandler(
-          (failure, given) -> {
-            terminal
-                .err()
-                .println(
-                    "pgonce: the arguments cannot be read. They are not shown, as a password may be among them: --password takes none, and asks for it. See --help");
-            return ExitStatus.USAGE;
-          });
+      line.setParameterExceptionHandler((failure, given) -> refuse(terminal));
     }
     if (!terminal.interactive()) {
       line.setColorScheme(Help.defaultColorScheme(Ansi.OFF));
@@ -133,6 +131,25 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
     var status = line.execute(arguments);
     out.flush();
     return status;
+  }
+
+  /** What stands behind --password, and is no option, would be taken for a channel, and shown. */
+  private static boolean isPasswordGiven(String... arguments) {
+    for (var at = 1; at < arguments.length; at++) {
+      if (arguments[at - 1].equals("--password")
+          && (!arguments[at].startsWith("-") || arguments[at].equals("--"))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static int refuse(Terminal terminal) {
+    terminal
+        .err()
+        .println(
+            "pgonce: the arguments cannot be read. They are not shown, as a password may be among them: --password takes none, and asks for it. Give it last. See --help");
+    return ExitStatus.USAGE;
   }
 
   private static void addHelp(CommandLine line) {

@@ -38,7 +38,9 @@ class DoctorServerTest {
 
   @Test
   void connections() throws Exception {
-    try (var server = TestServer.start(Map.of("max_connections", "10"));
+    try (var server =
+            TestServer.start(
+                Map.of("max_connections", "10", "superuser_reserved_connections", "0"));
         var database = server.createDatabase()) {
       var cli = installed(database);
       assertThat(DoctorFindings.names(cli)).doesNotContain("CONNECTIONS");
@@ -49,6 +51,8 @@ class DoctorServerTest {
         }
         assertThat(DoctorFindings.one(cli, "CONNECTIONS").get("what").asString())
             .contains("of 10 connections");
+        var monitor = new Cli(database.loginRole("looks", "pgonce_monitor"));
+        DoctorFindings.one(monitor, "CONNECTIONS");
       } finally {
         for (var one : open) {
           one.close();

@@ -64,6 +64,47 @@ class DoctorTest {
   }
 
   @Test
+  void poolerNotExamined() throws Exception {
+    try (var bouncer = PgBouncer.start(database, "transaction\ndefault_pool_size = 1")) {
+      cli.environment.putAll(Cli.variables(bouncer.login(database)));
+      assertThat(finding("POOLER_NOT_EXAMINED").get("severity").asString()).isEqualTo("INFO");
+      assertThat(DoctorFindings.names(cli)).contains("NO_LISTENER_YET");
+    }
+  }
+
+  @Test
+  void aDirectAddressTakesNoSecondConnection() throws Exception {
+    var login = database.loginRole("looks", "pgonce_monitor");
+    database.execute("alter role %s connection limit 1".formatted(login.user()));
+    cli = new Cli(login);
+    assertThat(DoctorFindings.names(cli))
+        .contains("NO_LISTENER_YET")
+        .doesNotContain("POOLER_NOT_EXAMINED", "NOT_EXAMINED");
+  }
+
+  @Test
+  void notExamined() throws Exception {
+    isAbsent("NOT_EXAMINED");
+    database.execute("alter view pgonce.channel_gauges rename column backlog to waiting");
+    assertThat(finding("NOT_EXAMINED").get("what").asString())
+        .contains("NO_LISTENER")
+        .contains("42703");
+    database.execute("drop function pgonce.copy_of_another() cascade");
+    assertThat(DoctorFindings.all(cli).toString()).contains("COPY_NOT_ADOPTED").contains("42883");
+    assertThat(DoctorFindings.names(cli)).contains("FUNCTION_DRIFT");
+  }
+
+  @Test
+  void sessionsNotShown() throws Exception {
+    isAbsent("SESSIONS_NOT_SHOWN");
+    var login = database.loginRole("looks", "pgonce_monitor");
+    cli = new Cli(login);
+    assertThat(finding("SESSIONS_NOT_SHOWN").get("severity").asString()).isEqualTo("INFO");
+    database.execute("grant pg_read_all_stats to " + login.user());
+    isAbsent("SESSIONS_NOT_SHOWN");
+  }
+
+  @Test
   void readOnly() throws Exception {
     isAbsent("READ_ONLY");
     database.execute(

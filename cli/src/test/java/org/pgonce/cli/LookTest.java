@@ -6,6 +6,7 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.cli.terminal.Table;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -167,6 +168,14 @@ class LookTest {
     assertThat(groups).hasSize(2);
     assertThat(groups.get(0).get("dead_letters").asLong()).isEqualTo(3);
     assertThat(cli.run("dead", "--from", "whenever").ends(1).err()).contains("22007");
+  }
+
+  @Test
+  void numbersAreShownAsTheyAreTyped() throws Exception {
+    database.execute("select setval('pgonce.notification_id', 1234567)");
+    Cli.bury(database, 1, "REJECTED", "no");
+    assertThat(cli.run("dead").ends(0).out()).contains(" 1234568 ");
+    assertThat(Table.cell(12345)).isEqualTo("12345"); // as a pid is
   }
 
   @Test

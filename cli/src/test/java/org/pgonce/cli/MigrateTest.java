@@ -31,6 +31,8 @@ class MigrateTest {
     cli.run("cancel", "mails", "1", "--because", "x").ends(0);
     assertThat(cli.run("migrate", "down", "--database", "other").ends(1).err())
         .contains("names another one");
+    assertThat(cli.run("migrate", "down", "--database", "a$$; select 'b").ends(1).err())
+        .contains("names another one");
     cli.run("migrate", "down", "--database", database.name(), "--dry-run").ends(0);
     assertThat(schemas(database)).isEqualTo(3);
     cli.run("migrate", "down", "--database", database.name()).ends(0);

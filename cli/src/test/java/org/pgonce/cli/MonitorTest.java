@@ -41,7 +41,6 @@ class MonitorTest {
             .contains("pgonce grants");
       }
     }
-    assertThat(cli.run("doctor").out()).contains("OTHERS_NOT_VISIBLE");
     assertThat(cli.run("peek", "mails", "--payload").ends(1).err())
         .contains("may not see payloads");
     assertThat(cli.run("migrate", "down", "--database", database.name()).ends(1).err())

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -45,14 +46,15 @@ class PackedJarIT {
   }
 
   private ProcessBuilder command(String... arguments) {
-    var command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-jar",
-                JAR.toString()));
+    return java(List.of(), arguments);
+  }
+
+  private ProcessBuilder java(List<String> options, String... arguments) {
+    var command = new ArrayList<String>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    command.addAll(options);
+    command.addAll(List.of("-jar", JAR.toString()));
     command.addAll(List.of(arguments));
     var builder = new ProcessBuilder(command);
     builder.environment().putAll(Cli.variables(database.login()));
@@ -62,14 +64,14 @@ class PackedJarIT {
   private record Ended(int status, String out, String err) {}
 
   private Ended run(String... arguments) throws Exception {
+    return ended(command(arguments));
+  }
+
+  private Ended ended(ProcessBuilder command) throws Exception {
     var out = Files.createTempFile(directory, "out", "").toFile();
     var err = Files.createTempFile(directory, "err", "").toFile();
     var process =
-        command(arguments)
-            .redirectInput(new File("/dev/null"))
-            .redirectOutput(out)
-            .redirectError(err)
-            .start();
+        command.redirectInput(new File("/dev/null")).redirectOutput(out).redirectError(err).start();
     try {
       assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
       return new Ended(
@@ -129,6 +131,44 @@ class PackedJarIT {
     } else if (status != 3) {
       assertThat(run.err()).isNotEmpty();
     }
+  }
+
+  @Test
+  void digitsAreTheSameInEveryCountry() throws Exception {
+    Cli.bury(database, 1_234, "REJECTED", "no such account");
+    var arabic = List.of("-Duser.language=ar", "-Duser.country=EG");
+    var looked = ended(java(arabic, "dead", "--group"));
+    var discarded = ended(java(arabic, "discard", "mails", "--all", "--because", "x"));
+    assertThat(looked.out()).contains(" 1234 ");
+    assertThat(discarded.out())
+        .as(discarded.err())
+        .isEqualTo("1,234 dead letters of channel mails discarded\n");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "postgresql://u:hunter2@my_db/x",
+        "postgresql://u:hunter2@h1,h2:5432",
+        "jdbc:postgresql://u:hunter2@h1:1,h2:2/x",
+        "postgresql://u:p@hunter2@my_db/x",
+        "postgresql://u:hunter2/y@localhost/x",
+        "postgresql://u:1?hunter2@localhost/x",
+        "postgresql://u:hunter2@localhost:port/x",
+        "postgresql://localhost:hunter2/x",
+        "postgresql://my_db/x?password=hunter2"
+      })
+  void noPasswordOfAnAddressIsShown(String url) throws Exception {
+    var run = run("status", "--url", url);
+    assertThat(run.status()).isEqualTo(1);
+    assertThat(run.out() + run.err()).doesNotContain("hunter2").contains("--url");
+    var variable = command("status");
+    variable
+        .environment()
+        .put("PGONCE_URL", url + (url.contains("?") ? "&" : "?") + "connectTimeout=1");
+    var byVariable = ended(variable);
+    assertThat(byVariable.status()).isEqualTo(1);
+    assertThat(byVariable.out() + byVariable.err()).doesNotContain("hunter2");
   }
 
   @Test

@@ -11,19 +11,20 @@ import picocli.CommandLine.Command;
         "Lets listeners start in this database though it is a copy, or was restored. Stop its listeners before.")
 public final class AdoptCommand extends ChangeCommand {
 
-  private static final String WAITING =
-      "SELECT (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id > 0) + (SELECT count(*) FROM pgonce.scheduled s WHERE s.subscription_id > 0)";
-  // A dry run does not try it: it moves the sequence of ids on, which no rollback takes back.
   private static final String MAY_ADOPT =
       "SELECT has_function_privilege('pgonce.adopt(text)', 'EXECUTE')";
+  private static final String WAITING =
+      "SELECT (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id > 0) + (SELECT count(*) FROM pgonce.scheduled s WHERE s.subscription_id > 0)";
 
   @Override
   long change(Statements statements, String because) throws SQLException {
+    if (!statements.isTrue(MAY_ADOPT)) {
+      throw new SQLException("permission denied for function adopt", "42501");
+    }
     var waiting = statements.number(WAITING);
+    // It moves a sequence on, which no rollback takes back.
     if (!why.dryRun()) {
       statements.rows("SELECT pgonce.adopt(?)", because);
-    } else if (!statements.isTrue(MAY_ADOPT)) {
-      throw new SQLException("permission denied for function adopt", "42501");
     }
     return waiting;
   }

@@ -27,7 +27,7 @@ abstract class DeadLetterCommand extends DatabaseCommand {
   // By ids that go up: what dies anew meanwhile is not taken again.
   private static final String NEXT =
       """
-      SELECT b.id FROM (SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE %s AND d.id > ?::text::bigint) b ORDER BY b.id LIMIT %s
+      SELECT b.id FROM (SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE %s AND d.id > ?::text::bigint) b ORDER BY b.id LIMIT %d
       """
           .formatted(DeadLetterFilter.FITS, BATCH);
 

@@ -1,32 +1,12 @@
 package org.pgonce.cli.act;
 
-import java.sql.SQLException;
-import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Statements;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 /** {@code pgonce.resume}. */
 @Command(name = "resume", description = "Ends a pause: what has waited is handled.")
-public final class ResumeCommand extends ChangeCommand {
+public final class ResumeCommand extends SubscriptionCommand {
 
-  @Parameters(paramLabel = "CHANNEL")
-  private String channel = "";
-
-  @Option(names = "--subscription", paramLabel = "NAME", description = "Default: all")
-  private @Nullable String subscription;
-
-  @Override
-  long change(Statements statements, String because) throws SQLException {
-    return statements.number("SELECT pgonce.resume(?, ?, ?)", channel, because, subscription);
-  }
-
-  @Override
-  void report(long touched) {
-    output.print(
-        terminal(),
-        why.done("resume", channel, subscription, touched),
-        why.sentence(touched, "subscriptions of channel " + channel, "resumed"));
+  public ResumeCommand() {
+    super("resume", "resumed");
   }
 }

@@ -31,7 +31,7 @@ final class Why {
 
   @Option(
       names = "--dry-run",
-      description = "Says how many it would touch. It is done, and rolled back")
+      description = "Says how many it would touch, and leaves all as it is")
   private boolean dryRun;
 
   String because() {

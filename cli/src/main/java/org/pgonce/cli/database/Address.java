@@ -1,7 +1,7 @@
 package org.pgonce.cli.database;
 
-import java.net.URI;
-import java.net.URISyntaxException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.terminal.FailedException;
@@ -16,8 +16,9 @@ import org.postgresql.ds.PGSimpleDataSource;
  */
 record Address(String jdbcUrl, @Nullable String user, @Nullable String password) {
 
-  private static final Pattern SECRET = Pattern.compile("(?i)[?&][a-z]*password=");
-  private static final Pattern USER_INFO = Pattern.compile("^postgresql://([^/?]*)@");
+  // An @ behind the authority is of a password with a slash or a question mark in it.
+  private static final Pattern SECRET =
+      Pattern.compile("(?i)[?&][a-z]*password=|//[^/?]*:[^/?@]*[/?][^=]*@");
   private static final String NOT_READABLE =
       "is no address of a database: postgresql://host:port/database or jdbc:postgresql://host:port/database";
 
@@ -42,34 +43,34 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
       throw new FailedException(where + " " + NOT_READABLE);
     }
     try {
-      var info = userInfo(plain);
-      var parts = info == null ? new String[0] : info.split(":", 2);
-      var bare = info == null ? plain : plain.replace("//" + info + "@", "//");
-      if (bare.replaceFirst("[?].*", "").contains("@")) {
-        throw new FailedException(where + " " + NOT_READABLE); // a password with a slash
-      }
+      var authority = authority(plain);
+      var at = authority.lastIndexOf('@');
+      var parts = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
       var address =
           new Address(
-              "jdbc:" + bare,
+              "jdbc:" + plain.replace("//" + authority.substring(0, at + 1), "//"),
               parts.length > 0 ? decoded(parts[0]) : null,
               parts.length > 1 ? decoded(parts[1]) : null);
       new PGSimpleDataSource().setURL(address.jdbcUrl());
       return address;
-    } catch (URISyntaxException | IllegalArgumentException e) {
+    } catch (IllegalArgumentException e) {
       // Without the cause: it quotes the URL, with a password that may be in it.
       throw new FailedException(where + " " + NOT_READABLE);
     }
   }
 
-  /** Not java.net.URI, which finds none before several hosts, or a host with an underscore. */
-  private static @Nullable String userInfo(String url) {
-    var found = USER_INFO.matcher(url);
-    return found.find() ? found.group(1) : null;
+  /**
+   * User, password and hosts. Not by java.net.URI, which sees no user beside several hosts, or
+   * beside a host with an underscore.
+   */
+  private static String authority(String url) {
+    var hosts = "postgresql://";
+    return url.startsWith(hosts) ? url.substring(hosts.length()).split("[/?]", 2)[0] : "";
   }
 
   /** As the rest of a URL: «a%40b» is «a@b», and a plus is a plus. */
-  private static String decoded(String text) throws URISyntaxException {
-    return new URI("x://" + text + "@x").getUserInfo();
+  private static String decoded(String text) {
+    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
   /** As libpq takes it. */

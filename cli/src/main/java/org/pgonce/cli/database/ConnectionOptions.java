@@ -32,7 +32,7 @@ public final class ConnectionOptions {
 
   @Option(
       names = "--password",
-      description = "Asks for it. Otherwise: PGPASSWORD, PGONCE_URL, ~/.pgpass")
+      description = "Asks for it; give it last. Otherwise: PGPASSWORD, PGONCE_URL, ~/.pgpass")
   private boolean asks;
 
   private @Nullable String asked;

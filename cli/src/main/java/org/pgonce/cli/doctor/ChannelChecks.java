@@ -44,11 +44,14 @@ final class ChannelChecks {
   /** Needs the rights of a listener, an installer or an administrator. */
   static final Check COPY =
       Check.of(
-          ERROR,
-          "COPY_NOT_ADOPTED",
-          "SELECT c.words FROM pgonce.copy_of_another() AS c (words) WHERE c.words IS NOT NULL",
-          "No listener starts in a copy until somebody decides so.",
-          "docs/copies.md, then pgonce adopt.");
+              ERROR,
+              "COPY_NOT_ADOPTED",
+              "SELECT c.words FROM pgonce.copy_of_another() AS c (words) WHERE c.words IS NOT NULL",
+              "No listener starts in a copy until somebody decides so.",
+              "docs/copies.md, then pgonce adopt.")
+          // Two queries: the function's name is not read where the schema may not be.
+          .where("SELECT has_function_privilege('pgonce.copy_of_another()', 'EXECUTE')")
+          .where("SELECT has_schema_privilege('pgonce', 'USAGE')");
 
   private ChannelChecks() {}
 }

@@ -4,11 +4,17 @@ import java.sql.SQLException;
 import java.util.List;
 import org.pgonce.cli.database.Statements;
 
-/** Looks for one kind of trouble. */
-@FunctionalInterface
-interface Check {
+/**
+ * Looks for one kind of trouble.
+ *
+ * @param name of what it finds
+ */
+record Check(String name, Search search) {
 
-  List<Finding> find(Statements statements) throws SQLException;
+  @FunctionalInterface
+  interface Search {
+    List<Finding> find(Statements statements) throws SQLException;
+  }
 
   /**
    * A query with a row for each finding.
@@ -16,17 +22,22 @@ interface Check {
    * @param sql what was found, in words
    */
   static Check of(Finding.Severity severity, String name, String sql, String why, String advice) {
-    return statements ->
-        statements.rows(sql).values().stream()
-            .map(row -> new Finding(severity, name, String.valueOf(row.get(0)), why, advice))
-            .toList();
+    return new Check(
+        name,
+        statements ->
+            statements.rows(sql).values().stream()
+                .map(row -> new Finding(severity, name, String.valueOf(row.get(0)), why, advice))
+                .toList());
   }
 
   /** The same, where the server is of that version or a later one. */
-  default Check since(int version) {
-    return statements ->
-        statements.number("SELECT current_setting('server_version_num')::integer") >= version
-            ? find(statements)
-            : List.of();
+  Check since(int version) {
+    return where("SELECT current_setting('server_version_num')::integer >= " + version);
+  }
+
+  /** The same, where that is true. */
+  Check where(String condition) {
+    return new Check(
+        name, statements -> statements.isTrue(condition) ? search.find(statements) : List.of());
   }
 }

@@ -1,9 +1,9 @@
 package org.pgonce.cli.doctor;
 
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
@@ -29,34 +29,18 @@ public final class DoctorCommand extends DatabaseCommand {
   private int old = 300;
 
   @Override
-  protected int run(Database database) throws SQLException {
+  protected int run(Database database) {
     if (old < 0) {
       throw new FailedException("--old is " + old + ": 0 seconds or more");
     }
     var findings = new ArrayList<Finding>();
-    findings.addAll(PoolerCheck.find(connection.dataSource(terminal())));
-    var checks = new ArrayList<Check>(ServerChecks.ALL);
+    var checks = new ArrayList<Check>();
+    checks.add(PoolerCheck.over(connection.dataSource(terminal())));
+    checks.addAll(ServerChecks.ALL);
     checks.addAll(VacuumChecks.of(old));
-    checks.add(SchemaChecks::version);
-    var state = database.read(SchemaState::of);
-    if (state.installed() != 0) {
-      checks.add(RightsCheck::find);
-      checks.addAll(TableChecks.ALL);
-      if (state.installed() == state.needed()) {
-        checks.add(SchemaChecks::drift);
-      }
-      if (database.read(RightsCheck::mayLook)) {
-        checks.addAll(ChannelChecks.ALL);
-      }
-      if (database.read(
-          s ->
-              s.isTrue(
-                  "SELECT has_schema_privilege('pgonce', 'USAGE') AND has_function_privilege('pgonce.copy_of_another()', 'EXECUTE')"))) {
-        checks.add(ChannelChecks.COPY);
-      }
-    }
+    checks.addAll(orNone(findings, "SCHEMA", () -> ofSchema(database.read(SchemaState::of))));
     for (var check : checks) {
-      findings.addAll(found(database, check));
+      findings.addAll(orNone(findings, check.name(), () -> database.read(check.search()::find)));
     }
     findings.sort(Comparator.comparing(Finding::severity));
     output.printUpright(terminal(), rows(findings), "nothing was found");
@@ -65,18 +49,35 @@ public final class DoctorCommand extends DatabaseCommand {
         : ExitStatus.DONE;
   }
 
-  /** One that fails, as for a right, hides no other. */
-  private static List<Finding> found(Database database, Check check) {
+  private static List<Check> ofSchema(SchemaState state) {
+    var checks = new ArrayList<Check>();
+    checks.add(new Check("SCHEMA", statements -> SchemaChecks.version(state)));
+    if (state.installed() != 0) {
+      checks.add(new Check("RIGHTS", RightsCheck::find));
+      checks.addAll(TableChecks.ALL);
+      if (state.installed() == state.needed()) {
+        checks.add(new Check("FUNCTION_DRIFT", SchemaChecks::drift));
+      }
+      ChannelChecks.ALL.forEach(check -> checks.add(RightsCheck.ifMayLook(check)));
+      checks.add(ChannelChecks.COPY);
+    }
+    return checks;
+  }
+
+  /** What fails is a finding of its own: doctor is for databases where something is wrong. */
+  private static <R> List<R> orNone(
+      List<Finding> findings, String name, Supplier<List<R>> examined) {
     try {
-      return database.read(check::find);
+      return examined.get();
     } catch (FailedException e) {
-      return List.of(
+      findings.add(
           new Finding(
               Finding.Severity.WARNING,
               "NOT_EXAMINED",
-              "something could not be examined: " + e.getMessage(),
-              "What it would find is not in this list.",
-              "Mend that, or take a login with more rights, and run doctor again."));
+              "%s was not examined: %s".formatted(name, e.getMessage()),
+              "Trouble of that kind would not be seen.",
+              "Look at what the server says; where the schema is of another release, pgonce migrate check."));
+      return List.of();
     }
   }
 

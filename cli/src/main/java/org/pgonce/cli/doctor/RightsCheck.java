@@ -18,7 +18,13 @@ final class RightsCheck {
 
   private RightsCheck() {}
 
-  static boolean mayLook(Statements statements) throws SQLException {
+  static Check ifMayLook(Check check) {
+    return new Check(
+        check.name(),
+        statements -> mayLook(statements) ? check.search().find(statements) : List.of());
+  }
+
+  private static boolean mayLook(Statements statements) throws SQLException {
     return statements.isTrue(
             "SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = 'pgonce'")
         && statements.isTrue(MAY_LOOK);

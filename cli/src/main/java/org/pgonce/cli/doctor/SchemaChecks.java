@@ -28,8 +28,8 @@ final class SchemaChecks {
 
   private SchemaChecks() {}
 
-  static List<Finding> version(Statements statements) throws SQLException {
-    return SchemaState.of(statements).problems().stream()
+  static List<Finding> version(SchemaState state) {
+    return state.problems().stream()
         .map(
             problem ->
                 new Finding(

@@ -12,6 +12,12 @@ final class ServerChecks {
   static final List<Check> ALL =
       List.of(
           Check.of(
+              INFO,
+              "SESSIONS_NOT_SHOWN",
+              "SELECT format('role %s is not shown what the sessions of other roles do', current_user) WHERE NOT pg_has_role('pg_read_all_stats', 'USAGE')",
+              "Their old transactions, which hold vacuum back, are not found.",
+              "GRANT pg_read_all_stats to it, where that is wanted."),
+          Check.of(
               ERROR,
               "STANDBY",
               "SELECT 'the server is a standby' WHERE pg_is_in_recovery()",
@@ -51,12 +57,6 @@ final class ServerChecks {
               "Leave it on for publishers and handlers: docs/guarantees.md, the session of a handler."),
           Check.of(
               INFO,
-              "OTHERS_NOT_VISIBLE",
-              "SELECT format('role %s may not see what others do', current_user) WHERE NOT pg_has_role('pg_read_all_stats', 'USAGE')",
-              "Old transactions and the number of connections cannot be examined.",
-              "GRANT pg_read_all_stats (or pg_monitor) to it."),
-          Check.of(
-              INFO,
               "WAL_LEVEL_MINIMAL",
               "SELECT 'wal_level is minimal' WHERE current_setting('wal_level') = 'minimal'",
               "No standby and no restore to a point in time: what the machine loses is lost.",
@@ -78,7 +78,7 @@ final class ServerChecks {
               "CONNECTIONS",
               """
               SELECT format('%s of %s connections are in use', c.used, c.most)
-                FROM (SELECT count(*) AS used, current_setting('max_connections')::integer AS most FROM pg_stat_activity a WHERE a.backend_type = 'client backend') c
+                FROM (SELECT sum(d.numbackends) AS used, current_setting('max_connections')::integer AS most FROM pg_stat_database d) c
                WHERE c.used >= 0.8 * c.most
               """,
               "Listeners that start, and pools that grow, are refused.",

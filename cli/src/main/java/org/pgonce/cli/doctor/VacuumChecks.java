@@ -21,8 +21,9 @@ final class VacuumChecks {
             WARNING,
             "OLD_SNAPSHOT",
             """
-            SELECT format('server process %s (%s, role %s, %s) is in a transaction since %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename,
-                          coalesce(a.state, 'state not shown'), coalesce(date_trunc('second', clock_timestamp() - a.xact_start)::text, 'a time that is not shown'))
+            SELECT format('server process %s (%s, role %s, %s) is in a transaction since %s%s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename,
+                          a.state, date_trunc('second', clock_timestamp() - a.xact_start),
+                          format(', whose snapshot reaches %s transactions back', age(a.backend_xmin)))
               FROM pg_stat_activity a
              WHERE a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
                AND clock_timestamp() - a.xact_start > SECONDS * interval '1 second'

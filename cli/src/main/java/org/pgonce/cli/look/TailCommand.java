@@ -1,8 +1,6 @@
 package org.pgonce.cli.look;
 
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.Database;
@@ -23,18 +21,17 @@ import picocli.CommandLine.Parameters;
     })
 public final class TailCommand extends DatabaseCommand {
 
-  // Each row's identity changes with each attempt, so that each failure is one event.
   private static final String EVENTS =
       """
       SELECT * FROM (
         (SELECT d.died_at AS at, 'DEAD' AS event, d.channel, d.subscription, d.id, d.attempts, NULL::text AS person, d.reason || ': ' || d.error AS detail
-           FROM pgonce.dead_letter_status d WHERE d.channel = coalesce(?, d.channel) ORDER BY d.died_at DESC LIMIT 1000)
+           FROM pgonce.dead_letter_status d WHERE d.channel = coalesce(?, d.channel) ORDER BY d.died_at DESC, d.id DESC LIMIT 1000)
         UNION ALL
         (SELECT NULL, 'FAILED', r.channel, r.subscription, r.id, r.attempts, NULL, r.last_error
            FROM pgonce.retry_status r WHERE r.channel = coalesce(?, r.channel) ORDER BY r.id DESC LIMIT 1000)
         UNION ALL
         (SELECT o.at, o.what, o.channel, o.subscription, o.id, o.concerned, coalesce(o.operator, o.role), concat_ws('; ', o.reason, o.detail)
-           FROM pgonce.operation_log o WHERE ?::text IS NULL OR o.channel IN (?, '*') ORDER BY o.id DESC LIMIT 1000)) e
+           FROM pgonce.operation_log o WHERE ?::text IS NULL OR o.channel IN (?, '*') ORDER BY o.at DESC, o.id DESC LIMIT 1000)) e
        ORDER BY coalesce(e.at, clock_timestamp()), e.event, e.id
       """;
 
@@ -44,16 +41,17 @@ public final class TailCommand extends DatabaseCommand {
   @Override
   protected int run(Database database) throws InterruptedException {
     var out = terminal().out();
-    var known = Set.copyOf(keys(events(database)));
+    var before = new Look(events(database));
     while (!out.checkError()) {
       TimeUnit.SECONDS.sleep(1);
       var events = events(database);
       for (var event : events.objects()) {
-        if (!known.contains(key(event.values().stream().toList()))) {
-          out.println(output.isJson() ? Json.of(event) : line(event.values().stream().toList()));
+        var row = event.values().stream().toList();
+        if (before.isNew(row)) {
+          out.println(output.isJson() ? Json.of(event) : line(row));
         }
       }
-      known = Set.copyOf(keys(events));
+      before = new Look(events);
     }
     return ExitStatus.DONE; // a closed pipe: who read has enough
   }
@@ -65,16 +63,6 @@ public final class TailCommand extends DatabaseCommand {
 
   private Rows events(Database database) {
     return database.read(EVENTS, channel, channel, channel, channel);
-  }
-
-  private static Set<String> keys(Rows events) {
-    var keys = new HashSet<String>();
-    events.values().forEach(row -> keys.add(key(row)));
-    return keys;
-  }
-
-  private static String key(List<? extends @Nullable Object> row) {
-    return row.subList(0, 6).toString();
   }
 
   private static String line(List<? extends @Nullable Object> event) {

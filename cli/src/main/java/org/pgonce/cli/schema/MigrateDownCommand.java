@@ -1,5 +1,7 @@
 package org.pgonce.cli.schema;
 
+import java.sql.SQLException;
+import org.pgonce.cli.database.Statements;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.triggers.Migration;
 import picocli.CommandLine.Command;
@@ -25,21 +27,17 @@ public final class MigrateDownCommand extends SchemaChange {
   }
 
   @Override
-  String script() {
-    if (!database.matches("[^'\\\\]+")) {
-      throw new FailedException("--database is not the name of this database");
+  void require(Statements statements) throws SQLException {
+    if (!statements.isTrue("SELECT pg_catalog.current_database() = ?", database)) {
+      throw new FailedException(
+          "the database is \"%s\", and --database names another one"
+              .formatted(statements.text("SELECT pg_catalog.current_database()")));
     }
-    return """
-        DO $$
-        BEGIN
-          IF pg_catalog.current_database() OPERATOR(pg_catalog.<>) '%s' THEN
-            RAISE EXCEPTION 'the database is "%%", and --database names another one', pg_catalog.current_database();
-          END IF;
-        END
-        $$;
-        """
-            .formatted(database)
-        + Migration.ofSchema().down();
+  }
+
+  @Override
+  String script() {
+    return Migration.ofSchema().down();
   }
 
   @Override

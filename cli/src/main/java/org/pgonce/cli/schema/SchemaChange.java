@@ -1,8 +1,10 @@
 package org.pgonce.cli.schema;
 
+import java.sql.SQLException;
 import java.util.Map;
 import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.database.Statements;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import picocli.CommandLine.Option;
@@ -15,6 +17,9 @@ abstract class SchemaChange extends DatabaseCommand {
 
   /** Whether there is something to do. */
   abstract boolean mustRun(SchemaState before);
+
+  /** In the transaction, before the script. */
+  void require(Statements statements) throws SQLException {}
 
   abstract String script();
 
@@ -32,6 +37,7 @@ abstract class SchemaChange extends DatabaseCommand {
           database.write(
               dryRun,
               statements -> {
+                require(statements);
                 try (var statement = statements.connection().createStatement()) {
                   return statement.execute(script());
                 }

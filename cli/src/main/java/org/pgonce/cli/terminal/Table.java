@@ -69,7 +69,7 @@ public final class Table {
     return cell.codePointCount(0, cell.length());
   }
 
-  /** One value in one line. */
+  /** One value in one line. Numbers are not grouped: ids and pids are copied into commands. */
   public static String cell(@Nullable Object value) {
     if (value == null) {
       return "";
@@ -77,9 +77,6 @@ public final class Table {
       return instant.truncatedTo(ChronoUnit.SECONDS).toString().replace('T', ' ');
     } else if (value instanceof Duration duration) {
       return inWords(duration);
-    } else if (value instanceof Number number) {
-      // No grouping: an id or a process number is copied into the next command.
-      return String.valueOf(number.longValue());
     } else if (value instanceof List<?> list) {
       return list.stream().map(Table::cell).collect(Collectors.joining(", "));
     } else {

@@ -1,0 +1,86 @@
+package org.pgonce.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** What {@code pgonce tail} takes for new. */
+@PgTest(PgOnceInstalled.class)
+class TailTest {
+
+  private static final Duration SOON = Duration.ofSeconds(60);
+
+  /** A reader that can go away. */
+  private static final class Reader extends OutputStream {
+
+    private final ByteArrayOutputStream read = new ByteArrayOutputStream();
+    private volatile boolean gone;
+
+    @Override
+    public void write(int one) throws IOException {
+      if (gone) {
+        throw new IOException("nobody reads");
+      }
+      read.write(one);
+    }
+
+    String text() {
+      return read.toString(StandardCharsets.UTF_8);
+    }
+  }
+
+  @Test
+  void whatComesIntoSightIsNotNew(TestDatabase database) throws Exception {
+    Cli.bury(database, 1_500, "REJECTED", "no such account");
+    database.execute(
+        "insert into pgonce.scheduled (subscription_id, id, attempts, due_at, created_at, last_error, payload) select subscription_id, id, 1, now() + interval '1 day', now(), 'busy', payload from pgonce.dead_letter");
+    var reader = new Reader();
+    var cli = new Cli(database.login());
+    var tail =
+        new Thread(
+            () ->
+                PgOnceCommand.run(
+                    new Terminal(
+                        new ByteArrayInputStream(new byte[0]),
+                        new PrintStream(reader, true, StandardCharsets.UTF_8),
+                        new PrintStream(OutputStream.nullOutputStream()),
+                        false,
+                        cli.environment,
+                        null),
+                    () -> false,
+                    "tail"));
+    tail.start();
+    try {
+      await()
+          .atMost(SOON)
+          .until(
+              () -> {
+                cli.run("pause", "mails", "--because", "x");
+                return reader.text().contains("PAUSE");
+              });
+      database.execute("delete from pgonce.scheduled where id > 500");
+      database.execute("delete from pgonce.dead_letter where id > 500");
+      cli.run("resume", "mails", "--because", "x").ends(0);
+      await().atMost(SOON).until(() -> reader.text().contains("RESUME"));
+      assertThat(reader.text()).doesNotContain("DEAD").doesNotContain("FAILED");
+      Cli.bury(database, 1, "REJECTED", "a new one");
+      await().atMost(SOON).until(() -> reader.text().contains("a new one"));
+    } finally {
+      reader.gone = true;
+      Cli.bury(database, 1, "REJECTED", "for the reader that is gone");
+      tail.join(SOON.toMillis());
+    }
+    assertThat(tail.isAlive()).isFalse();
+  }
+}
