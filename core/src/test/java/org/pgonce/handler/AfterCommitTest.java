@@ -8,7 +8,6 @@ import static org.pgonce.stage.Stage.QUICK;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -24,19 +23,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
-import org.pgonce.KeyOrder;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.PublishOptions;
-import org.pgonce.Publisher;
 import org.pgonce.Tx;
-import org.pgonce.spi.ListenAddress;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
 import org.pgonce.testkit.PgTest;
-import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 
 /** What a handler leaves to be run behind its transaction learns how that ended. */
@@ -323,105 +317,11 @@ class AfterCommitTest {
     assertThat(ends).containsExactly("ROLLED_BACK");
   }
 
-  private static void untilInterrupted() {
+  static void untilInterrupted() {
     try {
       new CountDownLatch(1).await();
     } catch (InterruptedException cutOff) {
       // Returns as if it had succeeded.
-    }
-  }
-
-  /** Each of them, since the one before it may have taken the interrupt. */
-  @ParameterizedTest
-  @EnumSource(Mode.class)
-  void h85_aStopInterruptsEachOfThemWhenItsTimeIsOver(Mode mode) throws Exception {
-    var begun = new CountDownLatch(1);
-    var pgonce =
-        listen(
-            mode,
-            ALONE,
-            (order, tx) -> {
-              for (var i = 0; i < 3; i++) {
-                tx.afterCommit(
-                    () -> {
-                      begun.countDown();
-                      untilInterrupted();
-                      ends.add("interrupted");
-                    });
-              }
-            });
-    publishTo(mode);
-    Stage.awaitSoon(begun);
-    pgonce.stop(Duration.ZERO);
-    stage.awaitSoon(() -> ends.size() == 3);
-    stage.awaitSoon(() -> pgonce.status().channels().get(0).working() == 0);
-  }
-
-  @ParameterizedTest
-  @EnumSource(Mode.class)
-  void theyRunWithoutAConnectionOfTheirWorkers(Mode mode) throws Exception {
-    var pool = stage.database.pooled(1);
-    var channel = Stage.wokenAlways("committed", mode);
-    stage
-        .pgonce(pool)
-        .install(channel)
-        .listen(
-            channel,
-            ALONE,
-            (order, tx) -> {
-              Stage.effect(order, tx);
-              tx.afterCommit(
-                  () -> {
-                    try (var connection = pool.getConnection()) {
-                      ends.add(connection.isClosed() ? "closed" : "got one");
-                    } catch (SQLException e) {
-                      ends.add(e.getMessage());
-                    }
-                  });
-            })
-        .start();
-    publishTo(mode);
-    stage.awaitSoon(() -> ends.size() == 1);
-    assertThat(ends).containsExactly("got one");
-  }
-
-  @Test
-  void theirKeyIsFreeWhileTheyRun() throws Exception {
-    var goOn = new CountDownLatch(1);
-    var ordered =
-        Channel.of(
-            "ordered",
-            Order.class,
-            Mode.EXACTLY_ONCE,
-            ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_PASSES));
-    // No poll finds the second one.
-    stage
-        .pgonce(PgOnce.builder(stage.dataSource), Duration.ofHours(1))
-        .install(ordered)
-        .listen(
-            ordered,
-            QUICK.withConcurrency(2),
-            (order, tx) -> {
-              Stage.effect(order, tx);
-              if (order.payload().id() == 1) {
-                tx.afterCommit(() -> Unwilling.await(goOn));
-              }
-            })
-        .start();
-    try (var connection = stage.dataSource.getConnection()) {
-      for (var id = 1; id <= 2; id++) {
-        Publisher.standard()
-            .publish(
-                connection,
-                ordered,
-                new Order(id, "item"),
-                PublishOptions.DEFAULT.withOrderKey("a"));
-      }
-    }
-    try {
-      stage.awaitSoon(() -> stage.effects() == 2);
-    } finally {
-      goOn.countDown();
     }
   }
 
@@ -488,41 +388,5 @@ class AfterCommitTest {
     } catch (SQLException e) {
       throw new IllegalStateException(e);
     }
-  }
-
-  /** Amid a backlog: no claim is made behind a commit that something waits for. */
-  @Test
-  void h47_nothingIsClaimedInTheMessageOfTheirCommit() throws Exception {
-    var all = 60;
-    var behindCommits = new AtomicInteger();
-    var source =
-        TappedSource.over(
-            stage.dataSource,
-            (sql, real) -> {
-              if (sql.contains("COMMIT; BEGIN")) {
-                behindCommits.incrementAndGet();
-              }
-              return sql;
-            });
-    stage.publish(all);
-    stage
-        .pgonce(PgOnce.builder(source).listenAddress(address()))
-        .listen(
-            ORDERS,
-            ALONE,
-            (order, tx) -> {
-              Stage.effect(order, tx);
-              tx.afterCommit(() -> {});
-            })
-        .start();
-    stage.awaitSoon(() -> stage.effects() == all && stage.waiting() == 0);
-    assertThat(stage.eachOnce(all)).isTrue();
-    assertThat(behindCommits).hasValue(0);
-  }
-
-  private ListenAddress address() {
-    var database = stage.database;
-    return new ListenAddress(
-        database.host(), database.port(), database.name(), database.user(), null, Map.of());
   }
 }

@@ -111,7 +111,11 @@ public final class Jackson2Codec implements PayloadCodec {
             MapperFeature.USE_GETTERS_AS_SETTERS)
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
-        .addModules(KnownModules.there(KnownModules.JACKSON_2, Module.class))
+        .addModules(
+            KnownModules.there(
+                KnownModules.JACKSON_2,
+                Module.class,
+                module -> JsonMapper.builder().addModule(module).build()))
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
   }
 

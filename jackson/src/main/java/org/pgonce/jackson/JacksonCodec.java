@@ -106,7 +106,11 @@ public final class JacksonCodec implements PayloadCodec {
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
-        .addModules(KnownModules.there(KnownModules.JACKSON_3, JacksonModule.class))
+        .addModules(
+            KnownModules.there(
+                KnownModules.JACKSON_3,
+                JacksonModule.class,
+                module -> JsonMapper.builder().addModule(module).build()))
         .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
   }
 

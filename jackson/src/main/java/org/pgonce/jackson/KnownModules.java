@@ -1,6 +1,7 @@
 package org.pgonce.jackson;
 
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -24,16 +25,19 @@ final class KnownModules {
   /**
    * New instances of those that are there.
    *
-   * @throws IllegalStateException if one is there and cannot be made
+   * @param trial sets a module up on a mapper of its own, where one of another release fails
+   * @throws IllegalStateException if one is there and cannot be used
    */
-  static <M> List<M> there(List<String> names, Class<M> type) {
-    return names.stream().flatMap(name -> made(name, type)).toList();
+  static <M> List<M> there(List<String> names, Class<M> type, Consumer<M> trial) {
+    return names.stream().flatMap(name -> made(name, type, trial)).toList();
   }
 
-  private static <M> Stream<M> made(String name, Class<M> type) {
+  private static <M> Stream<M> made(String name, Class<M> type, Consumer<M> trial) {
     try {
       var found = Class.forName(name, true, KnownModules.class.getClassLoader());
-      return Stream.of(type.cast(found.getConstructor().newInstance()));
+      var module = type.cast(found.getConstructor().newInstance());
+      trial.accept(module);
+      return Stream.of(module);
     } catch (ClassNotFoundException notThere) {
       return Stream.empty();
     } catch (ReflectiveOperationException | LinkageError e) {

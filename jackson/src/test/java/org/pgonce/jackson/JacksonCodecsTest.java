@@ -23,6 +23,7 @@ import org.pgonce.Publisher;
 import org.pgonce.spi.CodecProvider;
 import org.pgonce.spi.PayloadCodec;
 import org.postgresql.ds.PGSimpleDataSource;
+import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 
 /** Which Jackson is taken, by what a service has on its class path. */
@@ -160,6 +161,31 @@ class JacksonCodecsTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContainingAll("Jackson 3", "a broken mapper", "PgOnceBuilder.codec")
         .hasCause(broken);
+  }
+
+  /** As one that was built for another release of Jackson. */
+  public static final class OfAnotherRelease extends SimpleModule {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public void setupModule(SetupContext context) {
+      throw new NoSuchMethodError("a method of another release");
+    }
+  }
+
+  /** Else Jackson 2 would take its place, as where Jackson 3 is missing. */
+  @Test
+  void aKnownModuleThatCannotBeSetUpIsNamed() {
+    var name = OfAnotherRelease.class.getName();
+    assertThatThrownBy(
+            () ->
+                KnownModules.there(
+                    List.of(name),
+                    SimpleModule.class,
+                    module -> JsonMapper.builder().addModule(module).build()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContainingAll(name, "cannot be used")
+        .hasCauseInstanceOf(NoSuchMethodError.class);
   }
 
   /** A module that some other mapper of the service has. */

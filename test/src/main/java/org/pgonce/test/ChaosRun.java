@@ -3,6 +3,7 @@ package org.pgonce.test;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -23,6 +24,9 @@ final class ChaosRun<T> implements AutoCloseable {
 
   // Beyond those that the faults need.
   private static final int MOST_RUNS = 5;
+
+  // For a second holder that did not end in time, and was interrupted.
+  private static final Duration LAST_WAIT = Duration.ofSeconds(1);
 
   private static final String PID = "SELECT pg_catalog.pg_backend_pid()";
   private static final String TERMINATE = "SELECT pg_catalog.pg_terminate_backend(%d, 10000)::int";
@@ -216,6 +220,7 @@ final class ChaosRun<T> implements AutoCloseable {
           e);
     } finally {
       thread.interrupt();
+      thread.join(LAST_WAIT.toMillis()); // so that it leaves the next run alone
     }
   }
 

@@ -78,6 +78,14 @@ final class TransactionalClaimLoop implements ClaimLoop {
 
   @Override
   public void work(Worker worker) throws SQLException {
+    boolean mayGoOn;
+    do {
+      mayGoOn = workAndComplete(worker) && !worker.slot().isCutOff() && worker.mayGoOn();
+    } while (mayGoOn);
+  }
+
+  /** Returns whether it gave its connection back for what handlers left to be run behind them. */
+  private boolean workAndComplete(Worker worker) throws SQLException {
     var behind = new ArrayList<TransactionalAttempt>();
     try {
       work(worker, behind);
@@ -88,6 +96,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
       }
       behind.forEach(TransactionalAttempt::complete);
     }
+    return !behind.isEmpty();
   }
 
   /**
