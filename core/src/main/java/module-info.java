@@ -8,6 +8,7 @@ module org.pgonce {
   requires static org.checkerframework.checker.qual;
 
   uses org.pgonce.spi.CodecProvider;
+  uses org.pgonce.spi.DataSourceReader;
   uses org.pgonce.spi.WakeUpSource;
 
   exports org.pgonce;
@@ -24,6 +25,7 @@ module org.pgonce {
   exports org.pgonce.internal.store to
       org.pgonce.guards,
       org.pgonce.operations,
+      org.pgonce.pools,
       org.pgonce.records,
       org.pgonce.test,
       org.pgonce.triggers;
@@ -32,6 +34,7 @@ module org.pgonce {
       org.pgonce.triggers;
   // The users' test kit handles as a listener does.
   exports org.pgonce.internal.concurrent to
+      org.pgonce.pools,
       org.pgonce.test;
   exports org.pgonce.internal.consume to
       org.pgonce.test;

@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.internal.handle.WatchedDataSource;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
@@ -79,18 +78,6 @@ public final class PgOnce implements AutoCloseable {
   /** With settings of your own. */
   public static PgOnceBuilder builder(DataSource dataSource) {
     return new PgOnceBuilder(dataSource);
-  }
-
-  /**
-   * The same data source, which logs a warning, with where, when a handler takes a connection from
-   * it while its thread holds another one of it: once per place. As many such handlers as the pool
-   * has connections wait for one another until it gives up, 30 s with HikariCP.
-   *
-   * <p>To be given to pgonce, and to all that handlers call. Connections are handed out as they
-   * are. What a handler does on threads of its own is not seen.
-   */
-  public static DataSource watching(DataSource dataSource) {
-    return new WatchedDataSource(Objects.requireNonNull(dataSource, "dataSource"));
   }
 
   /**

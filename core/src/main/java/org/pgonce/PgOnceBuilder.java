@@ -13,7 +13,6 @@ import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.SafeObserver;
-import org.pgonce.internal.handle.WatchedDataSource;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
@@ -79,9 +78,9 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * Where the LISTEN connection goes. Default: as the data source says (HikariCP, Agroal, DBCP2,
-   * tomcat-jdbc, c3p0, and those of the drivers). Needed where the data source does not say, or
-   * leads to a transaction-mode pooler.
+   * Where the LISTEN connection goes. Default: as the module pgonce-pools reads it off the data
+   * source (HikariCP, Agroal, DBCP2, tomcat-jdbc, c3p0, and those of the drivers). Needed where it
+   * cannot, or the data source leads to a transaction-mode pooler.
    */
   public PgOnceBuilder listenAddress(ListenAddress address) {
     this.listenAddress = Objects.requireNonNull(address, "address");
@@ -181,9 +180,7 @@ public final class PgOnceBuilder {
     var settings =
         new ListenSettings(
             sources,
-            given == null
-                ? () -> ListenAddresses.of(WatchedDataSource.behind(dataSource))
-                : () -> List.of(given),
+            given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
             given != null,
             listening,
             pollInterval,

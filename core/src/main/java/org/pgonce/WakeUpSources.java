@@ -2,11 +2,9 @@ package org.pgonce;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.ServiceConfigurationError;
-import java.util.ServiceLoader;
 import org.pgonce.internal.listen.PgjdbcSource;
+import org.pgonce.internal.listen.Services;
 import org.pgonce.spi.WakeUpSource;
-import org.slf4j.LoggerFactory;
 
 /** The wake-up sources that there are, for {@link PgOnceBuilder#wakeUpBy}. */
 public final class WakeUpSources {
@@ -23,15 +21,7 @@ public final class WakeUpSources {
   private WakeUpSources() {}
 
   private static List<WakeUpSource> found() {
-    List<WakeUpSource> sources = new ArrayList<>();
-    try {
-      // By pgonce's own loader, as the context class loader is any caller's.
-      ServiceLoader.load(WakeUpSource.class, WakeUpSource.class.getClassLoader())
-          .forEach(sources::add);
-    } catch (ServiceConfigurationError e) {
-      LoggerFactory.getLogger(WakeUpSources.class)
-          .warn("pgonce: a wake-up source cannot be loaded; it listens without", e);
-    }
+    var sources = new ArrayList<>(Services.found(WakeUpSource.class));
     sources.add(PGJDBC);
     return List.copyOf(sources);
   }

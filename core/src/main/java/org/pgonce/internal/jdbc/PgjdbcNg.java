@@ -29,10 +29,13 @@ public final class PgjdbcNg {
 
   /** The process id by which the server, or a pooler, greeted the driver; null if not known. */
   static @Nullable Integer greetingPid(Connection connection) throws SQLException {
-    var keys = new Getters(connection.unwrap(CONNECTION)).first("getKeyData");
-    return keys != null && new Getters(keys).first("getProcessId") instanceof Integer pid
-        ? pid
-        : null;
+    try {
+      var driver = connection.unwrap(CONNECTION);
+      var keys = driver.getClass().getMethod("getKeyData").invoke(driver);
+      return (Integer) keys.getClass().getMethod("getProcessId").invoke(keys);
+    } catch (ReflectiveOperationException e) {
+      return null;
+    }
   }
 
   /**

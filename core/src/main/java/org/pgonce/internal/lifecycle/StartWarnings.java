@@ -7,8 +7,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.internal.handle.WatchedDataSource;
-import org.pgonce.internal.jdbc.KnownDataSources;
+import org.pgonce.internal.listen.ListenAddresses;
 import org.postgresql.Driver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,8 +28,7 @@ final class StartWarnings {
 
   /** To be called when the pool has given its first connection: some know their size by then. */
   static void log(DataSource dataSource, List<Registration<?>> registrations) {
-    var tooSmall =
-        ofPool(KnownDataSources.size(WatchedDataSource.behind(dataSource)), registrations);
+    var tooSmall = ofPool(ListenAddresses.poolSize(dataSource), registrations);
     if (tooSmall != null) {
       LOG.warn("pgonce: {}", tooSmall);
     }

@@ -1,24 +1,16 @@
 package org.pgonce.internal.listen;
 
-import java.sql.SQLException;
-import java.util.Collection;
 import java.util.List;
-import java.util.Properties;
+import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.Getters;
-import org.pgonce.internal.jdbc.KnownDataSources;
+import org.pgonce.spi.DataSourceReader;
 import org.pgonce.spi.ListenAddress;
 
-/**
- * Reads off a DataSource where its connections go, so that the LISTEN connection can go there too,
- * outside the pool. Never opens a connection.
- *
- * <p>Understands HikariCP, Agroal, DBCP2, tomcat-jdbc, c3p0, the DataSources of pgjdbc and
- * pgjdbc-ng, and whatever unwraps to one of them. A URL of several hosts gives several addresses in
- * its order.
- */
+/** What a data source says of itself, by the readers that are on the class path. */
 public final class ListenAddresses {
+
+  private static final List<DataSourceReader> READERS = Services.found(DataSourceReader.class);
 
   /** Where to listen. Called before each connect, so that a rotated password is picked up. */
   @FunctionalInterface
@@ -36,103 +28,34 @@ public final class ListenAddresses {
   private ListenAddresses() {}
 
   /**
-   * Reads the address anew: a pool's password may have been rotated since the last time.
+   * Asks the first reader that can tell.
    *
    * @throws ListenFailure of kind POLLING, with what to do
    */
   public static List<ListenAddress> of(DataSource dataSource) throws ListenFailure {
-    try {
-      return read(dataSource, true, new Properties());
-    } catch (SQLException | RuntimeException e) {
-      throw unknown(dataSource, "it cannot be read: " + e.getMessage());
-    }
+    return of(dataSource, READERS);
   }
 
-  /**
-   * @param itself whether it may be of a known kind itself, and not only wrap one that is
-   * @param login of the pool around it, which goes first
-   */
-  private static List<ListenAddress> read(DataSource dataSource, boolean itself, Properties login)
-      throws ListenFailure, SQLException {
-    var known = KnownDataSources.find(dataSource, itself);
-    if (known == null) {
-      throw unknown(dataSource, "its kind is not known");
+  static List<ListenAddress> of(DataSource dataSource, List<DataSourceReader> readers)
+      throws ListenFailure {
+    var why =
+        "where the data source connects is not known: add the artifact pgonce-pools, which the artifact pgonce brings, or give the server's address with listenAddress(...)";
+    for (var reader : readers) {
+      try {
+        return reader.addresses(dataSource);
+      } catch (IllegalArgumentException unknown) {
+        why = String.valueOf(unknown.getMessage());
+      }
     }
-    return read(new Getters(known), login);
+    throw ListenFailure.polling(why);
   }
 
-  private static List<ListenAddress> read(Getters known, Properties outer)
-      throws ListenFailure, SQLException {
-    var settings =
-        known.first(
-            "getPoolProperties", // of tomcat-jdbc, whose own getPassword() hides it
-            "getConfiguration",
-            "connectionPoolConfiguration",
-            "connectionFactoryConfiguration");
-    if (settings != null) {
-      return read(new Getters(settings), outer);
-    }
-    var login = new Properties();
-    put(login, "user", known.text("getUsername", "getUser"));
-    put(login, "password", known.text("getPassword"));
-    login.putAll(outer);
-    if (known.first("getDataSource") instanceof DataSource inner) {
-      return read(inner, true, login);
-    }
-    var url = url(known);
-    if (url == null && known.bean() instanceof DataSource pool) {
-      // By class name, HikariCP makes the DataSource when the pool starts.
-      return read(pool, false, login);
-    }
-    var beside = new Properties();
-    copy(known.first("getDataSourceProperties", "getDbProperties", "jdbcProperties"), beside);
-    copy(known.first("getConnectionProperties", "getProperties"), beside);
-    copy(known.first("principal"), beside);
-    copy(known.first("credentials"), beside);
-    beside.putAll(login);
-    return JdbcUrls.addresses(String.valueOf(url), beside);
-  }
-
-  private static @Nullable String url(Getters known) {
-    var url = known.text("getJdbcUrl", "jdbcUrl", "getUrl", "getURL", "getDatabaseUrl");
-    if (!known.bean().getClass().getName().startsWith("com.impossibl.")) {
-      return url;
-    }
-    var tls = known.text("getSslMode");
-    if (tls != null && !tls.equalsIgnoreCase("disable")) {
-      throw new IllegalStateException("it has TLS settings of pgjdbc-ng");
-    }
-    return url != null
-        ? url
-        : "jdbc:pgsql:"
-            + JdbcUrls.place(
-                String.valueOf(known.text("getServerName")),
-                known.first("getPortNumber") instanceof Integer port ? port : 5432,
-                String.valueOf(known.text("getDatabaseName")));
-  }
-
-  private static void put(Properties into, String name, @Nullable String value) {
-    if (value != null) {
-      into.setProperty(name, value);
-    }
-  }
-
-  /** Of Agroal a NamePrincipal and a SimplePassword are known; no Kerberos, no vault. */
-  private static void copy(@Nullable Object from, Properties to) {
-    if (from instanceof Properties properties) {
-      properties
-          .stringPropertyNames()
-          .forEach(name -> to.setProperty(name, properties.getProperty(name)));
-    } else if (from instanceof Collection<?> several) {
-      several.forEach(each -> copy(each, to));
-    } else if (from != null) {
-      copy(new Getters(from).first("asProperties"), to);
-    }
-  }
-
-  private static ListenFailure unknown(DataSource dataSource, String why) {
-    return ListenFailure.polling(
-        "the DataSource %s does not say where it connects (%s); give the server's address with listenAddress(...)"
-            .formatted(dataSource.getClass().getName(), why));
+  /** The most connections that the data source gives out at once; null if that is not known. */
+  public static @Nullable Integer poolSize(DataSource dataSource) {
+    return READERS.stream()
+        .map(reader -> reader.size(dataSource))
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
   }
 }

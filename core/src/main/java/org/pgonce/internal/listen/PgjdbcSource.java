@@ -1,5 +1,8 @@
 package org.pgonce.internal.listen;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.URLEncoder;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -43,12 +46,7 @@ public final class PgjdbcSource implements WakeUpSource {
   @Override
   public WakeUpConnection open(ListenAddress address, Callback callback, Duration timeout)
       throws SQLException {
-    var connection =
-        new Driver()
-            .connect(
-                "jdbc:postgresql:"
-                    + JdbcUrls.place(address.host(), address.port(), address.database()),
-                properties(address, timeout));
+    var connection = new Driver().connect(url(address), properties(address, timeout));
     if (connection == null) {
       throw new SQLException("pgjdbc does not understand the address " + address, "08001");
     }
@@ -66,6 +64,15 @@ public final class PgjdbcSource implements WakeUpSource {
       connection.abort(Runnable::run);
       throw e;
     }
+  }
+
+  private static String url(ListenAddress address) {
+    var host = address.host();
+    return "jdbc:postgresql://%s:%d/%s"
+        .formatted(
+            host.contains(":") ? "[" + host + "]" : host,
+            address.port(),
+            URLEncoder.encode(address.database(), UTF_8));
   }
 
   private static Properties properties(ListenAddress address, Duration timeout) {

@@ -6,7 +6,6 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -21,8 +20,6 @@ public final class Json {
   // What stands behind a backslash, and what it means.
   private static final String ESCAPES = "\"\\bfnrt/";
   private static final String ESCAPED = "\"\\\b\f\n\r\t/";
-  // Of documents that are put in order; deeper ones are left as they are.
-  private static final int DEEPEST = 500;
 
   private final String text;
   private int at;
@@ -85,7 +82,12 @@ public final class Json {
     return members;
   }
 
-  private static List<String> elements(String json) {
+  /**
+   * The elements of an array, each as it stands there.
+   *
+   * @throws IllegalArgumentException if it is no array, or something follows it
+   */
+  public static List<String> elements(String json) {
     var scan = new Json(json);
     var elements = new ArrayList<String>();
     scan.each('[', ']', () -> elements.add(scan.value()));
@@ -119,32 +121,6 @@ public final class Json {
       }
     }
     return text.toString();
-  }
-
-  /**
-   * The same with the members of all its objects in the order of their names, without space.
-   *
-   * @throws IllegalArgumentException if it is no JSON, or nested more than 500 deep
-   */
-  public static String inOrder(String json) {
-    return inOrder(json.strip(), 0);
-  }
-
-  private static String inOrder(String json, int depth) {
-    if (depth > DEEPEST) {
-      throw new IllegalArgumentException("it is nested more than " + DEEPEST + " deep");
-    }
-    if (json.startsWith("{")) {
-      return new TreeMap<>(members(json))
-          .entrySet().stream()
-              .map(member -> quoted(member.getKey()) + ":" + inOrder(member.getValue(), depth + 1))
-              .collect(Collectors.joining(",", "{", "}"));
-    }
-    return json.startsWith("[")
-        ? elements(json).stream()
-            .map(element -> inOrder(element, depth + 1))
-            .collect(Collectors.joining(",", "[", "]"))
-        : json;
   }
 
   private void each(char open, char close, Runnable part) {

@@ -2,20 +2,12 @@ package org.pgonce.internal.lifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.zaxxer.hikari.HikariDataSource;
-import java.net.URL;
-import java.net.URLClassLoader;
-import java.util.ArrayList;
 import java.util.List;
-import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
-import org.pgonce.PgOnce;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.stage.Logged;
-import org.slf4j.Logger;
 
 /** What is said at the start and keeps nobody from it. */
 class StartWarningsTest {
@@ -51,24 +43,6 @@ class StartWarningsTest {
             listener("d", 60, Mode.BROADCAST));
     assertThat(StartWarnings.ofPool(6, all)).isNull();
     assertThat(StartWarnings.ofPool(5, all)).contains("and 6 are needed: 4 for handlers (a 4)");
-  }
-
-  /** As in a container whose shared class loader has pgonce, and the application's the pool. */
-  @Test
-  void h57_aWatchedPoolOfAnotherClassLoaderSaysItsSize() throws Exception {
-    var jars = new ArrayList<URL>();
-    for (var type : List.of(HikariDataSource.class, Logger.class)) {
-      jars.add(type.getProtectionDomain().getCodeSource().getLocation());
-    }
-    try (var loader =
-            new URLClassLoader(jars.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
-        var logged = new Logged()) {
-      var type = loader.loadClass(HikariDataSource.class.getName());
-      var pool = (DataSource) type.getConstructor().newInstance();
-      type.getMethod("setMaximumPoolSize", int.class).invoke(pool, 7);
-      StartWarnings.log(PgOnce.watching(pool), List.of(listener("a", 6)));
-      assertThat(logged.text()).contains("the pool has at most 7 connections");
-    }
   }
 
   @Test

@@ -4,11 +4,16 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.pgonce.internal.text.Json;
 import org.pgonce.spi.PayloadCodec;
 
 /** What tells one request from another, and does not give it away. */
 final class Fingerprint {
+
+  // What is nested deeper is left as it is.
+  private static final int DEEPEST = 500;
 
   private Fingerprint() {}
 
@@ -26,9 +31,27 @@ final class Fingerprint {
   // A map's order may differ from JVM to JVM (Map.of, HashMap); the request is the same.
   private static String inOrder(String json) {
     try {
-      return Json.inOrder(json);
+      return inOrder(json.strip(), 0);
     } catch (IllegalArgumentException unusual) {
       return json; // A codec of the user's own; its text is as good a fingerprint.
     }
+  }
+
+  /** The same with the members of all its objects in the order of their names, without space. */
+  private static String inOrder(String json, int depth) {
+    if (depth > DEEPEST) {
+      throw new IllegalArgumentException("it is nested more than " + DEEPEST + " deep");
+    }
+    if (json.startsWith("{")) {
+      return new TreeMap<>(Json.members(json))
+          .entrySet().stream()
+              .map(member -> Json.of(member.getKey()) + ":" + inOrder(member.getValue(), depth + 1))
+              .collect(Collectors.joining(",", "{", "}"));
+    }
+    return json.startsWith("[")
+        ? Json.elements(json).stream()
+            .map(element -> inOrder(element, depth + 1))
+            .collect(Collectors.joining(",", "[", "]"))
+        : json;
   }
 }

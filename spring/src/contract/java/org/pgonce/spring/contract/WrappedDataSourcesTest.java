@@ -150,7 +150,7 @@ class WrappedDataSourcesTest {
       assertThat(AopUtils.isAopProxy(service.bean(DataSource.class))).isFalse();
       var logger =
           (ch.qos.logback.classic.Logger)
-              LoggerFactory.getLogger("org.pgonce.internal.handle.WatchedDataSource");
+              LoggerFactory.getLogger("org.pgonce.pools.WatchedDataSource");
       var lines = new ListAppender<ILoggingEvent>();
       lines.start();
       logger.addAppender(lines);

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.PgOnce;
+import org.pgonce.pools.WatchedDataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.AopConfigException;
@@ -18,8 +18,8 @@ import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /**
- * Puts {@link PgOnce#watching} around each pool that is a bean. The bean stays of its class, which
- * others ask for.
+ * Puts a {@link WatchedDataSource} around each pool that is a bean. The bean stays of its class,
+ * which others ask for.
  */
 final class WatchedPools implements BeanPostProcessor, BeanClassLoaderAware {
 
@@ -71,7 +71,7 @@ final class WatchedPools implements BeanPostProcessor, BeanClassLoaderAware {
   }
 
   private DataSource watched(DataSource pool) {
-    var watching = PgOnce.watching(pool);
+    var watching = new WatchedDataSource(pool);
     var proxy = new ProxyFactory();
     proxy.setTarget(pool);
     proxy.setProxyTargetClass(true);

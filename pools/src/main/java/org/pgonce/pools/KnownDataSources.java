@@ -1,4 +1,4 @@
-package org.pgonce.internal.jdbc;
+package org.pgonce.pools;
 
 import java.sql.SQLException;
 import java.util.List;
@@ -6,7 +6,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** The DataSources whose settings can be read. By name: none of them is a dependency of pgonce. */
-public final class KnownDataSources {
+final class KnownDataSources {
 
   private static final List<String> KNOWN =
       List.of(
@@ -25,7 +25,7 @@ public final class KnownDataSources {
    *
    * @param itself whether it may be of a known kind itself, and not only wrap one that is
    */
-  public static @Nullable Object find(DataSource dataSource, boolean itself) throws SQLException {
+  static @Nullable Object find(DataSource dataSource, boolean itself) throws SQLException {
     for (var name : KNOWN) {
       var type = type(name, dataSource);
       if (type != null && (type.isInstance(dataSource) ? itself : dataSource.isWrapperFor(type))) {
@@ -36,7 +36,7 @@ public final class KnownDataSources {
   }
 
   /** The most connections that it gives out at once; null if it does not say, or has no bound. */
-  public static @Nullable Integer size(DataSource dataSource) {
+  static @Nullable Integer size(DataSource dataSource) {
     try {
       var known = find(dataSource, true);
       while (known != null) {

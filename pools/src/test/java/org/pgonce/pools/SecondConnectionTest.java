@@ -1,4 +1,4 @@
-package org.pgonce.handler;
+package org.pgonce.pools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.stage.Stage.ORDERS;
@@ -13,7 +13,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
-import org.pgonce.PgOnce;
 import org.pgonce.stage.Logged;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -57,7 +56,7 @@ class SecondConnectionTest {
     try (var pool = stage.database.pooled(10);
         var logged = new Logged()) {
       pool.setConnectionTimeout(1_000); // 30 s in production
-      var dataSource = PgOnce.watching(pool);
+      var dataSource = new WatchedDataSource(pool);
       var pgonce = stage.pgonce(dataSource);
       pgonce.listen(
           ORDERS,
@@ -72,7 +71,7 @@ class SecondConnectionTest {
       assertThat(pgonce.stop(Duration.ofSeconds(20))).isTrue();
       assertThat(logged.count(WARNED)).isEqualTo(1);
       assertThat(logged.text())
-          .contains("at org.pgonce.handler.SecondConnectionTest.callAService", "tx.connection()");
+          .contains("at org.pgonce.pools.SecondConnectionTest.callAService", "tx.connection()");
     }
   }
 
@@ -81,7 +80,7 @@ class SecondConnectionTest {
     var longer = Channel.of("longer", Stage.Order.class, Mode.AT_LEAST_ONCE);
     try (var pool = stage.database.pooled(10);
         var logged = new Logged()) {
-      var dataSource = PgOnce.watching(pool);
+      var dataSource = new WatchedDataSource(pool);
       var pgonce = stage.pgonce(dataSource).install(longer);
       pgonce
           .listen(ORDERS, QUICK, Stage::effect)
@@ -110,7 +109,7 @@ class SecondConnectionTest {
     var longer = Channel.of("longer", Stage.Order.class, Mode.AT_LEAST_ONCE);
     try (var pool = stage.database.pooled(10);
         var logged = new Logged()) {
-      var dataSource = PgOnce.watching(pool);
+      var dataSource = new WatchedDataSource(pool);
       var pgonce = stage.pgonce(dataSource).install(longer);
       pgonce
           .listen(

@@ -1,4 +1,4 @@
-package org.pgonce.internal.listen;
+package org.pgonce.pools;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -33,9 +33,9 @@ final class JdbcUrls {
    *
    * @param beside settings beside the URL, user and password among them; the URL's go first, except
    *     with pgjdbc-ng
-   * @throws ListenFailure of kind POLLING if it is no URL of these drivers
+   * @throws IllegalArgumentException if it is no URL of these drivers
    */
-  static List<ListenAddress> addresses(String url, Properties beside) throws ListenFailure {
+  static List<ListenAddress> addresses(String url, Properties beside) {
     var ng = NG_URL.matcher(url);
     if (!ng.matches() && !url.startsWith("jdbc:postgresql:")) {
       // Only the scheme: the rest of a URL may hold a password.
@@ -59,14 +59,14 @@ final class JdbcUrls {
         + URLEncoder.encode(database, UTF_8);
   }
 
-  private static ListenFailure notUnderstood(String why) {
-    return ListenFailure.polling(
+  private static IllegalArgumentException notUnderstood(String why) {
+    return new IllegalArgumentException(
         "the data source's JDBC URL "
             + why
             + "; give the server's address with listenAddress(...)");
   }
 
-  private static @Nullable Properties parsed(Matcher ng, Properties beside) throws ListenFailure {
+  private static @Nullable Properties parsed(Matcher ng, Properties beside) {
     var query = ng.group("query") == null ? "" : ng.group("query");
     if (TLS.matcher(query + "&" + String.join("&", beside.stringPropertyNames())).find()) {
       throw notUnderstood("has TLS settings of pgjdbc-ng");

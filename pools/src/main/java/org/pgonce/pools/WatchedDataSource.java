@@ -1,4 +1,4 @@
-package org.pgonce.internal.handle;
+package org.pgonce.pools;
 
 import java.io.PrintWriter;
 import java.lang.ref.WeakReference;
@@ -9,6 +9,7 @@ import java.sql.SQLFeatureNotSupportedException;
 import java.sql.ShardingKeyBuilder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.logging.Logger;
@@ -20,9 +21,13 @@ import org.pgonce.internal.store.HandlerDepth;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns where a handler takes a connection while its thread holds another one of the same data
- * source. The connections themselves are handed out as they are: whether one is still held is what
- * it says itself. Other threads pay for a look at a thread-local.
+ * A data source that logs a warning, with where, when a handler takes a connection from it while
+ * its thread holds another one of it: once per place. As many such handlers as the pool has
+ * connections wait for one another until it gives up, 30 s with HikariCP.
+ *
+ * <p>To be given to pgonce, and to all that handlers call. Connections are handed out as they are:
+ * whether one is still held is what it says itself. What a handler does on threads of its own is
+ * not seen. Other threads pay for a look at a thread-local. Safe for use by several threads.
  */
 public final class WatchedDataSource implements DataSource {
 
@@ -30,7 +35,7 @@ public final class WatchedDataSource implements DataSource {
 
   // A place is what the handler called, and not how it was called.
   private static final String OWN = WatchedDataSource.class.getName();
-  private static final String CALLERS = WatchedDataSource.class.getPackageName() + ".";
+  private static final String CALLERS = "org.pgonce.internal.handle.";
   private static final int MOST_PLACES = 20;
   private static final int MOST_FRAMES = 100;
 
@@ -58,11 +63,11 @@ public final class WatchedDataSource implements DataSource {
   private final Set<String> places = ConcurrentHashMap.newKeySet();
 
   public WatchedDataSource(DataSource pool) {
-    this.pool = pool;
+    this.pool = Objects.requireNonNull(pool, "pool");
   }
 
   /** What it watches, if it is one: its class, and what that class can load, say what it is. */
-  public static DataSource behind(DataSource dataSource) {
+  static DataSource behind(DataSource dataSource) {
     return dataSource instanceof WatchedDataSource watched ? behind(watched.pool) : dataSource;
   }
 

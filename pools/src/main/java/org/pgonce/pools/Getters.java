@@ -1,4 +1,4 @@
-package org.pgonce.internal.jdbc;
+package org.pgonce.pools;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
@@ -7,7 +7,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads another library's object by its getters, without a dependency on that library. */
-public record Getters(Object bean) {
+record Getters(Object bean) {
 
   /**
    * What the first of the getters returns that the object has and that does not return null; else
@@ -15,7 +15,7 @@ public record Getters(Object bean) {
    *
    * @throws IllegalStateException if one fails
    */
-  public @Nullable Object first(String... getters) {
+  @Nullable Object first(String... getters) {
     return Arrays.stream(getters)
         .flatMap(this::method)
         .map(this::call)
@@ -25,7 +25,7 @@ public record Getters(Object bean) {
   }
 
   /** As {@link #first}; null also if it is no text, or blank. */
-  public @Nullable String text(String... getters) {
+  @Nullable String text(String... getters) {
     return first(getters) instanceof String text && !text.isBlank() ? text : null;
   }
 
