@@ -80,16 +80,16 @@ public record ChannelOptions(
       throw new IllegalArgumentException("a channel without a subscription would keep nothing");
     }
     subscriptions = Collections.unmodifiableMap(checked);
-    Bounds.require(
+    OptionRanges.require(
         "keyMemory", keyMemory, Duration.ZERO, Duration.ofDays(3_650), "0 and 3,650 days");
     keyMemory = Duration.ofMillis(keyMemory.toMillis());
     Objects.requireNonNull(order, "order");
-    Bounds.require("maxDepth", maxDepth, 1, 10_000);
+    OptionRanges.require("maxDepth", maxDepth, 1, 10_000);
     if (maxRate != NO_MAX_RATE) {
-      Bounds.require("maxRate", maxRate, 1, 1_000_000);
+      OptionRanges.require("maxRate", maxRate, 1, 1_000_000);
     }
     if (maxPerKey != NO_MAX_PER_KEY) {
-      Bounds.require("maxPerKey", maxPerKey, 1, 100);
+      OptionRanges.require("maxPerKey", maxPerKey, 1, 100);
     }
     if (maxPerKey != NO_MAX_PER_KEY && order != KeyOrder.NONE) {
       throw new IllegalArgumentException(

@@ -42,14 +42,14 @@ public record ListenOptions(
       new ListenOptions(4, 10, Backoff.DEFAULT, Duration.ofMinutes(5), 1, Duration.ofSeconds(30));
 
   public ListenOptions {
-    Bounds.require("concurrency", concurrency, 1, 1_000);
-    Bounds.require("maxAttempts", maxAttempts, 1, 1_000);
-    Bounds.require("batch", batch, 1, 1_000);
+    OptionRanges.require("concurrency", concurrency, 1, 1_000);
+    OptionRanges.require("maxAttempts", maxAttempts, 1, 1_000);
+    OptionRanges.require("batch", batch, 1, 1_000);
     Objects.requireNonNull(backoff, "backoff");
     var day = Duration.ofHours(24);
-    Bounds.require(
+    OptionRanges.require(
         "handlerTimeout", handlerTimeout, Duration.ofMillis(10), day, "10 ms and 24 hours");
-    Bounds.require("lease", lease, Duration.ofMillis(100), day, "100 ms and 24 hours");
+    OptionRanges.require("lease", lease, Duration.ofMillis(100), day, "100 ms and 24 hours");
   }
 
   public ListenOptions withConcurrency(int concurrency) {

@@ -118,7 +118,7 @@ public record PayloadRules(
   }
 
   public PayloadRules {
-    Bounds.require("version", version, 1, 32_767);
+    OptionRanges.require("version", version, 1, 32_767);
     if (oldest < 1) {
       throw new IllegalArgumentException("oldest version " + oldest + " is below 1");
     }

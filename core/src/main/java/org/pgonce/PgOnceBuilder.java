@@ -97,7 +97,11 @@ public final class PgOnceBuilder {
    */
   public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
     Objects.requireNonNull(interval, "interval");
-    Objects.requireNonNull(echoDeadline, "echoDeadline");
+    var least = Duration.ofMillis(50);
+    var minutes = Duration.ofMinutes(10);
+    OptionRanges.require("heartbeat interval", interval, least, minutes, "50 ms and 10 minutes");
+    var minute = Duration.ofMinutes(1);
+    OptionRanges.require("echoDeadline", echoDeadline, least, minute, "50 ms and 1 minute");
     listening = new ListenConfig(listening.connectTimeout(), interval, echoDeadline);
     return this;
   }
@@ -112,7 +116,8 @@ public final class PgOnceBuilder {
    * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder pollInterval(Duration pollInterval) {
-    Bounds.require("pollInterval", pollInterval, Duration.ofMillis(10), HOUR, "10 ms and 1 hour");
+    OptionRanges.require(
+        "pollInterval", pollInterval, Duration.ofMillis(10), HOUR, "10 ms and 1 hour");
     this.pollInterval = pollInterval;
     return this;
   }
@@ -125,7 +130,7 @@ public final class PgOnceBuilder {
    * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder startTimeout(Duration startTimeout) {
-    Bounds.require("startTimeout", startTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
+    OptionRanges.require("startTimeout", startTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
     this.startTimeout = startTimeout;
     return this;
   }
@@ -138,7 +143,7 @@ public final class PgOnceBuilder {
    * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder stopTimeout(Duration stopTimeout) {
-    Bounds.require("stopTimeout", stopTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
+    OptionRanges.require("stopTimeout", stopTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
     this.stopTimeout = stopTimeout;
     return this;
   }

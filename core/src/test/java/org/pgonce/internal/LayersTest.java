@@ -27,8 +27,8 @@ class LayersTest {
           "claim",
           "handle",
           "settle",
-          "broadcast",
           "consume",
+          "broadcast",
           "lifecycle");
 
   private static final Path SOURCES = Path.of("src/main/java/org/pgonce");

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.broadcast.BroadcastAssembly.Message;
 import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.internal.consume.DefinitionWatch;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Delivery;
 import org.pgonce.internal.handle.NewerVersionException;
@@ -17,13 +18,18 @@ import org.pgonce.internal.handle.TooDeepException;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
+import org.pgonce.internal.poll.PollAnswer;
+import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Handles what is broadcast on one channel. Nothing is stored, so nothing is retried. */
-public final class BroadcastReceiver<T> {
+/**
+ * Handles what is broadcast on one channel. Nothing is stored, so nothing is retried, and a poll
+ * only says how the channel is defined.
+ */
+public final class BroadcastReceiver<T> implements PollTarget {
 
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
 
@@ -40,6 +46,7 @@ public final class BroadcastReceiver<T> {
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicLong received = new AtomicLong();
+  private final DefinitionWatch definition;
   private final WorkerSlots slots;
   private final Reports reports;
 
@@ -48,11 +55,15 @@ public final class BroadcastReceiver<T> {
     this.context = context;
     this.delivery = new Delivery<>(subscribed, context);
     this.reports = new Reports(subscribed, context.observer(), within -> {});
+    this.definition = new DefinitionWatch(subscribed, context.observer());
     this.slots = new WorkerSlots(subscribed, context.threads(), this::join);
   }
 
   /** A NOTIFY came. Called by the one thread that listens; returns at once. */
   public void heard(String payload) {
+    if (definition.isOutdated()) {
+      return;
+    }
     try {
       var message = assembly.add(payload);
       if (message != null && !slots.isStopping()) {
@@ -71,13 +82,24 @@ public final class BroadcastReceiver<T> {
     return slots;
   }
 
-  /**
-   * Its state for the status.
-   *
-   * @param outdated why it is not handled any more; null if it is
-   */
-  public ChannelActivity activity(@Nullable String outdated) {
-    return slots.activity(received.get(), 0, null, outdated);
+  @Override
+  public int subscription() {
+    return subscribed.installed().subscription();
+  }
+
+  @Override
+  public @Nullable String difference() {
+    return definition.difference();
+  }
+
+  @Override
+  public void polled(PollAnswer answer, long poll) {
+    var unused = definition.polled(answer.definition());
+  }
+
+  /** Its state for the status. */
+  public ChannelActivity activity() {
+    return slots.activity(received.get(), 0, null, difference());
   }
 
   private void join() {

@@ -101,7 +101,7 @@ final class HandlerScope {
    */
   void end() throws SQLException {
     ended = true;
-    if (!awaitCall()) {
+    if (!lock.tryLock() && !awaitCall()) {
       real.abort(Runnable::run);
       throw new SQLException(
           ("a call of the handler of %s was still using the connection %d ms after the handler had"

@@ -7,15 +7,24 @@ import org.pgonce.Notification;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.HandlerInterceptor;
 
-/** One run of a handler, and of its condition, inside the interceptors. Of one thread. */
-final class Interception<T> {
+/**
+ * One run of a handler, and of its condition, inside the interceptors. This is what the first of
+ * them is called with; the next gets one of its own. Of one thread.
+ */
+final class Interception<T> implements HandlerInterceptor.Call {
 
   private final List<HandlerInterceptor> interceptors;
   private final Registration<T> subscribed;
   private final List<Notification<T>> notifications;
   private final HandlerTx tx;
+  private final Thread thread = Thread.currentThread();
+  private boolean mayProceed = true;
   private List<Notification<T>> ran = List.of();
+  private @Nullable Throwable failure;
 
+  /**
+   * @param interceptors those that the run still has to go through, the outermost first
+   */
   Interception(
       List<HandlerInterceptor> interceptors,
       Registration<T> subscribed,
@@ -29,89 +38,65 @@ final class Interception<T> {
 
   /** Returns those that the handler was run for. */
   List<Notification<T>> run() throws Exception {
-    inside(0);
+    if (interceptors.isEmpty()) {
+      return subscribed.handler().run(notifications, tx);
+    }
+    var first = interceptors.get(0);
+    boolean proceeded;
+    try {
+      first.around(this);
+    } finally {
+      proceeded = !mayProceed;
+      mayProceed = false;
+    }
+    if (!proceeded) {
+      throw new IllegalStateException(
+          "interceptor %s returned without a call of proceed(), so the handler of channel %s did not run. Instead: throw, to fail the attempt; or give the handler a condition (Handler.onlyIf), to leave a notification out"
+              .formatted(first.getClass().getName(), subscribed.label()));
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure instanceof Exception swallowed) {
+      throw swallowed;
+    }
+    if (failure != null) {
+      throw new IllegalStateException(
+          "the handler of channel %s threw what is neither an Error nor an Exception, and interceptor %s kept it: %s"
+              .formatted(subscribed.label(), first.getClass().getName(), Failures.inWords(failure)),
+          failure);
+    }
     return ran;
   }
 
-  private void inside(int depth) throws Exception {
-    if (depth == interceptors.size()) {
-      ran = subscribed.handler().run(notifications, tx);
-    } else {
-      new Layer(depth).run();
-    }
+  @Override
+  public List<Notification<T>> notifications() {
+    return notifications;
   }
 
-  /** What one of the interceptors is called with. */
-  private final class Layer implements HandlerInterceptor.Call {
+  @Override
+  public Mode mode() {
+    return subscribed.channel().mode();
+  }
 
-    private final int depth;
-    private final Thread thread = Thread.currentThread();
-    private boolean mayProceed = true;
-    private @Nullable Throwable failure;
+  @Override
+  public HandlerTx tx() {
+    return tx;
+  }
 
-    Layer(int depth) {
-      this.depth = depth;
+  @Override
+  public void proceed() throws Exception {
+    if (!mayProceed || thread != Thread.currentThread()) {
+      throw new IllegalStateException(
+          "proceed() is called once, on the handler's thread, before around() ends: a handler runs once in an attempt");
     }
-
-    void run() throws Exception {
-      var interceptor = interceptors.get(depth);
-      boolean proceeded;
-      try {
-        interceptor.around(this);
-      } finally {
-        proceeded = !mayProceed;
-        mayProceed = false;
-      }
-      if (!proceeded) {
-        throw new IllegalStateException(
-            "interceptor %s returned without a call of proceed(), so the handler of channel %s did not run. Instead: throw, to fail the attempt; or give the handler a condition (Handler.onlyIf), to leave a notification out"
-                .formatted(interceptor.getClass().getName(), subscribed.label()));
-      }
-      if (failure instanceof Error error) {
-        throw error;
-      }
-      if (failure instanceof Exception swallowed) {
-        throw swallowed;
-      }
-      if (failure != null) {
-        throw new IllegalStateException(
-            "the handler of channel %s threw what is neither an Error nor an Exception, and interceptor %s kept it: %s"
-                .formatted(
-                    subscribed.label(),
-                    interceptor.getClass().getName(),
-                    Failures.inWords(failure)),
-            failure);
-      }
-    }
-
-    @Override
-    public List<Notification<T>> notifications() {
-      return notifications;
-    }
-
-    @Override
-    public Mode mode() {
-      return subscribed.channel().mode();
-    }
-
-    @Override
-    public HandlerTx tx() {
-      return tx;
-    }
-
-    @Override
-    public void proceed() throws Exception {
-      if (!mayProceed || thread != Thread.currentThread()) {
-        throw new IllegalStateException(
-            "proceed() is called once, on the handler's thread, before around() ends: a handler runs once in an attempt");
-      }
-      mayProceed = false;
-      try {
-        inside(depth + 1);
-      } catch (Throwable thrown) {
-        failure = thrown;
-        throw thrown;
-      }
+    mayProceed = false;
+    var further = interceptors.subList(1, interceptors.size());
+    try {
+      ran = new Interception<>(further, subscribed, notifications, tx).run();
+    } catch (Throwable thrown) {
+      failure = thrown;
+      throw thrown;
     }
   }
 }

@@ -19,7 +19,6 @@ import org.pgonce.Status;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.State;
 import org.pgonce.internal.broadcast.BroadcastReceiver;
-import org.pgonce.internal.consume.DefinitionWatch;
 import org.pgonce.internal.consume.SubscriptionConsumer;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.NotifyGate;
@@ -30,7 +29,6 @@ import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.listen.NotificationListener;
 import org.pgonce.internal.listen.WakeUp;
 import org.pgonce.internal.poll.Poll;
-import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.spi.Event;
@@ -185,11 +183,10 @@ public final class Listener {
 
   private <T> void addBroadcast(Registration<T> one) {
     var receiver = new BroadcastReceiver<>(one, context);
-    var definition = new DefinitionWatch(one, context.observer());
-    targets.add(new Broadcast(one.installed().subscription(), definition));
+    targets.add(receiver);
     slots.add(receiver.slots());
-    activities.add(() -> receiver.activity(definition.difference()));
-    addCallback(one.name(), payload -> heard(receiver, definition, payload));
+    activities.add(receiver::activity);
+    addCallback(one.name(), payload -> heard(receiver, payload));
   }
 
   private NotifyGate gate(String channel, List<Registration<?>> all) {
@@ -221,24 +218,10 @@ public final class Listener {
         .add(callback);
   }
 
-  /** A broadcast is not stored: a poll only says how its channel is defined. */
-  private record Broadcast(int subscription, DefinitionWatch definition) implements PollTarget {
-
-    @Override
-    public @Nullable String difference() {
-      return definition.difference();
-    }
-
-    @Override
-    public void polled(PollAnswer answer, long poll) {
-      var unused = definition.polled(answer.definition());
-    }
-  }
-
-  private void heard(BroadcastReceiver<?> receiver, DefinitionWatch definition, String payload) {
+  private void heard(BroadcastReceiver<?> receiver, String payload) {
     if (WakeUp.of(payload) == WakeUp.DEFINITION) {
       poll.within(Duration.ZERO);
-    } else if (!definition.isOutdated()) {
+    } else {
       receiver.heard(payload);
     }
   }

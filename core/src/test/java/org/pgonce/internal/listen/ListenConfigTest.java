@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
 import org.pgonce.internal.listen.ListenFailure.Kind;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** The bounds of listening. */
 class ListenConfigTest {
@@ -14,15 +16,14 @@ class ListenConfigTest {
 
   @Test
   void everyBoundIsChecked() {
+    var builder = PgOnce.builder(new PGSimpleDataSource());
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ListenConfig(Duration.ZERO, SECOND, SECOND))
-        .withMessage("connectTimeout is 0 ms; choose from 100 to 60000 ms");
+        .isThrownBy(() -> builder.heartbeat(Duration.ofHours(1), SECOND))
+        .withMessage("heartbeat interval PT1H is not between 50 ms and 10 minutes");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ListenConfig(SECOND, Duration.ofHours(1), SECOND))
-        .withMessageContaining("heartbeat");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new ListenConfig(SECOND, SECOND, Duration.ofMillis(-1)))
-        .withMessageContaining("echoTimeout");
+        .isThrownBy(() -> builder.heartbeat(SECOND, Duration.ofMillis(-1)))
+        .withMessage("echoDeadline PT-0.001S is not between 50 ms and 1 minute");
+    builder.heartbeat(Duration.ofMillis(50), Duration.ofMinutes(1));
   }
 
   @Test

@@ -4,9 +4,9 @@ import java.time.Duration;
 import java.util.Objects;
 
 /** Refuses settings that are outside their bounds. */
-final class Bounds {
+final class OptionRanges {
 
-  private Bounds() {}
+  private OptionRanges() {}
 
   static void require(String name, int value, int least, int most) {
     if (value < least || value > most) {
