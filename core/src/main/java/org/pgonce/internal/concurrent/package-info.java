@@ -1,4 +1,4 @@
-/** Threads, deadlines, a task that repeats. Imports no other package of pgonce. */
+/** Threads, a task that repeats. Imports no other package of pgonce. */
 @NullMarked
 package org.pgonce.internal.concurrent;
 

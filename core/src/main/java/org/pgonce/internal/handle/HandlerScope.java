@@ -11,7 +11,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
-import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.SessionState;
 import org.slf4j.Logger;
@@ -122,12 +121,12 @@ final class HandlerScope {
 
   /** Takes the lock. An interrupt, by the handler or by a cut-off, must not cost the connection. */
   private boolean awaitCall() {
-    var deadline = Deadline.in(patience);
+    var end = System.nanoTime() + patience.toNanos();
     var interrupted = false;
     try {
       while (true) {
         try {
-          return lock.tryLock(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
+          return lock.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
           interrupted = true;
         }

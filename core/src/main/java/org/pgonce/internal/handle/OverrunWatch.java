@@ -6,8 +6,11 @@ import java.util.Set;
 import org.pgonce.internal.concurrent.Threads;
 
 /**
- * Ends the handlers that overrun their time: each is cut off ({@link WorkerSlots.Slot#cutOff}). One
- * tick for all of a subscription, as most handlers end long before.
+ * Ends the handlers that overrun {@code ListenOptions.handlerTimeout}: {@link
+ * WorkerSlots.Slot#cutOff} interrupts the handler's thread, and has another worker settle what it
+ * had at work ({@code cutOff} of {@code TransactionalAttempt} and {@code LeaseAttempt}), which ends
+ * its session and counts the attempt as failed. One tick for all of a subscription, as most
+ * handlers end long before.
  */
 final class OverrunWatch {
 

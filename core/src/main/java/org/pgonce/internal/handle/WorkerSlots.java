@@ -8,7 +8,6 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.Paused;
-import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.concurrent.Threads;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -202,10 +201,11 @@ public final class WorkerSlots {
     }
 
     private void awaitSettled() {
-      var patience = Deadline.in(PATIENCE);
+      var end = System.nanoTime() + PATIENCE.toNanos();
       try {
-        while (handling.contains(this) && !patience.passed()) {
-          WorkerSlots.this.wait(patience.remainingMillis());
+        for (var left = PATIENCE.toNanos(); handling.contains(this) && left > 0; ) {
+          TimeUnit.NANOSECONDS.timedWait(WorkerSlots.this, left);
+          left = end - System.nanoTime();
         }
       } catch (InterruptedException e) {
         // By a thread of the handler's.

@@ -1,7 +1,6 @@
 package org.pgonce.internal.listen;
 
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -12,7 +11,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.concurrent.Deadline;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpSource;
@@ -91,7 +89,7 @@ final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
    */
   void heartbeat() throws ListenFailure, InterruptedException {
     try {
-      if (!arrives(lost, config.heartbeat()) && !echo(connection)) {
+      if (!arrives(lost, config.heartbeat().toNanos()) && !echo(connection)) {
         throw new ListenFailure(
             Kind.UNREACHABLE,
             "the LISTEN connection to %s fell silent: a NOTIFY to itself did not come back within %d ms (network or server frozen, or UNLISTEN or DISCARD ALL ran on it); it is renewed"
@@ -115,18 +113,18 @@ final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
   }
 
   private boolean echo(BoundedConnection sender) throws SQLException, InterruptedException {
-    var end = Deadline.in(config.echoTimeout());
+    var end = System.nanoTime() + config.echoTimeout().toNanos();
     var echo = new Echo();
     expected = echo;
     sender.notify(ownChannel, echo.token(), config.echoTimeout());
-    return arrives(CompletableFuture.anyOf(echo.arrived(), lost), end.remaining());
+    return arrives(CompletableFuture.anyOf(echo.arrived(), lost), end - System.nanoTime());
   }
 
   /** Returns false after the time; throws if the connection is lost before. */
-  private static boolean arrives(CompletableFuture<?> what, Duration time)
+  private static boolean arrives(CompletableFuture<?> what, long nanos)
       throws SQLException, InterruptedException {
     try {
-      what.get(time.toNanos(), TimeUnit.NANOSECONDS);
+      what.get(nanos, TimeUnit.NANOSECONDS);
       return true;
     } catch (TimeoutException e) {
       return false;
