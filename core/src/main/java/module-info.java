@@ -36,6 +36,8 @@ module org.pgonce {
   exports org.pgonce.internal.concurrent to
       org.pgonce.pools,
       org.pgonce.test;
+  exports org.pgonce.internal.claim to
+      org.pgonce.test;
   exports org.pgonce.internal.consume to
       org.pgonce.test;
   exports org.pgonce.internal.context to
@@ -43,5 +45,7 @@ module org.pgonce {
   exports org.pgonce.internal.handle to
       org.pgonce.test;
   exports org.pgonce.internal.listen to
+      org.pgonce.test;
+  exports org.pgonce.internal.settle to
       org.pgonce.test;
 }

@@ -14,7 +14,6 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.Publisher;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.consume.CallerWorker;
 import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;

@@ -14,7 +14,7 @@ import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
 /** Claims, runs and settles one notification, or batch, after the other, in the way of its mode. */
-interface ClaimLoop {
+public interface ClaimLoop {
 
   /**
    * Works until {@link Worker#mayGoOn} says no.
@@ -42,7 +42,7 @@ interface ClaimLoop {
       ClaimCursors cursors,
       Reports reports) {
 
-    static <T> Parts of(
+    public static <T> Parts of(
         Registration<T> subscribed,
         ListenerContext context,
         ClaimCursors cursors,

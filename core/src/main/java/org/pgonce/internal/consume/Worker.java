@@ -8,7 +8,7 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.spi.Event.WaitCause;
 
 /** What a {@link ClaimLoop} asks, on the thread that it runs on. */
-interface Worker {
+public interface Worker {
 
   WorkerSlots.Slot slot();
 

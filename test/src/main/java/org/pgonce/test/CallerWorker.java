@@ -1,4 +1,4 @@
-package org.pgonce.internal.consume;
+package org.pgonce.test;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.consume.ClaimLoop;
+import org.pgonce.internal.consume.Worker;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
@@ -16,10 +18,10 @@ import org.pgonce.internal.settle.Reports;
 import org.pgonce.spi.Event.WaitCause;
 
 /**
- * Claims, handles and settles on the caller's thread what it is told to, in the way of the mode:
- * for the users' test kit. It knows no wake-ups, rate, pause or poll. For one thread.
+ * Claims, handles and settles on the caller's thread what it is told to, in the way of the mode. It
+ * knows no wake-ups, rate, pause or poll. For one thread.
  */
-public final class CallerWorker implements Worker {
+final class CallerWorker implements Worker {
 
   private final Registration<?> subscribed;
   private final ListenerContext context;
@@ -34,7 +36,7 @@ public final class CallerWorker implements Worker {
    * @param subscribed with what is installed of it
    * @param context stays the caller's, who closes its threads
    */
-  public CallerWorker(Registration<?> subscribed, ListenerContext context) {
+  CallerWorker(Registration<?> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
     this.context = context;
     this.reports = new Reports(subscribed, context.observer(), delay -> {});
@@ -50,7 +52,7 @@ public final class CallerWorker implements Worker {
    * @return how many were claimed; 0 if none could be
    * @throws SQLException if the database, not a notification, is in trouble
    */
-  public int claim(boolean due) throws SQLException {
+  int claim(boolean due) throws SQLException {
     // No cursor of an earlier claim: what that one passed over may be free by now.
     var cursors = ClaimCursors.create(subscribed.goesByKey());
     var loop = ClaimLoop.of(ClaimLoop.Parts.of(subscribed, context, cursors, reports), pausing);
