@@ -9,9 +9,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
-import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
@@ -199,15 +197,7 @@ public final class PgOnceBuilder {
             chosen, new Publisher(chosen, observes), observes, List.copyOf(interceptors));
     // Each start has threads of its own, which its listener closes.
     Supplier<ListenerContext> contexts =
-        () ->
-            new ListenerContext(
-                dataSource,
-                pool,
-                extensions,
-                new Threads(),
-                name,
-                new Quarantine(),
-                new HandlerSessions());
+        () -> new ListenerContext(dataSource, pool, extensions, new Threads(), name);
     var transactions = new Transactions(dataSource, pool, LONGEST_CALL);
     return new PgOnce(transactions, extensions, contexts, settings, stopTimeout);
   }

@@ -22,12 +22,12 @@ class LayersTest {
           "store",
           "context",
           "listen",
-          "gate",
           "poll",
           "claim",
           "handle",
           "settle",
           "consume",
+          "gate",
           "broadcast",
           "lifecycle");
 

@@ -55,7 +55,7 @@ final class CallerWorker implements Worker {
   int claim(boolean due) throws SQLException {
     // No cursor of an earlier claim: what that one passed over may be free by now.
     var cursors = ClaimCursors.create(subscribed.goesByKey());
-    var loop = ClaimLoop.of(ClaimLoop.Parts.of(subscribed, context, cursors, reports), pausing);
+    var loop = ClaimLoop.of(subscribed, context, cursors, reports, pausing);
     isDue = due;
     found = 0;
     do {

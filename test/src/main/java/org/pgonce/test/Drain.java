@@ -15,9 +15,7 @@ import org.pgonce.PgOnceException;
 import org.pgonce.Publisher;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
-import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.ComposedHandler;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
@@ -80,9 +78,7 @@ final class Drain<T> implements AutoCloseable {
             new PoolSettings(),
             new Extensions(codec, Publisher.with(codec), new Results(), interceptors),
             threads,
-            "pgonce-test",
-            new Quarantine(),
-            new HandlerSessions());
+            "pgonce-test");
     this.store = new Store(dataSource);
     try {
       this.subscribed =

@@ -45,7 +45,7 @@ public record Claim(
     Payload payload,
     NotificationHeaders headers,
     boolean suspect,
-    @Nullable ClaimHolder holder) {
+    @Nullable HandlerSession holder) {
 
   /** Reads the columns of {@link ClaimSql#COLUMNS}. */
   static Claim read(
@@ -53,7 +53,7 @@ public record Claim(
       int subscription,
       boolean scheduled,
       boolean suspect,
-      @Nullable ClaimHolder holder,
+      @Nullable HandlerSession holder,
       Payload.Reading reading)
       throws SQLException {
     var id = row.getLong("id");

@@ -2,7 +2,7 @@ package org.pgonce.internal.claim;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.function.ToLongFunction;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,23 +54,18 @@ public final class ClaimCursor {
     return look;
   }
 
-  /** A claim of new rows whose id is higher. */
+  /** A claim of new rows whose id is higher. Returns them in the order of their ids. */
   @FunctionalInterface
-  public interface Claiming<R> {
-    R after(long id) throws SQLException;
+  public interface Claiming {
+    List<Claim> after(long id) throws SQLException;
   }
 
-  /**
-   * Claims.
-   *
-   * @param lastId the highest id that was claimed; 0 if none
-   */
-  public <R> R claim(Claiming<R> claiming, ToLongFunction<R> lastId) throws SQLException {
+  public List<Claim> claim(Claiming claiming) throws SQLException {
     var look = begin();
     var hasEnded = false;
     try {
       var claimed = claiming.after(look.after());
-      ended(look, lastId.applyAsLong(claimed));
+      ended(look, claimed.isEmpty() ? 0 : claimed.get(claimed.size() - 1).id());
       hasEnded = true;
       return claimed;
     } finally {

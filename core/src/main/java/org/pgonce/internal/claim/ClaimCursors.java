@@ -1,41 +1,33 @@
 package org.pgonce.internal.claim;
 
-import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where the claims of one subscription look for rows. Scheduled rows of a channel without keys need
  * no cursor: those that are due come first in their index.
  *
- * @param byKey whether the channel has an order or a limit per key
- * @param fresh for new rows of a channel that has neither
- * @param freshKeys for new rows of a channel that has one
- * @param dueKeys for its scheduled rows that are due
+ * @param fresh for new rows of a channel that has neither an order nor a limit per key
+ * @param keys for a channel that has one; else null
  */
-public record ClaimCursors(
-    boolean byKey, ClaimCursor fresh, KeyCursor freshKeys, KeyCursor dueKeys) {
-
-  public static ClaimCursors create(boolean byKey) {
-    return new ClaimCursors(
-        byKey, new ClaimCursor(), new KeyCursor(System::nanoTime), new KeyCursor(System::nanoTime));
-  }
+public record ClaimCursors(ClaimCursor fresh, @Nullable KeyCursors keys) {
 
   /**
-   * Claims.
+   * Cursors that begin with the first rows.
    *
-   * @param isDue scheduled rows that are due, or else new ones
+   * @param byKey whether the channel has an order or a limit per key
    */
-  public KeyLook.Result claim(boolean isDue, KeyCursor.Claiming claiming) throws SQLException {
-    if (byKey) {
-      return (isDue ? dueKeys : freshKeys).claim(claiming);
-    }
-    return isDue
-        ? claiming.in(KeyLook.behind(0))
-        : fresh.claim(after -> claiming.in(KeyLook.behind(after)), KeyLook.Result::lastId);
+  public static ClaimCursors create(boolean byKey) {
+    return new ClaimCursors(new ClaimCursor(), byKey ? new KeyCursors() : null);
   }
 
   /** Whether a claim should look at once. */
   public boolean isMore() {
-    return freshKeys.isMore() || dueKeys.isMore();
+    return keys != null && (keys.fresh().isMore() || keys.due().isMore());
+  }
+
+  /** Whether a claim of scheduled rows should look at once. */
+  public boolean isMoreDue() {
+    return keys != null && keys.due().isMore();
   }
 
   /** The poll has found that new rows wait, or rows of some key, and so many listeners. */
@@ -43,28 +35,45 @@ public record ClaimCursors(
     if (isFresh) {
       fresh.polled();
     }
-    if (byKey) {
-      freshKeys.polled(listeners);
-      dueKeys.polled(listeners);
+    if (keys != null) {
+      keys.fresh().polled(listeners);
+      keys.due().polled(listeners);
     }
   }
 
   /** Keys were set free, and nobody says which. */
   public void unblocked() {
-    if (byKey) {
-      freshKeys.unblocked();
-      dueKeys.unblocked();
+    if (keys != null) {
+      keys.fresh().unblocked();
+      keys.due().unblocked();
     }
   }
 
   /** The row has ended, and this may lie behind it. */
   public void ended(Claim claim, RowsBehind left) {
-    if (byKey) {
+    if (keys != null) {
       var key = claim.headers().orderKey();
       // As sql/publish.sql names a row without a key.
       var ended = key == null ? "\u0001" + claim.id() : key;
-      freshKeys.keyEnded(ended, left.more());
-      dueKeys.keyEnded(ended, left.due());
+      keys.fresh().keyEnded(ended, left.more());
+      keys.due().keyEnded(ended, left.due());
+    }
+  }
+
+  /**
+   * Those of a channel that has keys.
+   *
+   * @param fresh for new rows
+   * @param due for scheduled rows that are due
+   */
+  public record KeyCursors(KeyCursor fresh, KeyCursor due) {
+
+    KeyCursors() {
+      this(new KeyCursor(System::nanoTime), new KeyCursor(System::nanoTime));
+    }
+
+    public KeyCursor of(boolean isDue) {
+      return isDue ? due : fresh;
     }
   }
 }

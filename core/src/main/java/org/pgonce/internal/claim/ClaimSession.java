@@ -8,7 +8,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
-import org.pgonce.internal.jdbc.NetworkTimeout;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
 
@@ -53,9 +52,15 @@ public final class ClaimSession {
    * @param idleBefore idle_in_transaction_session_timeout outside a claim's transaction
    * @param idle the same within one
    * @param settings what {@link HandlerSavepoint} compares behind a handler
+   * @param hasContext whether they have a context
    */
   private record Known(
-      int pid, String idleBefore, String idle, String clientCheck, String settings) {}
+      int pid,
+      String idleBefore,
+      String idle,
+      String clientCheck,
+      String settings,
+      boolean hasContext) {}
 
   /**
    * Of a connection that is outside a transaction.
@@ -101,15 +106,12 @@ public final class ClaimSession {
   /** Reads what was claimed. */
   @FunctionalInterface
   interface Reader<R> {
-    R read(ResultSet row, ClaimHolder holder) throws SQLException;
+    R read(ResultSet row, HandlerSession holder) throws SQLException;
   }
 
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
-    var bound = NetworkTimeout.set(connection, LONGEST_CLAIM);
-    var claimed = taken.begin(() -> send(sql, parameters, reader));
-    bound.restore(connection);
-    return claimed;
+    return taken.begin(LONGEST_CLAIM, () -> send(sql, parameters, reader));
   }
 
   private <R> R send(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
@@ -117,7 +119,7 @@ public final class ClaimSession {
       readAlone();
     }
     try (var statement = connection.prepareStatement(text(sql))) {
-      bind(statement, 1, parameters);
+      bind(sql, statement, 1, parameters);
       statement.execute();
       if (known == null) {
         known = read(statement);
@@ -138,7 +140,7 @@ public final class ClaimSession {
 
   private void readAlone() throws SQLException {
     try (var statement = connection.prepareStatement(READ)) {
-      bind(statement, 1, (claim, first) -> {});
+      bindBounds(statement, 1);
       statement.execute();
       known = read(statement);
     }
@@ -148,16 +150,29 @@ public final class ClaimSession {
     try (var row = executed.getResultSet()) {
       row.next();
       PoolSettings.Taken.requireFit(row.getString("modes"));
+      var settings = row.getString("settings");
       return new Known(
           row.getInt("pid"),
           row.getString("idle_before"),
           row.getString("idle"),
           row.getString("client_check"),
-          row.getString("settings"));
+          settings,
+          !"".equals(new SessionState(settings).value("pgonce.context")));
     }
   }
 
-  void bind(PreparedStatement statement, int first, Parameters parameters) throws SQLException {
+  void bind(ClaimSql sql, PreparedStatement statement, int first, Parameters parameters)
+      throws SQLException {
+    bindBounds(statement, first);
+    var next = first + 2;
+    if (known != null && setsSavepoint(sql)) {
+      statement.setBoolean(next, known.hasContext());
+      next++;
+    }
+    parameters.set(statement, next);
+  }
+
+  private void bindBounds(PreparedStatement statement, int first) throws SQLException {
     if (known == null) {
       statement.setString(first, String.valueOf(idleMs));
       statement.setLong(first + 1, idleMs);
@@ -165,16 +180,19 @@ public final class ClaimSession {
       statement.setString(first, known.idle());
       statement.setString(first + 1, known.clientCheck());
     }
-    parameters.set(statement, first + 2);
+  }
+
+  private boolean setsSavepoint(ClaimSql sql) {
+    return sql.isOne() && taken.sendsSeveralAtOnce();
   }
 
   <R> R claimed(ClaimSql sql, Statement executed, Reader<R> reader) throws SQLException {
     if (known == null) {
       throw new IllegalStateException("no claim has read the session");
     }
-    var settings = sql.isOne() && taken.sendsSeveralAtOnce() ? known.settings() : null;
+    var settings = setsSavepoint(sql) ? known.settings() : null;
     try (var row = executed.getResultSet()) {
-      return reader.read(row, new ClaimHolder(known.pid(), known.idleBefore(), settings));
+      return reader.read(row, new HandlerSession(known.pid(), known.idleBefore(), settings));
     }
   }
 }

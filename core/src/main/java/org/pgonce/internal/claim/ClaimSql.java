@@ -46,16 +46,16 @@ record ClaimSql(String first, String later, String behindCommit, String alone, b
     var select = "SELECT " + COLUMNS + more;
     var bounds = isOne ? BOUNDS : BOUNDS_ONCE;
     var from = " FROM (" + rows + ") AS c";
-    var ready =
-        isOne
-            ? ",\n" + NotificationHeaders.COLUMNS_OF_ROW + from + "; " + HandlerSavepoint.SET
-            : from;
-    var later = select + bounds + ready;
+    var later = select + bounds + ready(NotificationHeaders.COLUMNS_OF_ROW_IF_ANY, from, isOne);
     return new ClaimSql(
-        ClaimSession.READ + "; " + select + ready,
+        ClaimSession.READ + "; " + select + ready(NotificationHeaders.COLUMNS_OF_ROW, from, isOne),
         later,
         "COMMIT; " + PoolSettings.BEGIN_IN_MODES + "; " + later,
         select + bounds + from,
         isOne);
+  }
+
+  private static String ready(String columns, String from, boolean isOne) {
+    return isOne ? ",\n" + columns + from + "; " + HandlerSavepoint.SET : from;
   }
 }

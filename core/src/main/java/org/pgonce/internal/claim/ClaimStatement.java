@@ -125,7 +125,7 @@ public final class ClaimStatement {
   }
 
   private static Claim claim(
-      ResultSet row, ClaimSession session, int subscription, boolean due, ClaimHolder holder)
+      ResultSet row, ClaimSession session, int subscription, boolean due, HandlerSession holder)
       throws SQLException {
     var suspect = row.getString("token") != null || !"0".equals(row.getString("held"));
     return Claim.read(
@@ -141,7 +141,7 @@ public final class ClaimStatement {
   public static void bindBehindCommit(
       ClaimSession session, PreparedStatement statement, int first, int subscription, long after)
       throws SQLException {
-    session.bind(statement, first, parameters(subscription, false, after));
+    session.bind(first(false, 1), statement, first, parameters(subscription, false, after));
   }
 
   /**

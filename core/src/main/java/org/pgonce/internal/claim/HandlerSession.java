@@ -4,18 +4,25 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The server session that a handler works in, and how it is ended when its handler is given up.
+ * The server session that a handler works in, and how it is ended when its handler is given up. Of
+ * a claim in EXACTLY_ONCE it holds the row.
  *
  * <p>The session of a leased notification or a broadcast has no claim in its transaction. Its first
  * statement bounds how long it may idle, so that its locks are released if its process freezes or
  * is cut off, and marks it with the token of its lease by an advisory lock.
+ *
+ * @param backendPid its server process
+ * @param idleTimeout its idle_in_transaction_session_timeout outside the transaction
+ * @param settings its settings by {@link org.pgonce.internal.jdbc.SessionState}, where the claim
+ *     has set the handler's savepoint too; else null
  */
-public final class HandlerSession {
+public record HandlerSession(int backendPid, String idleTimeout, @Nullable String settings) {
 
   private static final Logger LOG = LoggerFactory.getLogger(HandlerSession.class);
 
@@ -59,23 +66,20 @@ public final class HandlerSession {
   private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
   private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_terminate";
 
-  private HandlerSession() {}
-
   /**
    * To be sent first in the handler's transaction.
    *
    * @param handlerTimeout the handler's
    * @param token of the lease; of a broadcast's handler, one of its own
-   * @return what holds the handler's work: the session
    */
-  public static ClaimHolder begin(Connection transaction, Duration handlerTimeout, String token)
+  public static HandlerSession begin(Connection transaction, Duration handlerTimeout, String token)
       throws SQLException {
     try (var statement = transaction.prepareStatement(BEGIN)) {
       statement.setLong(1, ClaimSession.idleBoundMs(handlerTimeout));
       statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {
         row.next();
-        return new ClaimHolder(row.getInt(2), row.getString(1), null);
+        return new HandlerSession(row.getInt(2), row.getString(1), null);
       }
     }
   }

@@ -91,11 +91,6 @@ public record KeyLook(
    */
   public record Result(List<Claim> claims, boolean spent, @Nullable Seen seen) {
 
-    /** The highest id; 0 if it has found none. */
-    long lastId() {
-      return claims.isEmpty() ? 0 : claims.get(claims.size() - 1).id();
-    }
-
     public @Nullable Claim first() {
       return claims.isEmpty() ? null : claims.get(0);
     }

@@ -35,12 +35,19 @@ public record NotificationHeaders(
   public static final String COLUMNS =
       "pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)";
 
-  /** The same from the claimed row c. */
-  static final String COLUMNS_OF_ROW =
+  // Without the functions, which most rows need not, a claim takes 15 us of 600 less.
+  private static final String OF_ROW =
       """
-      pg_catalog.set_config('pgonce.depth', ((COALESCE(c.stamp, 0) OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text, true),
-      pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true)
+      pg_catalog.set_config('pgonce.depth', CASE WHEN c.stamp IS NULL THEN '1'
+        ELSE ((c.stamp OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text END, true),
+      CASE WHEN %s THEN pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true) END
       """;
+
+  /** The same from the claimed row c. */
+  static final String COLUMNS_OF_ROW = OF_ROW.formatted("true");
+
+  /** The same; its parameter is whether the session has a context of its own. */
+  static final String COLUMNS_OF_ROW_IF_ANY = OF_ROW.formatted("? OR c.context IS NOT NULL");
 
   /** With depth and version packed as the tables have them: see pgonce.stamp. */
   static NotificationHeaders stamped(

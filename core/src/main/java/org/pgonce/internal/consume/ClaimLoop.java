@@ -13,47 +13,59 @@ import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.TransactionalSettlement;
 
-/** Claims, runs and settles one notification, or batch, after the other, in the way of its mode. */
-public interface ClaimLoop {
+/**
+ * Claims, runs and settles one notification, or batch, after the other, in the way of its mode. The
+ * workers of one subscription share it.
+ */
+public abstract class ClaimLoop {
+
+  final Registration<?> subscribed;
+  final ListenerContext context;
+  final Delivery<?> delivery;
+  final ClaimCursors cursors;
+  final Reports reports;
+
+  ClaimLoop(
+      Registration<?> subscribed, ListenerContext context, ClaimCursors cursors, Reports reports) {
+    this.subscribed = subscribed;
+    this.context = context;
+    this.delivery = new Delivery<>(subscribed, context);
+    this.cursors = cursors;
+    this.reports = reports;
+  }
+
+  /** The loop of the subscription's mode. */
+  public static ClaimLoop of(
+      Registration<?> subscribed,
+      ListenerContext context,
+      ClaimCursors cursors,
+      Reports reports,
+      Pausing pausing) {
+    var transactions = context.transactions();
+    return subscribed.mode() == Mode.EXACTLY_ONCE
+        ? new TransactionalClaimLoop(
+            subscribed,
+            context,
+            cursors,
+            reports,
+            new TransactionalSettlement(subscribed, transactions, reports, pausing))
+        : new LeaseClaimLoop(
+            subscribed,
+            context,
+            cursors,
+            reports,
+            new Settlement(subscribed, transactions, reports, pausing));
+  }
 
   /**
    * Works until {@link Worker#mayGoOn} says no.
    *
    * @throws SQLException if the database, not a notification, is in trouble
    */
-  void work(Worker worker) throws SQLException;
+  public abstract void work(Worker worker) throws SQLException;
 
-  /** The loop of the subscription's mode. */
-  static ClaimLoop of(Parts parts, Pausing pausing) {
-    var subscribed = parts.subscribed();
-    var reports = parts.reports();
-    var transactions = parts.context().transactions();
-    return subscribed.channel().mode() == Mode.EXACTLY_ONCE
-        ? new TransactionalClaimLoop(
-            parts, new TransactionalSettlement(subscribed, transactions, reports, pausing))
-        : new LeaseClaimLoop(parts, new Settlement(subscribed, transactions, reports, pausing));
-  }
-
-  /** What the workers of one subscription share, whatever its mode. */
-  record Parts(
-      Registration<?> subscribed,
-      ListenerContext context,
-      Delivery<?> delivery,
-      ClaimCursors cursors,
-      Reports reports) {
-
-    public static <T> Parts of(
-        Registration<T> subscribed,
-        ListenerContext context,
-        ClaimCursors cursors,
-        Reports reports) {
-      var delivery = new Delivery<>(subscribed, context);
-      return new Parts(subscribed, context, delivery, cursors, reports);
-    }
-
-    /** Later than the timeouts of claim and handler, which know what they cut off. */
-    Duration longestCall() {
-      return ClaimSession.LONGEST_CLAIM.plus(subscribed.options().handlerTimeout());
-    }
+  /** Later than the timeouts of claim and handler, which know what they cut off. */
+  final Duration longestCall() {
+    return ClaimSession.LONGEST_CLAIM.plus(subscribed.options().handlerTimeout());
   }
 }

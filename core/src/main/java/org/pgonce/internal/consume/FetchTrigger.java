@@ -24,7 +24,8 @@ import org.pgonce.internal.claim.RowsBehind;
  * <tr><td>wake-ups while claims find nothing</td><td>at once eight times; then after 10 ms, doubling
  * to 160 ms, until a claim finds something</td></tr>
  * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
- * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 5 ms</td></tr>
+ * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 100 ms; after 5
+ * ms where one of the last eight took more than 20 ms</td></tr>
  * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter</td></tr>
  * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
  * </table>
@@ -47,8 +48,17 @@ final class FetchTrigger {
   // One is empty where the row of a wake-up was claimed before that was heard.
   private static final int LATE_AGAIN = 2;
 
-  // Most handlers are quicker, and their settlement says whether a row lies behind.
+  // Most handlers are quicker, and their settlement says whether a row lies behind. To wake the
+  // timer's thread takes a tenth of the time from commit to handler: so behind quick handlers the
+  // next time is far off, and most claims find an earlier one planned.
   private static final Duration BEHIND = Duration.ofMillis(5);
+  private static final Duration BEHIND_QUICK = Duration.ofMillis(100);
+  private static final long SLOW_NANOS = Duration.ofMillis(20).toNanos();
+  private static final int QUICK_IN_A_ROW = 8;
+
+  // If fewer come in the 50 ms between two questions of the gate, a wake-up is quicker, and costs
+  // little.
+  private static final int MANY = 6;
 
   private static final int EMPTY_AT_ONCE = 8;
   private static final Duration WHILE_EMPTY = Duration.ofMillis(10);
@@ -68,7 +78,12 @@ final class FetchTrigger {
   private final ClaimCursors cursors;
   private final Runnable begin;
 
-  private final ClaimCounts counts = new ClaimCounts();
+  // Of all claims; and since the gate has asked.
+  private long claims;
+  private long emptyClaims;
+  private boolean hasBegun;
+  private int newRows;
+  private boolean wasEmpty;
   // Claims under way.
   private final Set<Claiming> claiming = new HashSet<>();
   // New rows, or scheduled ones, were asked for since the last claim of them began.
@@ -81,6 +96,8 @@ final class FetchTrigger {
   // answered late.
   private long behindAt = NEVER;
   private long answerAt = NEVER;
+  // How many in a row were settled within SLOW_NANOS.
+  private int quickInARow;
   // No claim begins before that.
   private long restUntil;
   private long timerAt = NEVER;
@@ -114,8 +131,31 @@ final class FetchTrigger {
     this.begin = begin;
   }
 
-  ClaimCounts counts() {
-    return counts;
+  /** How many claims there were. */
+  long claims() {
+    return claims;
+  }
+
+  /** How many of them found nothing. */
+  long emptyClaims() {
+    return emptyClaims;
+  }
+
+  /** Whether a claim has begun since the last question. */
+  boolean hasBegunSince() {
+    var since = hasBegun;
+    hasBegun = false;
+    return since;
+  }
+
+  /**
+   * Whether since the last question many new rows were claimed; or some, and no claim was empty.
+   */
+  boolean wasBusySince() {
+    var busy = newRows >= MANY || (newRows > 0 && !wasEmpty);
+    newRows = 0;
+    wasEmpty = false;
+    return busy;
   }
 
   private long now() {
@@ -190,7 +230,7 @@ final class FetchTrigger {
 
   /** Whether scheduled rows are due. */
   boolean isDue() {
-    return due || cursors.dueKeys().isMore();
+    return due || cursors.isMoreDue();
   }
 
   private boolean isNobodyClaiming(long now) {
@@ -263,6 +303,7 @@ final class FetchTrigger {
   final class Claiming {
 
     private long since;
+    private long foundAt;
     private boolean isDue;
     private boolean isLate;
     private boolean isAnswer;
@@ -275,7 +316,7 @@ final class FetchTrigger {
 
     /** A claim begins; returns whether it is to be for a scheduled row. */
     boolean begins() {
-      counts.begins();
+      hasBegun = true;
       starts();
       // New and scheduled rows take turns.
       isDue = isDue() && !dueWasLast;
@@ -295,7 +336,7 @@ final class FetchTrigger {
 
     /** A claim of new rows is sent behind a commit: what was asked for stays asked for. */
     void beginsBehindCommit() {
-      counts.begins();
+      hasBegun = true;
       isDue = false;
       isLate = false;
       isAnswer = false;
@@ -303,17 +344,22 @@ final class FetchTrigger {
 
     /** The claim has found so many. */
     void found(int count) {
-      counts.found(count, isDue);
+      claims++;
+      emptyClaims += count == 0 ? 1 : 0;
       ends();
       troubles = 0;
       if (isDue) {
         due = count > 0; // where none is found, those that are left are claimed
       } else if (count > 0) {
+        newRows += count;
         emptyInARow = 0;
         quick |= isLate;
-        behindAt = now() + BEHIND.toNanos();
+        foundAt = now();
+        var behind = quickInARow < QUICK_IN_A_ROW ? BEHIND : BEHIND_QUICK;
+        behindAt = foundAt + behind.toNanos();
         plan();
       } else {
+        wasEmpty = true;
         emptyInARow += isAnswer ? 1 : 0;
         quick &= emptyInARow < LATE_AGAIN;
         more = false;
@@ -331,6 +377,7 @@ final class FetchTrigger {
       if (!isDue) {
         more = left.more();
         behindAt = more ? behindAt : NEVER;
+        quickInARow = now() - foundAt < SLOW_NANOS ? quickInARow + 1 : 0;
       }
     }
   }

@@ -38,11 +38,11 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
   LeaseAttempt(LeaseClaimLoop loop, Claim claim) {
     this.loop = loop;
     this.claim = claim;
-    this.subscribed = loop.parts.subscribed();
+    this.subscribed = loop.subscribed;
     this.settlement = loop.settlement;
     this.transaction =
         new OwnTransaction(
-            loop.parts.context(),
+            loop.context,
             claim + " of channel " + subscribed.label(),
             claim.headers(),
             subscribed.options().handlerTimeout(),
@@ -51,12 +51,12 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
 
   /** Returns what may lie behind it. */
   RowsBehind run(WorkerSlots.Slot slot) {
-    loop.parts.reports().claimed(List.of(claim));
+    loop.reports.claimed(List.of(claim));
     // Closed before the failure is recorded, so that a pool of one connection has one to give.
     try (transaction) {
       boolean handled;
       try {
-        handled = loop.parts.delivery().run(claim, transaction.tx());
+        handled = loop.delivery.run(claim, transaction.tx());
       } finally {
         // What the handler left: settling must not meet it.
         Thread.interrupted();
@@ -67,7 +67,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
         return settlement.afterFailure(); // a commit might fail, and not be known to
       }
       var left = acknowledge(slot);
-      loop.parts.reports().settled(claim, handled, inHandler);
+      loop.reports.settled(claim, handled, inHandler);
       return left;
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.

@@ -7,6 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
@@ -17,6 +18,7 @@ import org.pgonce.internal.context.Quarantine.Stay;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.spi.Event.WaitCause;
 import org.slf4j.Logger;
@@ -27,24 +29,24 @@ import org.slf4j.LoggerFactory;
  * settlement is a transaction of its own, which the handler may share. In between no connection is
  * held.
  */
-final class LeaseClaimLoop implements ClaimLoop {
+final class LeaseClaimLoop extends ClaimLoop {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseClaimLoop.class);
 
   private static final Duration WHILE_REFUSED = Duration.ofMillis(100);
 
-  final Parts parts;
   final Settlement settlement;
   final Renewals renewals;
-  private final Registration<?> subscribed;
-  private final ListenerContext context;
   private final LeaseStatements.Rules rules;
 
-  LeaseClaimLoop(Parts parts, Settlement settlement) {
-    this.parts = parts;
+  LeaseClaimLoop(
+      Registration<?> subscribed,
+      ListenerContext context,
+      ClaimCursors cursors,
+      Reports reports,
+      Settlement settlement) {
+    super(subscribed, context, cursors, reports);
     this.settlement = settlement;
-    this.subscribed = parts.subscribed();
-    this.context = parts.context();
     this.renewals = new Renewals(subscribed, context);
     var mode = subscribed.channel().mode();
     this.rules =
@@ -93,7 +95,7 @@ final class LeaseClaimLoop implements ClaimLoop {
 
     void take() throws SQLException {
       try {
-        found = parts.cursors().claim(due, this::take).claims();
+        found = claim();
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
           // Whether it is leased is not known; that its handler has not begun is.
@@ -101,6 +103,16 @@ final class LeaseClaimLoop implements ClaimLoop {
         }
         throw e;
       }
+    }
+
+    private List<Claim> claim() throws SQLException {
+      var keys = cursors.keys();
+      if (keys != null) {
+        return keys.of(due).claim(this::take).claims();
+      }
+      return due
+          ? take(KeyLook.behind(0)).claims()
+          : cursors.fresh().claim(after -> take(KeyLook.behind(after)).claims());
     }
 
     private Result take(KeyLook where) throws SQLException {
@@ -143,7 +155,7 @@ final class LeaseClaimLoop implements ClaimLoop {
     /** It may have to wait until it is the only one of its kind here; only then is it counted. */
     private @Nullable Claim leaseSuspect(Connection transaction, Claim died) throws SQLException {
       if (died.mustBeAlone(died.attempts(), died.attempts() + 1, rules.maxAttempts())) {
-        stay = context.quarantine().enter(parts.longestCall());
+        stay = context.quarantine().enter(longestCall());
         if (stay == null) {
           settlement.postpone(transaction, died, Quarantine.TURN);
           return null;

@@ -8,7 +8,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.gate.GatedSubscription;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.poll.Poll;
@@ -21,7 +20,7 @@ import org.pgonce.internal.settle.Reports;
  * Consumes one subscription in this process: wake-ups and polls go to the {@link FetchTrigger},
  * which lets workers begin, as many as the concurrency allows. Thread-safe.
  */
-public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscription {
+public final class SubscriptionConsumer<T> implements PollTarget {
 
   // Claims may pass over a key that was set free: a walk over all keys rests, or two claims meet at
   // the key. The poll finds its rows, and its own time may be minutes away.
@@ -62,7 +61,7 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
     this.trigger =
         new FetchTrigger(
             context.threads()::tickLater, lock, System::nanoTime, cursors, this::beginWorker);
-    this.loop = ClaimLoop.of(ClaimLoop.Parts.of(subscribed, context, cursors, reports), pausing);
+    this.loop = ClaimLoop.of(subscribed, context, cursors, reports, pausing);
   }
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
@@ -120,11 +119,10 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
   }
 
   public ChannelActivity activity() {
-    var counts = trigger.counts();
     return locked(
         () ->
             slots.activity(
-                counts.claims(), counts.empty(), pausing.known(), definition.difference()));
+                trigger.claims(), trigger.emptyClaims(), pausing.known(), definition.difference()));
   }
 
   <R> R locked(Supplier<R> work) {
@@ -224,27 +222,27 @@ public final class SubscriptionConsumer<T> implements PollTarget, GatedSubscript
         });
   }
 
-  @Override
+  /** Claims new rows as soon as may be, unless a claim has begun since the last call. */
   public void fetch() {
     withLock(
         () -> {
-          if (!trigger.counts().hasBegunSince()) {
+          if (!trigger.hasBegunSince()) {
             trigger.request(FetchTrigger.Reason.GATE);
           }
         });
   }
 
-  @Override
+  /** Whether new rows kept coming since the last call. */
   public boolean wasBusy() {
-    return locked(trigger.counts()::wasBusySince);
+    return locked(trigger::wasBusySince);
   }
 
-  @Override
+  /** Whether this process answers wake-ups for new rows at once. */
   public boolean answersAtOnce() {
     return trigger.answersAtOnce();
   }
 
-  @Override
+  /** Whether nothing of it may be claimed for now. */
   public boolean isHeldUp() {
     return pausing.isOn() || definition.isOutdated();
   }

@@ -81,7 +81,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
 
   /** Returns what may lie behind them. */
   RowsBehind run(WorkerSlots.Slot slot) {
-    loop.parts.reports().claimed(claims);
+    loop.reports.claimed(claims);
     try {
       return deliverAndSettle(slot);
     } finally {
@@ -98,7 +98,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       var guarded =
           GuardedConnection.over(
               connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
-      var run = new HandlerTx(guarded::connection, loop.parts.context().extensions().publisher());
+      var run = new HandlerTx(guarded::connection, loop.context.extensions().publisher());
       tx = run;
       var runs = System.nanoTime();
       try {
@@ -172,9 +172,9 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
   private Set<Long> handle(GuardedConnection guarded, HandlerTx run) throws Exception {
     try {
       if (!isSingle()) {
-        return loop.parts.delivery().runAll(claims, guarded, run);
+        return loop.delivery.runAll(claims, guarded, run);
       }
-      var ran = loop.parts.delivery().run(first, run);
+      var ran = loop.delivery.run(first, run);
       return ran ? Set.of(first.id()) : Set.of();
     } finally {
       // A virtual thread with an interrupt that the handler left would close its socket at the next
@@ -259,13 +259,10 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
   private void overran() {
     // Where handlers that do not return hold all connections of the pool, it gets this one back.
     var lastResort =
-        loop.parts
-            .context()
-            .threads()
-            .runLater(LAST_RESORT, () -> LostConnection.giveBack(connection));
+        loop.context.threads().runLater(LAST_RESORT, () -> LostConnection.giveBack(connection));
     try {
       if (isSingle()) {
-        var timeout = loop.parts.subscribed().options().handlerTimeout();
+        var timeout = loop.subscribed.options().handlerTimeout();
         settlement.failLate(
             first,
             Failure.since(

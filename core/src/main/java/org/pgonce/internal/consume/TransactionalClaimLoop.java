@@ -12,54 +12,58 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimCursor;
-import org.pgonce.internal.claim.ClaimHolder;
+import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
-import org.pgonce.internal.claim.KeyLook;
-import org.pgonce.internal.claim.KeyLook.Result;
+import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine;
+import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
+import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.spi.Event.WaitCause;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
-final class TransactionalClaimLoop implements ClaimLoop {
+final class TransactionalClaimLoop extends ClaimLoop {
 
   // After a conflict of a batch, for the next batch would meet another one soon. A deadlock lasts
   // 1 s by default (deadlock_timeout), so a twentieth of the time is lost at the most.
   private static final Duration WITHOUT_BATCHES = Duration.ofSeconds(20);
 
-  final Parts parts;
   final TransactionalSettlement settlement;
   private final int subscription;
   private final int maxAttempts;
   private final ClaimCursor cursor;
   private final ChannelOptions rules;
-  private final boolean goesByKey;
   private final boolean mayPrefetch;
   private final AtomicLong prefetchFrom = new AtomicLong(System.nanoTime());
   private final int batch;
   private volatile boolean isBatchForbidden;
   private final AtomicLong batchesFrom = new AtomicLong(System.nanoTime());
 
-  TransactionalClaimLoop(Parts parts, TransactionalSettlement settlement) {
-    this.parts = parts;
+  TransactionalClaimLoop(
+      Registration<?> subscribed,
+      ListenerContext context,
+      ClaimCursors cursors,
+      Reports reports,
+      TransactionalSettlement settlement) {
+    super(subscribed, context, cursors, reports);
     this.settlement = settlement;
-    var subscribed = parts.subscribed();
     this.batch = subscribed.options().batch();
     this.subscription = subscribed.installed().subscription();
     this.maxAttempts = subscribed.options().maxAttempts();
-    this.cursor = parts.cursors().fresh();
+    this.cursor = cursors.fresh();
     this.rules = subscribed.channel().options();
-    this.goesByKey = subscribed.goesByKey();
     // A notification that waits for a permit of the rate, or for its key, holds no transaction.
-    this.mayPrefetch = !goesByKey && rules.maxRate() == ChannelOptions.NO_MAX_RATE && batch == 1;
+    this.mayPrefetch =
+        !subscribed.goesByKey() && rules.maxRate() == ChannelOptions.NO_MAX_RATE && batch == 1;
   }
 
   String label() {
-    return parts.subscribed().label();
+    return subscribed.label();
   }
 
   /** A batch was undone for a deadlock or a serialization failure. */
@@ -106,13 +110,13 @@ final class TransactionalClaimLoop implements ClaimLoop {
    */
   private void work(Worker worker, List<TransactionalAttempt> behind) throws SQLException {
     var asked = System.nanoTime();
-    try (var connection = parts.context().dataSource().getConnection()) {
+    try (var connection = context.dataSource().getConnection()) {
       worker.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
       var isFit = false;
       Run run = null;
       try {
-        var taken = parts.context().pool().take(connection, parts.longestCall());
-        var handlerTimeout = parts.subscribed().options().handlerTimeout();
+        var taken = context.pool().take(connection, longestCall());
+        var handlerTimeout = subscribed.options().handlerTimeout();
         var session = new ClaimSession(connection, taken, handlerTimeout);
         run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection), behind);
         do {
@@ -144,7 +148,7 @@ final class TransactionalClaimLoop implements ClaimLoop {
     private final Prefetch prefetch;
     private final Supplier<Pipeline.@Nullable Next> next;
     private final List<TransactionalAttempt> behind;
-    private @Nullable ClaimHolder holder;
+    private @Nullable HandlerSession holder;
 
     Run(
         Worker worker,
@@ -173,28 +177,28 @@ final class TransactionalClaimLoop implements ClaimLoop {
     }
 
     private List<Claim> claim(boolean due, int most) throws SQLException {
-      return parts.cursors().claim(due, look -> claim(due, look, most)).claims();
-    }
-
-    private Result claim(boolean due, KeyLook look, int most) throws SQLException {
-      if (goesByKey) {
-        return ClaimStatement.claimByKey(session, subscription, due, rules, look);
+      var keys = cursors.keys();
+      if (keys != null) {
+        return keys.of(due)
+            .claim(look -> ClaimStatement.claimByKey(session, subscription, due, rules, look))
+            .claims();
       }
-      var after = look.after().id();
-      return new Result(ClaimStatement.claim(session, subscription, due, after, most), false, null);
+      return due
+          ? ClaimStatement.claim(session, subscription, true, 0, most)
+          : cursor.claim(after -> ClaimStatement.claim(session, subscription, false, after, most));
     }
 
     /** Its session is no longer one that handlers work in. */
     void end() {
       if (holder != null) {
-        parts.context().sessions().ended(holder.backendPid());
+        context.backends().remove(holder.backendPid());
       }
     }
 
     private void handle(List<Claim> claims, int most) throws SQLException {
       if (holder == null && !claims.isEmpty()) {
         holder = Objects.requireNonNull(claims.get(0).holder());
-        parts.context().sessions().begun(holder.backendPid());
+        context.backends().add(holder.backendPid());
       }
       if (claims.isEmpty()) {
         connection.rollback();
@@ -214,8 +218,8 @@ final class TransactionalClaimLoop implements ClaimLoop {
         handleNow(claim);
         return;
       }
-      var quarantine = parts.context().quarantine();
-      var stay = quarantine.enter(parts.longestCall());
+      var quarantine = context.quarantine();
+      var stay = quarantine.enter(longestCall());
       if (stay == null) {
         settlement.postpone(connection, claim, Quarantine.TURN);
         return;

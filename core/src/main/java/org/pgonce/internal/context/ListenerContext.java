@@ -1,6 +1,8 @@
 package org.pgonce.internal.context;
 
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -12,7 +14,8 @@ import org.pgonce.spi.Observer;
  *
  * @param instance the process's name for people
  * @param quarantine for what ends processes
- * @param sessions those that handlers work in
+ * @param backends the server's processes of the sessions that handlers work in now. The heartbeat
+ *     takes them to the registry, by which operators find whose process holds a notification
  */
 public record ListenerContext(
     DataSource dataSource,
@@ -21,10 +24,26 @@ public record ListenerContext(
     Threads threads,
     String instance,
     Quarantine quarantine,
-    HandlerSessions sessions) {
+    Set<Integer> backends) {
 
   // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
   private static final Duration LONGEST_CALL = Duration.ofSeconds(30);
+
+  public ListenerContext(
+      DataSource dataSource,
+      PoolSettings pool,
+      Extensions extensions,
+      Threads threads,
+      String instance) {
+    this(
+        dataSource,
+        pool,
+        extensions,
+        threads,
+        instance,
+        new Quarantine(),
+        ConcurrentHashMap.newKeySet());
+  }
 
   public Transactions transactions() {
     return new Transactions(dataSource, pool, LONGEST_CALL);

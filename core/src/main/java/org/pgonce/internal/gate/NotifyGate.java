@@ -7,6 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.consume.SubscriptionConsumer;
 import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
@@ -54,7 +55,7 @@ public final class NotifyGate {
   private final String listened;
   private final Runnable pollsSoon;
   private final Transactions transactions;
-  private final List<GatedSubscription> subscriptions = new ArrayList<>();
+  private final List<SubscriptionConsumer<?>> subscriptions = new ArrayList<>();
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
@@ -90,14 +91,14 @@ public final class NotifyGate {
   }
 
   /** Before the listener starts. */
-  public void add(GatedSubscription subscription) {
+  public void add(SubscriptionConsumer<?> subscription) {
     subscriptions.add(subscription);
   }
 
   /** A wake-up for new rows came. Returns at once. */
   public void heard() {
     // Before the lock: a subscription has one of its own.
-    var answers = subscriptions.stream().anyMatch(GatedSubscription::answersAtOnce);
+    var answers = subscriptions.stream().anyMatch(SubscriptionConsumer::answersAtOnce);
     boolean opens;
     boolean polls;
     synchronized (rate) {
@@ -189,7 +190,7 @@ public final class NotifyGate {
   }
 
   private @Nullable Duration claim() {
-    subscriptions.forEach(GatedSubscription::fetch);
+    subscriptions.forEach(SubscriptionConsumer::fetch);
     if (mine != 0) {
       claimsSinceClosed = 0;
       return BETWEEN_CLAIMS;
@@ -235,7 +236,7 @@ public final class NotifyGate {
   }
 
   private boolean isHeldUp() {
-    return subscriptions.stream().anyMatch(GatedSubscription::isHeldUp);
+    return subscriptions.stream().anyMatch(SubscriptionConsumer::isHeldUp);
   }
 
   private void rest() {

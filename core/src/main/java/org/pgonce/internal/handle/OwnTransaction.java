@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Tx.Outcome;
-import org.pgonce.internal.claim.ClaimHolder;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
@@ -48,7 +47,7 @@ public final class OwnTransaction implements AutoCloseable {
   private record Begun(
       Connection connection,
       PoolSettings.Taken taken,
-      ClaimHolder session,
+      HandlerSession session,
       GuardedConnection guarded) {}
 
   /**
@@ -104,7 +103,7 @@ public final class OwnTransaction implements AutoCloseable {
       requireUsable(); // a cut-off may have come before there was a connection to close
       var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
       var session = taken.begin(() -> HandlerSession.begin(own, handlerTimeout, token));
-      context.sessions().begun(session.backendPid());
+      context.backends().add(session.backendPid());
       return new Begun(
           own,
           taken,
@@ -224,7 +223,7 @@ public final class OwnTransaction implements AutoCloseable {
     var used = begun;
     try {
       if (used != null) {
-        context.sessions().ended(used.session().backendPid());
+        context.backends().remove(used.session().backendPid());
         used.guarded().revoke();
         var own = open;
         if (own != null && !used.guarded().isLost()) {

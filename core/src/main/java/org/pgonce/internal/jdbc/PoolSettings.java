@@ -79,8 +79,9 @@ public final class PoolSettings {
     private final Connection connection;
     private final boolean autoCommit;
     private final @Nullable AutoSave autosave;
-    private final NetworkTimeout bound;
+    private final int networkTimeout;
     private final boolean pgjdbcNg;
+    private final int longestMs;
     private boolean modesSet;
 
     private Taken(Connection connection, Duration longestCall) throws SQLException {
@@ -90,13 +91,39 @@ public final class PoolSettings {
       if (autoCommit) {
         connection.setAutoCommit(false);
       }
-      this.bound = NetworkTimeout.set(connection, longestCall);
+      this.networkTimeout = connection.getNetworkTimeout();
+      this.longestMs = shorter(longestCall);
+      setNetworkTimeout(networkTimeout, longestMs);
       this.autosave = withoutAutosave(connection);
     }
 
     /** Whether its driver can send several commands in one message. */
     public boolean sendsSeveralAtOnce() {
       return !pgjdbcNg;
+    }
+
+    /** The bound in milliseconds, unless the connection came with a shorter one. */
+    private int shorter(Duration longest) {
+      var millis = Math.toIntExact(longest.toMillis());
+      return networkTimeout == 0 ? millis : Math.min(networkTimeout, millis);
+    }
+
+    /** Sends nothing. */
+    private void setNetworkTimeout(int before, int now) throws SQLException {
+      if (now != before) {
+        connection.setNetworkTimeout(Runnable::run, now);
+      }
+    }
+
+    /**
+     * As {@link #begin(First)}, with another bound on these statements. The connection is not fit
+     * for more if that fails.
+     */
+    public <R> R begin(Duration longest, First<R> first) throws SQLException {
+      setNetworkTimeout(longestMs, shorter(longest));
+      var sent = begin(first);
+      setNetworkTimeout(shorter(longest), longestMs);
+      return sent;
     }
 
     void begin() throws SQLException {
@@ -156,7 +183,7 @@ public final class PoolSettings {
       if (autosave != null) {
         connection.unwrap(PGConnection.class).setAutosave(autosave);
       }
-      bound.restore(connection);
+      setNetworkTimeout(longestMs, networkTimeout);
       if (autoCommit) {
         connection.setAutoCommit(true);
       }

@@ -238,7 +238,7 @@ public final class Poll {
                       listens.source(),
                       backend(listens),
                       SqlArray.of("difference", differences),
-                      SqlArray.of("backend", context.sessions().backends())));
+                      SqlArray.of("backend", List.copyOf(context.backends()))));
       reported = differences;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);

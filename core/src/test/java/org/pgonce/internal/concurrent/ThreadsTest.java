@@ -16,9 +16,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.context.Extensions;
-import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.lifecycle.ListenSettings;
@@ -72,9 +70,7 @@ class ThreadsTest {
               new Extensions(
                   PayloadCodec.standard(), Publisher.standard(), Observer.NONE, List.of()),
               new Threads(new StarvedExecutor(refused)),
-              "starved",
-              new Quarantine(),
-              new HandlerSessions());
+              "starved");
       var settings =
           new ListenSettings(
               List.of(),

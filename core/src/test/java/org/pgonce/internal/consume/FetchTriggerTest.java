@@ -159,6 +159,47 @@ class FetchTriggerTest {
     assertThat(begun).hasSize(1);
   }
 
+  /** A timer for each claim would cost more than the claim's own work in this process. */
+  @Test
+  void behindQuickHandlersTheTimerIsSetTenTimesASecond() {
+    for (var n = 0; n < 8; n++) {
+      trigger.notified();
+      claims(1).ended(NOTHING);
+    }
+    pass(1_000);
+    var timers = 0;
+    for (var n = 0; n < 50; n++) {
+      var before = ticks.size();
+      trigger.notified();
+      var worker = claims(1);
+      timers += ticks.size() - before;
+      worker.ended(NOTHING);
+      pass(20);
+    }
+    assertThat(timers).isBetween(8, 12);
+  }
+
+  @Test
+  void aHandlerThatIsSlowAmidQuickOnesDelaysTheRowBehindByATenthOfASecond() {
+    for (var n = 0; n < 8; n++) {
+      trigger.notified();
+      claims(1).ended(NOTHING);
+    }
+    pass(1_000);
+    trigger.notified();
+    var slow = claims(1);
+    pass(99);
+    assertThat(begun).isEmpty();
+    pass(1);
+    assertThat(begun).hasSize(1);
+    claims(0);
+    slow.ended(NOTHING);
+    trigger.notified();
+    claims(1);
+    pass(5);
+    assertThat(begun).as("one was slow, so the next may be").hasSize(1);
+  }
+
   @Test
   void aQuickHandlerTellsByItselfWhatLiesBehind() {
     trigger.notified();

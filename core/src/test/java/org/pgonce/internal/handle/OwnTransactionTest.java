@@ -18,9 +18,7 @@ import org.pgonce.Publisher;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
-import org.pgonce.internal.context.HandlerSessions;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -40,9 +38,7 @@ class OwnTransactionTest {
         new PoolSettings(),
         new Extensions(PayloadCodec.standard(), Publisher.standard(), Observer.NONE, List.of()),
         threads,
-        "test",
-        new Quarantine(),
-        new HandlerSessions());
+        "test");
   }
 
   @Test

@@ -6,11 +6,13 @@ import static org.awaitility.Awaitility.await;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -21,7 +23,7 @@ import org.pgonce.testkit.TestDatabase;
 /** The session that holds a row: how long it may idle, and that nobody else is ended for it. */
 @PgTest(PgOnceInstalled.class)
 @Tag("drivers")
-class ClaimHolderTest {
+class HandlerSessionTest {
 
   private static final String IDLE =
       "select current_setting('idle_in_transaction_session_timeout')";
@@ -75,6 +77,43 @@ class ClaimHolderTest {
         assertThat(idle(connection)).isEqualTo(own);
         connection.rollback();
       }
+    }
+  }
+
+  /** As a pool's connection may have it. It is not the notification's. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "{\"tenant\": \"other\"}"})
+  void theHandlerNeverMeetsTheContextOfItsSession(String own, TestDatabase database)
+      throws Exception {
+    try (var connection = database.dataSource().getConnection()) {
+      try (var set = connection.prepareStatement("select set_config('pgonce.context', ?, false)")) {
+        set.setString(1, own);
+        set.execute();
+      }
+      var session =
+          new ClaimSession(
+              connection,
+              new PoolSettings().take(connection, Duration.ofSeconds(30)),
+              Duration.ofMinutes(5));
+      for (var context : List.of("null", "'{\"tenant\": \"mine\"}'", "null")) {
+        database.execute("update pgonce.notification set context = " + context);
+        for (var claim = 1; claim <= 3; claim++) {
+          var claimed = claim(session);
+          assertThat(context(connection))
+              .isEqualTo(claimed.headers().context() == null ? "" : claimed.headers().context());
+          connection.rollback();
+          assertThat(context(connection)).isEqualTo(own);
+          connection.rollback();
+        }
+      }
+    }
+  }
+
+  private static String context(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("select current_setting('pgonce.context')")) {
+      row.next();
+      return row.getString(1);
     }
   }
 
