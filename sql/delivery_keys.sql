@@ -52,13 +52,10 @@ END
 $$;
 
 -- The fingerprint that is compared where a publisher asks whether a key was given to the same payload: of the payload's text as it was published.
+-- PostgreSQL inlines it, so it names all in full.
 CREATE OR REPLACE FUNCTION pgonce.fingerprint(payload json) RETURNS bytea
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  RETURN sha256(convert_to(payload::text, getdatabaseencoding()));
-END
-$$;
+LANGUAGE sql STABLE
+AS $$ SELECT pg_catalog.sha256(pg_catalog.convert_to(payload::pg_catalog.text, pg_catalog.getdatabaseencoding())) $$;
 
 -- The time for a key that is done when this transaction ends, which is not known yet: 'infinity', until forget_keys sees it committed. So a key is
 -- never remembered for less than was promised. Where nothing is remembered, the key is free from then on.
@@ -88,16 +85,6 @@ DECLARE
   found_ids bigint[];
   found_fingerprints bytea[];
 BEGIN
-  -- The common case: one key, and a new one.
-  IF cardinality(keys) = 1 AND keys[1] IS NOT NULL THEN
-    INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
-    VALUES (channel.id, keys[1], ids[1], fingerprints[1], take_keys.waiting, done)
-    ON CONFLICT DO NOTHING;
-    IF FOUND THEN
-      RETURN QUERY SELECT keys[1], ids[1], fingerprints[1];
-      RETURN;
-    END IF;
-  END IF;
   wanted := (SELECT count(DISTINCT g.key) FROM unnest(keys) AS g (key));
   LOOP
     INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting, done_at)
@@ -128,6 +115,37 @@ BEGIN
     EXIT WHEN coalesce(cardinality(found_keys), 0) = wanted;
   END LOOP;
   RETURN QUERY SELECT f.key, f.id, f.fingerprint FROM unnest(found_keys, found_ids, found_fingerprints) AS f (key, id, fingerprint);
+END
+$$;
+
+-- The error where a publisher asks for the same payload.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_other_payload(channel_name text, key text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: delivery key "%" of channel "%" was given to another payload before: publish this one under a key of its own, or without asking for the same payload',
+    key, channel_name USING ERRCODE = 'PO004';
+END
+$$;
+
+-- The same for one notification, whose key a channel's store function could not insert: it is there already, or no subscription takes the
+-- notification. Returns the id of the notification that has the key.
+CREATE OR REPLACE FUNCTION pgonce_private.take_key(channel_name text, waiting integer, key text, id bigint, payload json, same_payload boolean) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+  holder bigint;
+  is_another boolean;
+BEGIN
+  SELECT t.its_id, t.its_fingerprint <> pgonce.fingerprint(payload) INTO holder, is_another
+    FROM pgonce.channel c
+   CROSS JOIN LATERAL pgonce.take_keys(c, waiting, ARRAY[key], ARRAY[id], ARRAY[pgonce.fingerprint(payload)]) AS t (its_key, its_id, its_fingerprint)
+   WHERE c.name = channel_name;
+  IF same_payload AND is_another THEN
+    PERFORM pgonce_private.fail_for_other_payload(channel_name, key);
+  END IF;
+  RETURN holder;
 END
 $$;
 

@@ -1,5 +1,6 @@
--- The ways into a channel for its triggers: a view and a function of its own. By the view rows are stored for the channel's subscriptions, and for no
--- others. By the function go those with a key or a due time, dead letters and broadcasts. Neither shows anything.
+-- The ways into a channel: a view and a function of its own. By the view triggers store plain rows for the channel's subscriptions, and for no others.
+-- By the function goes what else is stored one by one: what code publishes, what has a key or a due time, dead letters and broadcasts. Neither shows
+-- anything.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -9,13 +10,12 @@ SET ROLE pgonce_owner;
 
 -- The rarer ways of a channel's store function: a dead letter, or a row that is due later.
 CREATE OR REPLACE FUNCTION pgonce_private.store_aside(
-  subscriptions integer[], id bigint, payload json, key text, order_key text, due_at timestamptz, stamp integer, error text, channel_name text, notifies boolean)
+  subscriptions integer[], id bigint, payload json, key text, order_key text, due_at timestamptz, context jsonb, stamp integer, error text, channel_name text,
+  notifies boolean)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
-DECLARE
-  context constant jsonb := pgonce.current_context();
 BEGIN
   IF error IS NOT NULL THEN
     INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
@@ -30,76 +30,85 @@ BEGIN
 END
 $$;
 
--- Whether a notification gets its key in the rarer cases: where the key was there already and is no longer remembered, and where no subscription takes
--- the notification.
-CREATE OR REPLACE FUNCTION pgonce_private.take_over_key(channel_id integer, key text, id bigint, payload json, waiting integer) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+-- The subscriptions that take a notification, as an array in SQL over its context, for a channel's store function.
+CREATE OR REPLACE FUNCTION pgonce_private.takers_sql(channel_id integer) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_variable
-BEGIN
-  RETURN EXISTS (SELECT FROM pgonce.channel c
-                  CROSS JOIN LATERAL pgonce.take_keys(c, waiting, ARRAY[key], ARRAY[id], ARRAY[pgonce.fingerprint(payload)]) AS t (its_key, its_id, its_fingerprint)
-                 WHERE c.id = channel_id AND t.its_id = id);
-END
+  SELECT CASE WHEN count(s.filter) = 0 THEN format('%L::pg_catalog.int4[]', coalesce(array_agg(s.id ORDER BY s.id), '{}'))
+              ELSE format('ARRAY(SELECT f.id FROM (VALUES %s) AS f (id, filter) WHERE f.filter IS NULL OR all_context OPERATOR(pg_catalog.@>) f.filter)',
+                          string_agg(format('(%s, %L::pg_catalog.jsonb)', s.id, s.filter), ', ' ORDER BY s.id)) END
+    FROM pgonce.subscription s WHERE s.channel_id = takers_sql.channel_id
 $$;
 
--- The body of a channel's store function. It stores one notification for those of the subscriptions that are the channel's, or broadcasts it. A
--- delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once, as when it is published.
--- error: it is a dead letter, since this was wrong with it. Returns whether there is a new row, of which listeners may have to hear. What the channel is
--- installed with stands in it as constants, since each look at the channel would cost a writer a fifth of the whole.
+-- The body of a channel's store function. It stores one notification for those subscriptions that take its context, or broadcasts it, and wakes the
+-- listeners. A delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once.
+-- error: it is a dead letter, since this was wrong with it. Returns the notification's id; where the key was there already, that of the notification
+-- that has it, negated. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a fifth of
+-- the whole. It names all in full, in place of a pinned search_path, which would cost as much.
 CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN channel.mode = 'BROADCAST' THEN format($body$
 BEGIN
   IF error IS NULL THEN
-    PERFORM pgonce.broadcast(%1$L, payload::text, version);
-  ELSE
-    RAISE WARNING 'pgonce: channel %% cannot send a row: %%', %1$L, error;
+    RETURN pgonce.broadcast(%1$L, payload::pg_catalog.text, version);
   END IF;
-  RETURN false;
+  RAISE WARNING 'pgonce: channel %% cannot send a row: %%', %1$L, error;
+  RETURN NULL;
 END
 $body$, channel.name) ELSE format($body$
 #variable_conflict use_variable
 DECLARE
-  new_id constant bigint := nextval('pgonce.notification_id');
-  stamp integer;
+  new_id constant bigint := pg_catalog.nextval('pgonce.notification_id');
+  stamp constant integer := CASE WHEN version OPERATOR(pg_catalog.<>) 1 OR pg_catalog.current_setting('pgonce.depth', true) OPERATOR(pg_catalog.<>) ''
+                                 THEN pgonce.stamp(pgonce.current_depth(), version) END;
+  all_context constant pg_catalog.jsonb :=
+    CASE WHEN context IS NOT NULL OR pg_catalog.current_setting('pgonce.context', true) OPERATOR(pg_catalog.<>) ''
+         THEN pgonce_private.add_context(pgonce.current_context(), context) END;
+  takers constant integer[] := %5$s;
   subscription integer;
+  holder bigint;
 BEGIN
-  -- A trigger's text has dropped ones until the channel is installed again: a key must not wait for them.
-  IF NOT subscriptions <@ %5$L::integer[] THEN
-    subscriptions := ARRAY(SELECT s.i FROM unnest(subscriptions) AS s (i) WHERE s.i = ANY (%5$L::integer[]));
+  IF pg_catalog.length(key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(key) OPERATOR(pg_catalog.>) 500
+     OR pg_catalog.length(order_key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(order_key) OPERATOR(pg_catalog.>) 500 THEN
+    PERFORM pgonce_private.fail_for_key_length(%3$L);
   END IF;
   IF key IS NOT NULL THEN
-    IF length(key) NOT BETWEEN 1 AND 500 THEN
-      RAISE EXCEPTION 'pgonce: a delivery key for channel %% has no character, or more than 500: shorten it', %3$L USING ERRCODE = 'invalid_parameter_value';
+    IF takers OPERATOR(pg_catalog.<>) '{}' THEN
+      INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
+      VALUES (%1$s, key, new_id, pgonce.fingerprint(payload), pg_catalog.cardinality(takers))
+      ON CONFLICT DO NOTHING;
     END IF;
-    INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
-    SELECT %1$s, key, new_id, sha256(convert_to(payload::text, getdatabaseencoding())), cardinality(subscriptions)
-     WHERE subscriptions <> '{}'
-    ON CONFLICT DO NOTHING;
-    IF NOT FOUND AND NOT pgonce_private.take_over_key(%1$s, key, new_id, payload, cardinality(subscriptions)) THEN
-      RETURN false;
+    IF NOT FOUND THEN
+      holder := pgonce_private.take_key(%3$L, pg_catalog.cardinality(takers), key, new_id, payload, same_payload);
+      IF holder OPERATOR(pg_catalog.<>) new_id THEN
+        RETURN OPERATOR(pg_catalog.-) holder;
+      END IF;
     END IF;
   END IF;
-  IF version <> 1 OR current_setting('pgonce.depth', true) <> '' THEN
-    stamp := pgonce.stamp(pgonce.current_depth(), version);
+  IF error IS NOT NULL OR due_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN
+    PERFORM pgonce_private.store_aside(takers, new_id, payload, key, %2$s, due_at, all_context, stamp, error, %3$L, %4$L);
+    RETURN new_id;
   END IF;
-  IF error IS NOT NULL OR due_at > clock_timestamp() THEN
-    PERFORM pgonce_private.store_aside(subscriptions, new_id, payload, key, %2$s, due_at, stamp, error, %3$L, %4$L);
-    RETURN false;
-  END IF;
-  FOREACH subscription IN ARRAY subscriptions LOOP
+  FOREACH subscription IN ARRAY takers LOOP
     INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
-    VALUES (subscription, new_id, payload, key, %2$s, CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END, stamp);
+    VALUES (subscription, new_id, payload, key, %2$s, all_context, stamp);
   END LOOP;
-  RETURN subscriptions <> '{}';
+  IF FOUND AND pgonce.needs_notify(%6$L) THEN
+    PERFORM pgonce.wake_up(%3$L);
+  END IF;
+  RETURN new_id;
 END
 $body$, channel.id,
-    CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL THEN 'coalesce(order_key, chr(1) || new_id)' ELSE 'NULL' END,
-    channel.name, channel.wake_ups <> 'NEVER',
-    ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id ORDER BY s.id)) END
+    CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL
+         THEN 'coalesce(order_key, pg_catalog.concat(pg_catalog.chr(1), new_id))' ELSE 'NULL' END,
+    channel.name, channel.wake_ups <> 'NEVER', pgonce_private.takers_sql(channel.id), format('pgonce.%I', 'gate_' || channel.name)) END
 $$;
+
+-- As regprocedure reads it.
+CREATE OR REPLACE FUNCTION pgonce_private.store_function(channel_name text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT format('pgonce.%I(json, text, text, timestamptz, integer, text, jsonb, boolean)', 'store_' || channel_name) $$;
 
 -- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get: so it is never replaced, for which
 -- PostgreSQL would wait for all writers, unless it is of another id, as after a restore of data alone: then functions of triggers that stand for the
@@ -109,7 +118,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   view constant text := format('pgonce.%I', 'into_' || channel.name);
-  store constant text := format('pgonce.%I(integer[], json, text, text, timestamptz, integer, text)', 'store_' || channel.name);
+  store constant text := pgonce_private.store_function(channel.name);
   body constant text := pgonce_private.store_body(channel);
   first constant text := (4096 * channel.id + 1)::text;
 BEGIN
@@ -126,10 +135,10 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = to_regprocedure(store) AND p.prosrc = body) THEN
     EXECUTE format($sql$
       CREATE OR REPLACE FUNCTION pgonce.%I(
-        subscriptions integer[], payload json, key text DEFAULT NULL, order_key text DEFAULT NULL, due_at timestamptz DEFAULT NULL,
-        version integer DEFAULT 1, error text DEFAULT NULL)
-      RETURNS boolean
-      LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+        payload json, key text DEFAULT NULL, order_key text DEFAULT NULL, due_at timestamptz DEFAULT NULL, version integer DEFAULT 1,
+        error text DEFAULT NULL, context jsonb DEFAULT NULL, same_payload boolean DEFAULT NULL)
+      RETURNS bigint
+      LANGUAGE plpgsql SECURITY DEFINER
       AS %L
       $sql$, 'store_' || channel.name, body);
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', store);
@@ -183,20 +192,32 @@ AS $$
 $$;
 
 -- Lets a role, that the caller can act as, own the function of the channel's triggers: all of pgonce that such a function needs. What is
--- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md).
+-- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md). One at a time: of two that grant rights on the
+-- same schema at once, PostgreSQL fails the second ("tuple concurrently updated"). The lock is that of Installer in Java.
 CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   channel constant pgonce.channel := pgonce_private.find_channel(channel_name);
   view constant text := format('pgonce.%I', 'into_' || channel_name);
-  store constant text := format('pgonce.%I(integer[], json, text, text, timestamptz, integer, text)', 'store_' || channel_name);
+  store constant text := pgonce_private.store_function(channel_name);
+  set_before constant text := current_setting('lock_timeout');
 BEGIN
   PERFORM pgonce_private.require_owner(channel);
   IF NOT pgonce_private.can_act_as(pgonce_private.caller(), role_name) THEN
     RAISE EXCEPTION 'pgonce: role "%" cannot act as role "%", and so cannot let it store into channel "%"', pgonce_private.caller(), role_name, channel_name
       USING ERRCODE = 'insufficient_privilege';
   END IF;
+  BEGIN
+    IF set_before = '0' THEN
+      PERFORM set_config('lock_timeout', '10s', true);
+    END IF;
+    PERFORM pg_advisory_xact_lock(123589553447782);
+    PERFORM set_config('lock_timeout', set_before, true);
+  EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION 'pgonce: role "%" was not let store into channel "%": another installation in database "%" is still open; try again when it has ended (pg_locks shows it, locktype advisory)',
+      role_name, channel_name, current_database() USING ERRCODE = 'lock_not_available';
+  END;
   IF NOT has_schema_privilege(role_name, 'pgonce', 'USAGE') THEN
     EXECUTE format('GRANT USAGE ON SCHEMA pgonce TO %I', role_name);
   END IF;

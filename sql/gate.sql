@@ -23,13 +23,13 @@ CREATE OR REPLACE FUNCTION pgonce.gate_of(channel_name text) RETURNS regclass
 LANGUAGE sql
 AS $$ SELECT pg_catalog.to_regclass('pgonce."gate_' OPERATOR(pg_catalog.||) channel_name OPERATOR(pg_catalog.||) '"') $$;
 
--- Whether a writer that has stored new rows notifies, on a channel whose wake-ups are not NEVER: unless the gate is a time to come (open), or says that no listener is to be notified. It does
--- where the gate cannot be read. One expression, which PostgreSQL inlines. The functions of triggers have the same. A clock that is set back makes a
+-- Whether a writer that has stored new rows notifies: unless the gate is a time to come (open), or says that no listener is to be notified. It does
+-- where the gate cannot be read. One expression, which PostgreSQL inlines, here and in the functions of triggers. A clock that is set back makes a
 -- time one of the far future; the poll finds that unfit.
-CREATE OR REPLACE FUNCTION pgonce.needs_notify(channel_name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION pgonce.needs_notify(gate regclass) RETURNS boolean
 LANGUAGE sql
 AS $$
-  SELECT (pg_catalog.pg_sequence_last_value(pgonce.gate_of(channel_name))
+  SELECT (pg_catalog.pg_sequence_last_value(gate)
             OPERATOR(pg_catalog.>) (1000000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))::pg_catalog.int8) IS NOT TRUE
 $$;
 

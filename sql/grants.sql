@@ -36,10 +36,11 @@ GRANT EXECUTE ON FUNCTION
   pgonce.set_context(text, text), pgonce.set_session_context(text, text), pgonce.change_context(text, text, boolean)
 TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
--- What the functions of triggers call with the rights of their owners. These touch no table either.
+-- What the functions of triggers call with the rights of their owners. These touch no table either. needs_notify reads a sequence with its caller's
+-- rights.
 GRANT EXECUTE ON FUNCTION
   pgonce.current_context(), pgonce.current_depth(), pgonce.key_part(json), pgonce.join_key(text[]), pgonce.row_key(text[]), pgonce.given_key(text),
-  pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.shown_error(text, text)
+  pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.shown_error(text, text), pgonce.needs_notify(regclass)
 TO PUBLIC;
 
 -- Publish.

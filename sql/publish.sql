@@ -59,7 +59,56 @@ BEGIN
 END
 $$;
 
--- Stores one notification per element of a JSON array, in its order, with what the other arrays give for it: null, or no element, is none. Returns
+-- The error for a key that is no key.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_key_length(channel_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: a delivery key or order key for channel "%" has no character, or more than 500: shorten it', channel_name
+    USING ERRCODE = 'invalid_parameter_value';
+END
+$$;
+
+-- Fails if one of these has what a BROADCAST cannot keep.
+CREATE OR REPLACE FUNCTION pgonce_private.refuse_for_broadcast(channel_name text, due_ats timestamptz[], keys text[], order_keys text[], contexts jsonb[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF EXISTS (SELECT FROM unnest(due_ats, keys, order_keys, contexts) AS g (due_at, key, order_key, context)
+              WHERE num_nonnulls(g.due_at, g.key, g.order_key, g.context) > 0) THEN
+    RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key, order key or context; leave them out, or give the channel another mode',
+      channel_name USING ERRCODE = 'feature_not_supported';
+  END IF;
+END
+$$;
+
+-- One notification, by the channel's own store function, as its triggers have it. Returns what that does. With the lock, dropping a subscription and
+-- changing a mode (pgonce_private.hold_writers) wait from here on, or have ended: the function is that of the channel as it is. Only functions that pin
+-- search_path call it.
+CREATE OR REPLACE FUNCTION pgonce_private.store_one(
+  channel_name text, payload json, due_at timestamptz, key text, order_key text, same_payload boolean, version integer, context jsonb)
+RETURNS bigint
+LANGUAGE plpgsql
+AS $$
+DECLARE
+  is_broadcast boolean;
+  id bigint;
+BEGIN
+  LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
+  SELECT c.mode = 'BROADCAST' INTO is_broadcast FROM pgonce.channel c WHERE c.name = channel_name;
+  IF NOT FOUND THEN
+    PERFORM pgonce_private.find_channel(channel_name); -- which says what is wrong
+  ELSIF is_broadcast THEN
+    PERFORM pgonce_private.refuse_for_broadcast(channel_name, ARRAY[due_at], ARRAY[key], ARRAY[order_key], ARRAY[context]);
+  END IF;
+  EXECUTE format('SELECT pgonce.%I($1, $2, $3, $4, $5, NULL, $6, $7)', 'store_' || channel_name) INTO id
+    USING payload, key, order_key, due_at, version, context, same_payload;
+  RETURN id;
+END
+$$;
+
+-- Stores one notification per element of a JSON array, in its order, with what the other arrays give for it: null, or no element, is none. A single
+-- one goes the way of a trigger's; several with one statement for their keys, and one for their rows. One wake-up, however many they are. Returns
 -- the id of each, and whether it was stored. Where the delivery key was there already, the id is that of the notification that has it. version: of
 -- the channel's definition that the writer was made for; the default is that of writers that know of no versions. The installed version would not do,
 -- as writers are redeployed one by one. contexts: of single notifications, added to the writer's; null where none has one, which costs nothing.
@@ -72,8 +121,9 @@ AS $$
 #variable_conflict use_column
 DECLARE
   channel pgonce.channel;
-  writer_context constant jsonb := pgonce.current_context();
-  writer_depth constant smallint := pgonce.current_depth();
+  -- Most writers have neither, and pay only for reading the setting.
+  writer_context constant jsonb := CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END;
+  writer_depth constant smallint := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
   writer_stamp constant integer := CASE WHEN version = 1 THEN writer_depth ELSE pgonce.stamp(writer_depth, version) END;
   now constant timestamptz := clock_timestamp();
   addressed integer[];
@@ -85,22 +135,23 @@ DECLARE
   new_rows bigint := 0;
   later_rows bigint := 0;
 BEGIN
+  IF json_array_length(payloads) = 1 THEN
+    RETURN QUERY SELECT abs(s.id), s.id > 0
+                   FROM pgonce_private.store_one(channel_name, payloads -> 0, due_ats[1], keys[1], order_keys[1], same_payload[1], version, contexts[1]) AS s (id);
+    RETURN;
+  END IF;
   -- Dropping a subscription and changing a mode (pgonce_private.hold_writers) wait from here on: a key counts the subscriptions that have its
   -- notification.
   LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
   channel := pgonce_private.find_channel(channel_name);
   IF channel.mode = 'BROADCAST' THEN
-    IF EXISTS (SELECT FROM unnest(due_ats, keys, order_keys, contexts) AS g (due_at, key, order_key, context)
-                WHERE num_nonnulls(g.due_at, g.key, g.order_key, g.context) > 0) THEN
-      RAISE EXCEPTION 'pgonce: channel "%" is a BROADCAST, which stores nothing: it takes no due time, delivery key, order key or context; leave them out, or give the channel another mode',
-        channel_name USING ERRCODE = 'feature_not_supported';
-    END IF;
-    RETURN QUERY SELECT p.id, true FROM pgonce.publish_all(channel_name, payloads, version) AS p (id);
+    PERFORM pgonce_private.refuse_for_broadcast(channel_name, due_ats, keys, order_keys, contexts);
+    RETURN QUERY SELECT pgonce.broadcast(channel.name, p.value::text, version), true
+                   FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n) ORDER BY p.n;
     RETURN;
   END IF;
   IF EXISTS (SELECT FROM unnest(keys || order_keys) AS g (key) WHERE length(g.key) NOT BETWEEN 1 AND 500) THEN
-    RAISE EXCEPTION 'pgonce: a delivery key or order key for channel "%" has no character, or more than 500: shorten it', channel_name
-      USING ERRCODE = 'invalid_parameter_value';
+    PERFORM pgonce_private.fail_for_key_length(channel_name);
   END IF;
 
   IF contexts IS NULL THEN
@@ -111,7 +162,7 @@ BEGIN
     SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'), array_agg(s.filter ORDER BY s.id) INTO addressed, filters
       FROM pgonce.subscription s WHERE s.channel_id = channel.id;
   END IF;
-  SELECT array_agg(nextval('pgonce.notification_id') ORDER BY p.n) INTO ids FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n);
+  ids := ARRAY(SELECT nextval('pgonce.notification_id') FROM generate_series(1, json_array_length(payloads)));
   IF EXISTS (SELECT FROM unnest(keys) AS g (key) WHERE g.key IS NOT NULL) THEN
     SELECT array_agg(CASE WHEN g.key IS NOT NULL THEN pgonce.fingerprint(g.payload) END ORDER BY g.n) INTO fingerprints
       FROM ROWS FROM (json_array_elements(payloads), unnest(keys)) WITH ORDINALITY AS g (payload, key, n);
@@ -119,8 +170,7 @@ BEGIN
       FROM unnest(keys, fingerprints, same_payload) WITH ORDINALITY AS g (key, fingerprint, same_payload, n)
       LEFT JOIN pgonce.take_keys(channel, cardinality(addressed), keys, ids, fingerprints) t ON t.key = g.key;
     IF other_key IS NOT NULL THEN
-      RAISE EXCEPTION 'pgonce: delivery key "%" of channel "%" was given to another payload before: publish this one under a key of its own, or without asking for the same payload',
-        other_key, channel_name USING ERRCODE = 'PO004';
+      PERFORM pgonce_private.fail_for_other_payload(channel_name, other_key);
     END IF;
     IF contexts IS NOT NULL THEN
       -- A key counts the subscriptions that get its notification.
@@ -152,7 +202,7 @@ BEGIN
   )
   SELECT (SELECT count(*) FROM stored_now), (SELECT count(*) FROM stored_for_later) INTO new_rows, later_rows;
   IF channel.wake_ups <> 'NEVER' THEN
-    IF new_rows > 0 AND pgonce.needs_notify(channel.name) THEN
+    IF new_rows > 0 AND pgonce.needs_notify(pgonce.gate_of(channel.name)) THEN
       PERFORM pgonce.wake_up(channel.name);
     END IF;
     IF later_rows > 0 THEN
@@ -164,52 +214,12 @@ BEGIN
 END
 $$;
 
--- Publishes one notification per element of a JSON array, in its order, and returns their ids. One wake-up, however many they are.
+-- Publishes one notification per element of a JSON array, in its order, and returns their ids.
 CREATE OR REPLACE FUNCTION pgonce.publish_all(channel_name text, payloads json, version integer DEFAULT 1) RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-  channel pgonce.channel;
-  -- Most writers have neither, and pay only for reading the setting.
-  writer_context constant jsonb := CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END;
-  writer_depth constant smallint := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
-  writer_stamp constant integer := CASE WHEN version = 1 THEN writer_depth ELSE pgonce.stamp(writer_depth, version) END;
-  ids bigint[];
-  amount bigint;
 BEGIN
-  SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name;
-  IF NOT FOUND THEN
-    channel := pgonce_private.find_channel(channel_name); -- which says what is wrong
-  END IF;
-
-  IF channel.mode = 'BROADCAST' THEN
-    RETURN QUERY SELECT pgonce.broadcast(channel.name, p.value::text, version) FROM json_array_elements(payloads) WITH ORDINALITY AS p (value, n) ORDER BY p.n;
-    RETURN;
-  END IF;
-
-  -- MATERIALIZED: one id per notification, shared by its subscriptions. The snapshot of the INSERT reads the mode again: a change of it has waited
-  -- for those that had inserted before (pgonce_private.hold_writers).
-  WITH given AS MATERIALIZED (
-    SELECT nextval('pgonce.notification_id') AS id, p.value AS payload FROM json_array_elements(payloads) AS p (value)
-  ), stored AS (
-    INSERT INTO pgonce.notification (subscription_id, id, payload, order_key, context, stamp)
-    SELECT s.id, g.id, g.payload, CASE WHEN c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL THEN chr(1) || g.id END, writer_context, writer_stamp
-      FROM given g CROSS JOIN pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-     WHERE c.id = channel.id AND c.mode = channel.mode AND (s.filter IS NULL OR writer_context @> s.filter)
-    RETURNING true
-  )
-  SELECT array_agg(g.id ORDER BY g.id), (SELECT count(*) FROM stored) INTO ids, amount FROM given g;
-  IF amount > 0 THEN
-    IF channel.wake_ups <> 'NEVER' AND pgonce.needs_notify(channel.name) THEN
-      PERFORM pgonce.wake_up(channel.name);
-    END IF;
-  ELSIF json_array_length(payloads) > 0
-        AND NOT EXISTS (SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
-                         WHERE c.id = channel.id AND c.mode = channel.mode AND s.filter IS NOT NULL) THEN
-    RAISE EXCEPTION 'pgonce: channel "%" was dropped or given another mode while this was published: publish it again', channel_name
-      USING ERRCODE = 'serialization_failure';
-  END IF;
-  RETURN QUERY SELECT unnest(ids);
+  RETURN QUERY SELECT s.id FROM pgonce.store(channel_name, payloads, NULL, NULL, NULL, NULL, version) AS s;
 END
 $$;
 
@@ -252,12 +262,8 @@ RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  payloads constant json := json_build_array(payload);
   due timestamptz := due_at;
 BEGIN
-  IF due_at IS NULL AND delay IS NULL AND delivery_key IS NULL AND order_key IS NULL AND context IS NULL THEN
-    RETURN pgonce.publish_all(channel_name, payloads, version);
-  END IF;
   IF delay IS NOT NULL THEN
     IF due_at IS NOT NULL THEN
       RAISE EXCEPTION 'pgonce: both due_at and delay are given for channel "%": give one', channel_name USING ERRCODE = 'invalid_parameter_value';
@@ -271,8 +277,7 @@ BEGIN
     RAISE EXCEPTION 'pgonce: a notification for channel "%" is due at infinity, which never comes: give a time that does', channel_name
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  RETURN (SELECT s.id FROM pgonce.store(channel_name, payloads, ARRAY[due], ARRAY[delivery_key], ARRAY[order_key], NULL, version,
-                                         CASE WHEN context IS NOT NULL THEN ARRAY[context] END) AS s);
+  RETURN abs(pgonce_private.store_one(channel_name, coalesce(payload, 'null'), due, delivery_key, order_key, NULL, version, context));
 END
 $$;
 

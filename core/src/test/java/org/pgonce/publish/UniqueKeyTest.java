@@ -408,12 +408,13 @@ class UniqueKeyTest {
   @Test
   void s12_whatHasNoKeyPaysForNone() throws Exception {
     // Whatever would touch a key fails now.
-    stage.database.execute("drop function pgonce.key_done; drop function pgonce.take_keys");
+    stage.database.execute(
+        "drop function pgonce.key_done; alter table pgonce.delivery_key rename to away");
     stage.publish(3);
     stage.pgonce().listen(Stage.ORDERS, Stage::effect).start();
     stage.awaitNothingWaits();
     assertThat(stage.eachOnce(3)).isTrue();
-    assertThatThrownBy(() -> publish(FORGETFUL, "a")).hasMessageContaining("take_keys");
+    assertThatThrownBy(() -> publish(FORGETFUL, "a")).hasMessageContaining("delivery_key");
   }
 
   @Test

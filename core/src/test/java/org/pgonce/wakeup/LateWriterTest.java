@@ -184,7 +184,9 @@ class LateWriterTest {
 
   private static void awaitClosed(Stage stage) {
     stage.awaitSoon(
-        () -> stage.database.queryLong("select pgonce.needs_notify('orders')::int") == 1);
+        () ->
+            stage.database.queryLong("select pgonce.needs_notify(pgonce.gate_of('orders'))::int")
+                == 1);
   }
 
   private List<Late> openUnderLoad(Random random, Stage stage, SingleWriters writers) {

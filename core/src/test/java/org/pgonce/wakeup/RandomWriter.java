@@ -228,7 +228,8 @@ public final class RandomWriter implements Runnable {
 
   private static boolean isUnannounced(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
-        var row = statement.executeQuery("select not pgonce.needs_notify('orders')")) {
+        var row =
+            statement.executeQuery("select not pgonce.needs_notify(pgonce.gate_of('orders'))")) {
       row.next();
       return row.getBoolean(1);
     }

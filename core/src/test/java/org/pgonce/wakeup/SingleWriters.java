@@ -58,7 +58,7 @@ public final class SingleWriters implements AutoCloseable {
 
   private static boolean needsNotify(Connection connection) throws SQLException {
     try (var statement = connection.createStatement();
-        var row = statement.executeQuery("select pgonce.needs_notify('orders')")) {
+        var row = statement.executeQuery("select pgonce.needs_notify(pgonce.gate_of('orders'))")) {
       row.next();
       return row.getBoolean(1);
     }

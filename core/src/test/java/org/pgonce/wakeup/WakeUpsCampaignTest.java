@@ -52,7 +52,7 @@ class WakeUpsCampaignTest {
        where w.id is null or e.times is distinct from 1
       """;
 
-  private static final String CLOSED = "select pgonce.needs_notify('orders')::int";
+  private static final String CLOSED = "select pgonce.needs_notify(pgonce.gate_of('orders'))::int";
 
   private final Course course = new Course();
   private final List<JvmProcess> listeners = new ArrayList<>();

@@ -1,1 +1,1 @@
-  PERFORM {store}('{}', {payload}{version}){from}{where};
+  PERFORM {store}({payload}{version}){from}{where};

@@ -1,3 +1,3 @@
-  IF FOUND AND (pg_sequence_last_value({gate}) > 1000000 * extract(epoch FROM clock_timestamp())) IS NOT TRUE THEN
+  IF FOUND AND pgonce.needs_notify({gate}) THEN
     PERFORM pg_notify({wake_up});
   END IF;

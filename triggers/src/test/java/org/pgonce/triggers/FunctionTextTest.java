@@ -42,11 +42,11 @@ class FunctionTextTest {
         new Shown("plain", 15, TriggerChannel.on("mail", Mail.class).afterInsert()),
         new Shown(
             "changes",
-            40,
+            25,
             TriggerChannel.changesOf("mail", Mail.class).afterInsert().afterUpdate().afterDelete()),
         new Shown(
             "keyed",
-            25,
+            40,
             TriggerChannel.on("mail", Mail.class)
                 .afterInsert()
                 .deliveryKey("id")

@@ -80,8 +80,8 @@ class PlanTest {
                   SET TimeZone=UTC
                 - SET bytea_output=escape
                 + SET bytea_output=hex
-                  SET extra_float_digits=1
-                  SET lc_monetary=C
+                  SET search_path=pg_catalog, pg_temp
+                  BEGIN
               """);
     }
   }

@@ -42,7 +42,6 @@ final class CaptureBody {
                         "TG_OP = '%s' THEN\n".formatted(trigger.event())
                             + statements(trigger, "  ", subscriptions, watched))
                 .collect(Collectors.joining("  ELSIF ", "  IF ", "  END IF;\n"));
-    var broadcasts = capture.mode() == Mode.BROADCAST;
     var namesColumns =
         triggers.stream().anyMatch(trigger -> new CapturedRows(trigger, "\n").namesColumns());
     return Template.fill(
@@ -53,8 +52,9 @@ final class CaptureBody {
             namesColumns ? "#variable_conflict use_column\n" : "",
             "stores",
             stores,
+            // The store function does it by itself.
             "notifies",
-            broadcasts ? "" : Template.fill("notify.sql", channelsNames())));
+            storesByView() ? Template.fill("notify.sql", channelsNames()) : ""));
   }
 
   private Map<String, String> channelsNames() {
@@ -72,7 +72,7 @@ final class CaptureBody {
     var values = new HashMap<>(channelsNames());
     values.put("subscriptions", subscriptions);
     var from = rows.from(watched);
-    values.put("rows", from.isEmpty() ? "" : from + ",\n" + indent + "         ");
+    values.put("rows", from.isEmpty() ? "" : from + ", ");
     values.put("from", from.isEmpty() ? "" : "\n" + indent + "    FROM " + from);
     values.put("tried", rows.tried());
     values.put("where", rows.where());
@@ -80,18 +80,7 @@ final class CaptureBody {
     values.put("primary_key", rows.primaryKey());
     values.put("key", rows.deliveryKey());
     values.put("order_key", rows.orderKey());
-    // Two statements that take the same keys wait for one another in one order. Under an order the
-    // rows keep theirs.
-    var isSorted =
-        trigger.form() == TriggerForm.STATEMENT
-            && trigger.event() != Event.TRUNCATE
-            && stored.keys().isByDeliveryAlone();
-    values.put("sorted", isSorted ? "SELECT * FROM (" : "");
-    values.put("place", isSorted ? ", row_number() OVER () AS place" : "");
-    // OFFSET 0, in the template: PostgreSQL would compute the filter, which stores, before the
-    // order
-    // and before a condition that costs more.
-    values.put("by_key", isSorted ? ") AS k ORDER BY k.key COLLATE \"C\", k.place " : "");
+    values.put("written", trigger.event().row() + "_rows");
     values.put("due_at", rows.due());
     var version = stored.rules().version();
     values.put("version", version == 1 ? "" : ", version => " + version);
@@ -105,13 +94,26 @@ final class CaptureBody {
                 .formatted(65536 * (version - 1)));
     var tries = stored.unstorable() == Unstorable.DEAD_LETTER && trigger.event() != Event.TRUNCATE;
     return (tries ? Template.fill("trial.sql", indent, values) : "")
-        + Template.fill(template(), indent, values);
+        + Template.fill(template(trigger), indent, values);
   }
 
-  private String template() {
+  private boolean storesByView() {
+    return capture.mode() != Mode.BROADCAST && !stored.byKey() && stored.keys().arePlain();
+  }
+
+  private String template(CaptureTrigger trigger) {
+    if (storesByView()) {
+      return "plain.sql";
+    }
     if (capture.mode() == Mode.BROADCAST) {
       return "broadcast.sql";
     }
-    return !stored.byKey() && stored.keys().arePlain() ? "plain.sql" : "keyed.sql";
+    // Two statements that take the same keys wait for one another in one order. Under an order the
+    // rows keep theirs. Of a single row there is nothing to sort, which would cost a third more.
+    var isSorted =
+        trigger.form() == TriggerForm.STATEMENT
+            && trigger.event() != Event.TRUNCATE
+            && stored.keys().isByDeliveryAlone();
+    return isSorted ? "sorted.sql" : "keyed.sql";
   }
 }

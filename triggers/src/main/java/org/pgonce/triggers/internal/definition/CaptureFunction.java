@@ -4,7 +4,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -48,26 +47,9 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
     return capture.function(table, !table.form().isOfSeveral());
   }
 
-  /**
-   * What the function pins, by the names that PostgreSQL shows: where names lead to, and what
-   * decides how to_json writes a value (lc_monetary for money). Where it has SQL of the user's,
-   * also what decides how that is read.
-   */
-  public Map<String, String> settings() {
-    var settings = new LinkedHashMap<String, String>();
-    settings.put("search_path", "pg_catalog, pg_temp");
-    settings.put("TimeZone", "UTC");
-    settings.put("DateStyle", "ISO, YMD");
-    settings.put("IntervalStyle", "iso_8601");
-    settings.put("bytea_output", "hex");
-    settings.put("extra_float_digits", "1");
-    settings.put("lc_monetary", "C");
-    settings.put("quote_all_identifiers", "off");
-    if (!capture.expressions().isEmpty()) {
-      settings.put("standard_conforming_strings", "on");
-      settings.put("transform_null_equals", "off");
-    }
-    return settings;
+  /** So that whatever the writer has set, names lead to the same, and values are the same JSON. */
+  public Pins pins() {
+    return Pins.of(capture, table);
   }
 
   /**
@@ -185,7 +167,7 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
   }
 
   private String settingsSql() {
-    return settings().entrySet().stream()
+    return pins().needed().entrySet().stream()
         .map(CaptureFunction::set)
         .collect(Collectors.joining(" "));
   }
@@ -214,7 +196,7 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
             + triggers.stream()
                 .map(trigger -> trigger.create(capture.table()))
                 .collect(Collectors.joining())
-            + settings()
+            + any.pins().allowed()
             + new CaptureBody(any).text(placeholder(SUBSCRIPTIONS, 0), placeholder(WATCHED, 0)));
   }
 

@@ -32,8 +32,7 @@ public final class CapturedRows {
       """
       (SELECT o.pgonce_row AS old_row, n.pgonce_row AS new_row
               FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o
-              FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place)
-             OFFSET 0) AS pair""";
+              FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place) OFFSET 0) AS pair""";
 
   private static final Set<String> SHORT = Set.of("smallint", "integer", "bigint", "uuid");
 

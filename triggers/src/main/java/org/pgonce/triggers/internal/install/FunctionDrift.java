@@ -2,11 +2,13 @@ package org.pgonce.triggers.internal.install;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.Quoted;
 
 /** In what a channel's function differs from its definition. */
 final class FunctionDrift {
@@ -56,8 +58,13 @@ final class FunctionDrift {
     if (!installed.mayTrigger()) {
       // No installation takes it over, see InstallRights.
       problems.add(
-          "%s belongs to %s, who may not put triggers on the table: look at it, then drop it (DROP FUNCTION %s() CASCADE) or give it to the table's owner (ALTER FUNCTION %3$s() OWNER TO …), and install the channel again"
-              .formatted(name, installed.owner(), wanted.name()));
+          "%s belongs to %s, who may not put triggers on the table: if that role is to have the table's rows, GRANT TRIGGER ON %s TO %s; else look at the function, then drop it (DROP FUNCTION %s() CASCADE) or give it to the table's owner (ALTER FUNCTION %5$s() OWNER TO …), and install the channel again"
+              .formatted(
+                  name,
+                  installed.owner(),
+                  Quoted.table(wanted.table().name()),
+                  Quoted.identifier(installed.owner()),
+                  wanted.name()));
     } else if (!installed.lacking().isEmpty()) {
       problems.add(
           "%s belongs to %s, who lacks %s, so that writes of the table fail, or notify in vain: install the channel again"
@@ -81,7 +88,7 @@ final class FunctionDrift {
         || !storesForAll(installed)) {
       return null;
     }
-    return installed.body().contains(subscriptions)
+    return !body().contains(subscriptions) || installed.body().contains(subscriptions)
         ? "function %s was made for the table as it was before it was altered: install the channel again"
             .formatted(wanted.name())
         : "function %s stores for subscriptions that the channel has no longer: install the channel again"
@@ -115,7 +122,7 @@ final class FunctionDrift {
         ? LineDiff.between(List.of(), wanted.create(subscriptions).lines().toList())
         : LineDiff.between(
             lines(settings(installed), installed.body(), installed.comment()),
-            lines(settings(), body(), wanted.comment(body())));
+            lines(settings(wanted.pins().needed()), body(), wanted.comment(body())));
   }
 
   private static boolean isOfDefinition(InstalledFunction installed, CaptureFunction wanted) {
@@ -125,7 +132,8 @@ final class FunctionDrift {
   private boolean isTheSame(InstalledFunction installed) {
     return installed.body().equals(body())
         && installed.comment().equals(wanted.comment(body()))
-        && hasItsSettings(installed);
+        && hasItsSettings(installed)
+        && settings(installed).containsAll(settings(wanted.pins().needed()));
   }
 
   /** Nobody has changed it, whatever became of table and subscriptions. */
@@ -149,16 +157,20 @@ final class FunctionDrift {
     return text.replace(", NULL::jsonb)", ")");
   }
 
+  /** Those that its table needs now, or needed, and no others. */
   private boolean hasItsSettings(InstalledFunction installed) {
-    return installed.definer() && settings(installed).equals(settings());
+    var pins = wanted.pins();
+    return installed.definer()
+        && settings(pins.allowed()).containsAll(settings(installed))
+        && settings(installed).containsAll(settings(pins.always()));
   }
 
   private String body() {
     return wanted.body(subscriptions);
   }
 
-  private Set<String> settings() {
-    return wanted.settings().entrySet().stream()
+  private static Set<String> settings(Map<String, String> pins) {
+    return pins.entrySet().stream()
         .map(setting -> setting.getKey() + "=" + setting.getValue())
         .collect(Collectors.toSet());
   }
