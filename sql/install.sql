@@ -37,7 +37,8 @@ $$;
 -- still wait: see change_mode and drop_channel. Other differences are changed. Listeners with the former definition then handle nothing more of the
 -- channel; a wake-up tells them, or their next poll.
 -- subscriptions is an object: name to filter, or to null. A subscription gets what is stored from its installation on. Subscriptions that are not
--- named stay as they are (drop_subscription). max_rate, max_per_key and wake_ups: see pgonce.channel.
+-- named stay as they are (drop_subscription). max_rate, max_per_key and wake_ups: see pgonce.channel. Waits for another transaction that changes the
+-- channel as lock_timeout says, and for no longer than 10 s where that is not set.
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
   key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
@@ -53,6 +54,7 @@ DECLARE
   subscribed bigint;
   unfit text;
   contradiction text;
+  set_before constant text := current_setting('lock_timeout');
 BEGIN
   -- The bounds of pgonce.channel, and of Java, for the message.
   SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
@@ -76,18 +78,27 @@ BEGIN
   END IF;
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
-  LOOP
-    -- The row lock keeps others from dropping it or changing its mode until this transaction ends. Two installations run one after the other. An INSERT
-    -- would use up an id, even where the channel is there.
-    SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
-    is_new := NOT FOUND;
-    EXIT WHEN FOUND;
-    INSERT INTO pgonce.channel AS c (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, owner)
-    VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-            install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups, pgonce_private.caller())
-    ON CONFLICT (name) DO NOTHING RETURNING c.* INTO channel;
-    EXIT WHEN FOUND;
-  END LOOP;
+  BEGIN
+    IF set_before = '0' THEN
+      PERFORM set_config('lock_timeout', '10s', true);
+    END IF;
+    LOOP
+      -- The row lock keeps others from dropping it or changing its mode until this transaction ends. Two installations run one after the other. An
+      -- INSERT would use up an id, even where the channel is there.
+      SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+      is_new := NOT FOUND;
+      EXIT WHEN FOUND;
+      INSERT INTO pgonce.channel AS c (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, owner)
+      VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
+              install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups, pgonce_private.caller())
+      ON CONFLICT (name) DO NOTHING RETURNING c.* INTO channel;
+      EXIT WHEN FOUND;
+    END LOOP;
+    PERFORM set_config('lock_timeout', set_before, true);
+  EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION 'pgonce: channel "%" was not installed: another transaction that installs, changes or drops it is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
+      channel_name USING ERRCODE = 'lock_not_available';
+  END;
   PERFORM pgonce_private.require_owner(channel);
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: %',

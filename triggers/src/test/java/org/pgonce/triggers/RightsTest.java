@@ -147,6 +147,56 @@ class RightsTest {
   }
 
   @Test
+  void h34_anOwnerThatHasLostTriggerIsToldHowToGetItBack(TestDatabase database) throws Exception {
+    var channel = thing().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("revoke trigger on app.thing from " + owner);
+    var grant = "GRANT TRIGGER ON \"app\".\"thing\" TO \"%s\"".formatted(owner);
+    assertThat(problems(database, channel))
+        .singleElement()
+        .asString()
+        .contains(owner + ", who may not put triggers on the table", grant);
+    database.execute("insert into app.thing values (1)");
+    assertThat(database.queryLong(STORED)).as("rows are stored all the same").isOne();
+    database.execute(grant);
+    assertThat(problems(database, channel)).isEmpty();
+  }
+
+  private static List<String> problems(TestDatabase database, TriggerChannel<?> channel)
+      throws SQLException {
+    try (var connection = database.dataSource().getConnection()) {
+      return Triggers.check(connection, channel);
+    }
+  }
+
+  /** PostgreSQL fails the second of two that grant rights on the same schema at once. */
+  @Test
+  void h84_rightsForTriggersAreGrantedOneInstallationAtATime(TestDatabase database)
+      throws Exception {
+    database.execute(
+        """
+        select pgonce.install_channel('one', 'EXACTLY_ONCE', 'trigger on app.thing');
+        select pgonce.install_channel('two', 'EXACTLY_ONCE', 'trigger on app.thing')
+        """);
+    var other = database.loginRole("other").user();
+    try (var first = database.dataSource().getConnection();
+        var second = database.dataSource().getConnection();
+        var granting = first.createStatement();
+        var waiting = second.createStatement()) {
+      first.setAutoCommit(false);
+      granting.execute("select pgonce.let_capture('one', '%s')".formatted(owner));
+      waiting.execute("set lock_timeout = '200ms'");
+      var next = "select pgonce.let_capture('two', '%s')".formatted(other);
+      assertThatThrownBy(() -> waiting.execute(next))
+          .hasMessageContaining("was not let store into channel \"two\": another installation")
+          .extracting(thrown -> ((SQLException) thrown).getSQLState())
+          .isEqualTo("55P03");
+      first.commit();
+      waiting.execute(next);
+    }
+  }
+
+  @Test
   void h80_aDueTimeWithoutAZoneIsRefused(TestDatabase database) throws Exception {
     for (var due :
         List.of("new.written + interval '6 hours'", "new.written", "new.written::date")) {

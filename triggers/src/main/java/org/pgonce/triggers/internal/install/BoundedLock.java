@@ -31,6 +31,11 @@ final class BoundedLock {
   /** How long one try for several tables may take from its first lock to its last, at most. */
   static final int LONGEST_TOGETHER_MS = 800;
 
+  /** With less, not even a change that has nothing to wait for can be made. */
+  private static final int SHORTEST_TRY_MS = 20;
+
+  private static final int ROLLBACKS = 5;
+
   private static final List<Integer> WAITS_MS = List.of(50, 100, 200, 400, 800, LONGEST_WAIT_MS);
   private static final List<Integer> WAITS_TOGETHER_MS = List.of(100, 200, 400, 800, 800, 800);
 
@@ -91,8 +96,8 @@ final class BoundedLock {
     var begun = System.nanoTime();
     for (var change : changes) {
       var left = waitMs + workMs - (int) TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
-      if (left <= 0) {
-        transaction.rollback(before);
+      if (left < SHORTEST_TRY_MS) {
+        rollBack(before);
         return change;
       }
       var refused = refused(change, Math.min(waitMs, left), left, before);
@@ -116,8 +121,24 @@ final class BoundedLock {
       if (!LockSettings.isRefusal(e, tookMs >= statementMs)) {
         throw e;
       }
-      transaction.rollback(before);
+      rollBack(before);
       return change;
+    }
+  }
+
+  /**
+   * The bound of the last statement is that of the rollback too, which a busy server may exceed.
+   */
+  private void rollBack(Savepoint before) throws SQLException {
+    for (var tries = ROLLBACKS; ; tries--) {
+      try {
+        transaction.rollback(before);
+        return;
+      } catch (SQLException e) {
+        if (tries == 1 || !LockSettings.isCancelled(e)) {
+          throw e;
+        }
+      }
     }
   }
 

@@ -65,6 +65,11 @@ record LockSettings(String lockTimeout, String statementTimeout, long deadlockTi
    * @param timeIsUp whether it had run for as long as it may
    */
   static boolean isRefusal(SQLException e, boolean timeIsUp) {
-    return isLockTimeout(e) || (QUERY_CANCELED.equals(e.getSQLState()) && timeIsUp);
+    return isLockTimeout(e) || (isCancelled(e) && timeIsUp);
+  }
+
+  /** By statement_timeout, or by somebody. */
+  static boolean isCancelled(SQLException e) {
+    return QUERY_CANCELED.equals(e.getSQLState());
   }
 }
