@@ -98,6 +98,9 @@ BEGIN
   SELECT c.mode = 'BROADCAST' INTO is_broadcast FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
     PERFORM pgonce_private.find_channel(channel_name); -- which says what is wrong
+  ELSIF to_regproc(format('pgonce.%I', 'store_' || channel_name)) IS NULL THEN -- the transaction's snapshot is older
+    RAISE EXCEPTION 'pgonce: channel "%" was dropped while this was published: install it, and publish this again', channel_name
+      USING ERRCODE = 'serialization_failure';
   ELSIF is_broadcast THEN
     PERFORM pgonce_private.refuse_for_broadcast(channel_name, ARRAY[due_at], ARRAY[key], ARRAY[order_key], ARRAY[context]);
   END IF;

@@ -44,6 +44,10 @@ class DropTest {
   // A machine that does many other things. A drop that kept others waiting would for 16 s.
   private static final Duration SLACK = Duration.ofSeconds(5);
 
+  // Several at once: they go by the transaction's snapshot.
+  private static final String BOTH =
+      "select pgonce.publish_each('doomed', '[\"one\", \"two\"]', '[{\"delivery_key\": \"k\"}, {}]')";
+
   // As a claim does, and as long as a handler may take.
   private static final String HANDLING =
       "select id from pgonce.notification where subscription_id > 0 for update";
@@ -151,9 +155,10 @@ class DropTest {
     PgOnce.using(database.dataSource()).install(TWO, OTHER);
     try (var publisher = begin(database, SNAPSHOT.formatted(level))) {
       new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
-      execute(publisher, "select pgonce.publish('doomed', '1', delivery_key => 'now')");
+      // A single one goes to the subscriptions that are there.
       execute(
-          publisher, "select pgonce.publish('doomed', '2', now() + '1 h', delivery_key => 'on')");
+          publisher,
+          "select pgonce.publish_each('doomed', '[1, 2]', '[{\"delivery_key\": \"now\"}, {\"delay_us\": 3600000000, \"delivery_key\": \"on\"}]')");
       // As a trigger stores what cannot be stored.
       execute(
           publisher,
@@ -213,10 +218,10 @@ class DropTest {
                 database.queryLong("select pg_sequence_last_value(pgonce.gate_of('doomed'))") == 0);
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
       new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
-      execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
+      execute(publisher, BOTH);
       publisher.commit();
     }
-    await().atMost(BOUND).until(() -> handled.get() == 1);
+    await().atMost(BOUND).until(() -> handled.get() == 2);
     await()
         .atMost(BOUND)
         .until(() -> database.queryLong("select waiting from pgonce.delivery_key") == 1);
@@ -261,13 +266,33 @@ class DropTest {
         .isBetween(58L, 60L);
   }
 
+  /** Its channel's own function is gone, or knows better than the snapshot. */
+  @Test
+  void h84_whatOneWithAnOlderSnapshotPublishesAloneLeavesNothingBehind(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(TWO, OTHER);
+    try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
+      new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
+      execute(publisher, "select pgonce.publish('doomed', '1', delivery_key => 'k')");
+      publisher.commit();
+    }
+    assertThat(database.queryString(STORED)).isEqualTo("1 notification, 0 scheduled, 0 dead");
+    try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
+      new OnCall(database.dataSource()).drop(TWO, "not used");
+      assertThatThrownBy(() -> execute(publisher, "select pgonce.publish('doomed', '1')"))
+          .hasMessageContaining("channel \"doomed\" was dropped while this was published")
+          .extracting(thrown -> ((SQLException) thrown).getSQLState())
+          .isEqualTo("40001");
+    }
+  }
+
   @Test
   void h84_theKeysOfWhatIsPublishedToADroppedChannelAreClearedAway(TestDatabase database)
       throws Exception {
     var pgonce = PgOnce.using(database.pooled(4)).install(DOOMED, OTHER);
     try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
       new OnCall(database.dataSource()).drop(DOOMED, "not used");
-      execute(publisher, "select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
+      execute(publisher, BOTH);
       publisher.commit();
     }
     assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isOne();

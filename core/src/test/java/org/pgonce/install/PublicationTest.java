@@ -126,8 +126,8 @@ class PublicationTest {
         var statement = publisher.createStatement()) {
       statement.execute("begin isolation level repeatable read; select count(*) from pg_class");
       new OnCall(database.dataSource()).drop(DOOMED, "not used");
-      statement.execute("select pgonce.publish('doomed', '1', delivery_key => 'late')");
-      statement.execute("select pgonce.publish('doomed', '2', delay => '1 h')");
+      statement.execute(
+          "select pgonce.publish_each('doomed', '[1, 2]', '[{\"delivery_key\": \"late\"}, {\"delay_us\": 3600000000}]')");
       statement.execute("commit");
     }
   }
