@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -74,11 +75,70 @@ class EntriesTest {
   void aStoreFunctionRefusesAKeyThatIsEmptyOrTooLong(TestDatabase database) throws Exception {
     PgOnce.using(owner.dataSource()).install(tasks().deliveryKey("id").build());
     for (var key : new String[] {"''", "repeat('x', 501)"}) {
-      assertThatThrownBy(() -> asOwner("select pgonce.store_tasks('{}', '1', " + key + ")"))
+      assertThatThrownBy(() -> asOwner("select pgonce.store_tasks('1', " + key + ")"))
           .hasMessageContaining("has no character, or more than 500");
     }
-    asOwner("select pgonce.store_tasks('{}', '1', repeat('x', 500))");
+    asOwner("select pgonce.store_tasks('1', repeat('x', 500))");
     assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isEqualTo(1);
+  }
+
+  /** It pins no path, and runs with the rights of pgonce_owner. */
+  @Test
+  void h37_aStoreFunctionCallsNothingThatItsCallersPathLeadsTo(TestDatabase database)
+      throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().deliveryKey("id").build());
+    var operators = new StringBuilder();
+    for (var type : List.of("int4", "int8", "text", "int4[]", "timestamptz", "jsonb")) {
+      for (var operator : List.of("<>", "<", ">", "@>", "=")) {
+        operators.append(
+            """
+            create operator trap.%1$s (leftarg = %2$s, rightarg = %2$s, function = trap.caught2);
+            """
+                .formatted(operator, type));
+      }
+      operators.insert(
+          0,
+          """
+          create function trap.caught2(%1$s, %1$s) returns boolean language plpgsql as 'begin raise exception ''caught''; end';
+          """
+              .formatted(type));
+    }
+    database.execute(
+        "create schema trap; grant usage on schema trap to public;\n"
+            + operators
+            + """
+            create function trap.caught(int8) returns int8 language plpgsql as 'begin raise exception ''caught''; end';
+            create operator trap.- (rightarg = int8, function = trap.caught);
+            create function trap.length(text) returns int language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.cardinality(anyarray) returns int language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.nextval(regclass) returns int8 language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.current_setting(text, boolean) returns text language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.clock_timestamp() returns timestamptz language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.date_part(text, timestamptz) returns float8 language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.pg_notify(text, text) returns void language plpgsql as 'begin raise exception ''caught''; end';
+            create function trap.sha256(bytea) returns bytea language plpgsql as 'begin raise exception ''caught''; end';
+            create domain trap.jsonb as pg_catalog.text check (false);
+            create domain trap.text as pg_catalog.text check (false);
+            create domain trap.int4 as pg_catalog.int4 check (false);
+            create domain trap.int8 as pg_catalog.int8 check (false)
+            """);
+    for (var how :
+        List.of(
+            "key => 'new'",
+            "key => 'new'",
+            "order_key => 'o', version => 2",
+            "due_at => pg_catalog.now() operator(pg_catalog.+) interval '1 hour'",
+            "error => 'no'",
+            "context => '{\"a\": \"b\"}'")) {
+      asOwner(
+          "set search_path = trap, pg_catalog; select pgonce.store_tasks(payload => '1', %s)"
+              .formatted(how));
+    }
+    assertThat(
+            database.queryLong("select count(*) from pgonce.scheduled where subscription_id > 0"))
+        .isOne();
+    assertThatThrownBy(() -> asOwner("set search_path = trap, pg_catalog; select 1 <> 2"))
+        .hasMessageContaining("caught");
   }
 
   /** As when it is published: the key is done at once, and remembered as long as others. */

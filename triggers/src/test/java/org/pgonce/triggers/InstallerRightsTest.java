@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -155,7 +156,7 @@ class InstallerRightsTest {
         "violates check option");
     refused(
         installer,
-        "select pgonce.store_theirs(array[%d], '{}')".formatted(foreign),
+        "select pgonce.store_theirs('{}')",
         "permission denied for function store_theirs");
     refused(
         installer,
@@ -169,14 +170,12 @@ class InstallerRightsTest {
         installer,
         "select pgonce.publish('theirs', '{}')",
         "permission denied for function publish");
-    // Its own way takes the ids of its own subscriptions, and no others.
+    // Its own way stores for its own subscriptions, and no others.
     for (var how :
         new String[] {
           "", ", key => 'k'", ", due_at => now() + interval '1 hour'", ", error => 'forged'"
         }) {
-      run(
-          installer,
-          "select pgonce.store_mine(array[%d, 0, -%1$d], '{}'%s)".formatted(foreign, how));
+      run(installer, "select pgonce.store_mine('{}'%s)".formatted(how));
     }
     // Nor do functions of triggers, which are its own to write.
     run(
@@ -192,10 +191,13 @@ class InstallerRightsTest {
     refused(
         writer, "insert into mine.thing values (1, 'x')", "permission denied for view into_theirs");
     assertThat(storedForOthers()).isZero();
-    assertThat(
-            database.queryLong("select count(*) from pgonce.scheduled where subscription_id > 0"))
-        .isZero();
-    assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isZero();
+    for (var aside : List.of("scheduled", "dead_letter")) {
+      assertThat(
+              database.queryString(
+                  "select string_agg(c.name, ' ') from pgonce.%s a join pgonce.subscription s on s.id = a.subscription_id join pgonce.channel c on c.id = s.channel_id"
+                      .formatted(aside)))
+          .isEqualTo("mine");
+    }
   }
 
   @Test
@@ -389,7 +391,7 @@ class InstallerRightsTest {
           attach,
           "insert into pgonce.into_mine (subscription_id, payload) values (%d, '{}')"
               .formatted(own),
-          "select pgonce.store_mine(array[%d], '{}')".formatted(own),
+          "select pgonce.store_mine('{}')",
           "select pgonce.let_capture('mine', current_user)",
           "select pgonce.install_channel('more', 'EXACTLY_ONCE', 'none')",
           "select pgonce.subscriptions_sql('mine')",
@@ -406,7 +408,7 @@ class InstallerRightsTest {
         "permission denied for view into_mine");
     for (var way :
         new String[] {
-          "select pgonce.store_mine(array[%d], '{}')".formatted(own),
+          "select pgonce.store_mine('{}')",
           "select pgonce.let_capture('mine', current_user)",
           "select pgonce.install_channel('more', 'EXACTLY_ONCE', 'none')",
           "select pgonce.subscriptions_sql('mine')",
@@ -467,7 +469,7 @@ class InstallerRightsTest {
         end $$;
         create function types.spy(types.grade) returns json language sql as $$
           select to_json(current_user || ' ' || types.try('insert into pgonce.into_theirs (subscription_id, payload) values (%1$d, ''{}'')')
-            || ' ' || types.try('select pgonce.store_theirs(array[%1$d], ''{}'')')
+            || ' ' || types.try('select pgonce.store_theirs(''{}'')')
             || ' ' || types.try('select pgonce.let_capture(''theirs'', current_user)')
             || ' ' || types.try('select count(*) from pgonce.notification'))
         $$;
