@@ -48,14 +48,16 @@ BEGIN
       CROSS JOIN LATERAL (
         SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead $$),
 
-    -- As channel_status, for what looks every few seconds (pgonce-micrometer): it counts to 100,000 and no further, so that a look costs
+    -- As channel_status, for what looks every few seconds (pgonce-micrometer, pgonce-console): it counts to 100,000 and no further, so that a look costs
     -- little however much waits. Beyond that the age is that of the first 100,000 by id.
     ('channel_gauges', $$
     SELECT c.name AS channel, s.name AS subscription, ready.backlog, later.scheduled, later.retrying,
            (SELECT count(*) FROM (SELECT FROM pgonce.dead_letter l WHERE l.subscription_id = s.id LIMIT 100000) d) AS dead_letters,
            coalesce(extract(epoch FROM clock_timestamp() - least(ready.oldest, later.oldest_due)), 0)::float8 AS oldest_age,
            (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
-           s.paused_at IS NOT NULL AS paused
+           s.paused_at IS NOT NULL AS paused, s.paused_at AS paused_since, s.paused_by, s.pause_reason,
+           (SELECT count(*) FROM pgonce.listener l
+             WHERE clock_timestamp() - l.seen_at <= l.silence AND l.outdated[array_position(l.subscriptions, s.id)] <> '') AS outdated_listeners
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
       CROSS JOIN LATERAL (

@@ -30,8 +30,9 @@ import org.pgonce.cli.schema.GrantsCommand;
 import org.pgonce.cli.schema.MigrateCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
-import org.pgonce.cli.terminal.Printable;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.operations.internal.sql.RefusedException;
+import org.pgonce.operations.internal.text.Printable;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -162,7 +163,9 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
   }
 
   private static int failed(Terminal terminal, Exception failure) throws Exception {
-    if (failure instanceof FailedException || failure instanceof PgOnceException) {
+    if (failure instanceof FailedException
+        || failure instanceof RefusedException
+        || failure instanceof PgOnceException) {
       var message = Printable.lines(String.valueOf(failure.getMessage()));
       terminal.err().println(message.startsWith("pgonce") ? message : "pgonce: " + message);
       return ExitStatus.FAILED;

@@ -20,6 +20,8 @@ import org.pgonce.testkit.TestDatabase;
 class CommandLinePageTest {
 
   private static final Path PAGE = Path.of("..", "docs", "command-line.md");
+  private static final Path DOCTOR =
+      Path.of("../operations/src/main/java/org/pgonce/operations/internal/doctor");
   private static final Pattern SAMPLE =
       Pattern.compile("(?s)<!-- pgonce ([^\n]*?) -->\n\n```\n(.*?)```\n");
   private static final Pattern ARGUMENT = Pattern.compile("'([^']*)'|(\\S+)");
@@ -87,8 +89,7 @@ class CommandLinePageTest {
       assertThat(page).contains(last);
     }
     for (var source : List.of("Server", "Vacuum", "Table", "Channel", "Schema")) {
-      var text =
-          Files.readString(Path.of("src/main/java/org/pgonce/cli/doctor", source + "Checks.java"));
+      var text = Files.readString(DOCTOR.resolve(source + "Checks.java"));
       Pattern.compile("(?:ERROR|WARNING|INFO),\\s+\"([A-Z_]+)\"")
           .matcher(text)
           .results()

@@ -1,7 +1,7 @@
 package org.pgonce.cli.act;
 
 import java.sql.SQLException;
-import org.pgonce.cli.database.Statements;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
 
 /** {@code pgonce.adopt}. */

@@ -1,10 +1,10 @@
 package org.pgonce.cli.act;
 
 import java.sql.SQLException;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
-import org.pgonce.cli.database.Statements;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Mixin;
 
 /** A command that changes something, in one transaction. */

@@ -1,14 +1,17 @@
 package org.pgonce.cli.act;
 
+import static org.pgonce.operations.internal.sql.LookStatements.DEAD_LETTER_FITS;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.RefusedException;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -22,14 +25,14 @@ abstract class DeadLetterCommand extends DatabaseCommand {
   private static final int BATCH = 10_000;
 
   private static final String COUNT =
-      "SELECT count(*) FROM pgonce.dead_letter_status d WHERE " + DeadLetterFilter.FITS;
+      "SELECT count(*) FROM pgonce.dead_letter_status d WHERE " + DEAD_LETTER_FITS;
 
   // By ids that go up: what dies anew meanwhile is not taken again.
   private static final String NEXT =
       """
       SELECT b.id FROM (SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE %s AND d.id > ?::text::bigint) b ORDER BY b.id LIMIT %d
       """
-          .formatted(DeadLetterFilter.FITS, BATCH);
+          .formatted(DEAD_LETTER_FITS, BATCH);
 
   @Parameters(index = "0", paramLabel = "CHANNEL")
   private String channel = "";
@@ -81,7 +84,7 @@ abstract class DeadLetterCommand extends DatabaseCommand {
         terminal().progress("%s: %,d of %,d".formatted(what, touched, total));
       }
       terminal().progressEnds();
-    } catch (FailedException e) {
+    } catch (RefusedException e) {
       throw touched == 0 || why.dryRun()
           ? e
           : new FailedException(

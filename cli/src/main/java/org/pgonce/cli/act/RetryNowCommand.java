@@ -4,7 +4,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DeadLetterFilter;
-import org.pgonce.cli.database.Statements;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;

@@ -2,7 +2,7 @@ package org.pgonce.cli.act;
 
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Statements;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 

@@ -6,9 +6,9 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Statements;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Option;
 
 /** What each change asks for: why, by whom, and whether it is meant. */

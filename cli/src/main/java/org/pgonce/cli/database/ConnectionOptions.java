@@ -5,6 +5,7 @@ import static org.pgonce.cli.database.Address.orElse;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.operations.internal.sql.Database;
 import org.postgresql.ds.PGSimpleDataSource;
 import picocli.CommandLine.Option;
 
@@ -53,7 +54,7 @@ public final class ConnectionOptions {
 
   /** Opens a connection. The caller closes it. */
   public Database open(Terminal terminal) {
-    return Database.open(dataSource(terminal), statementSeconds, lockSeconds);
+    return Database.open(dataSource(terminal), statementSeconds, lockSeconds, Failure::inWords);
   }
 
   /**

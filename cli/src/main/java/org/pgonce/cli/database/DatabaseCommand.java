@@ -5,6 +5,7 @@ import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Output;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;

@@ -4,18 +4,13 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.sql.LookStatements;
+import org.pgonce.operations.internal.sql.Statements;
+import org.pgonce.operations.internal.sql.Times;
 import picocli.CommandLine.Option;
 
 /** Which dead letters: those that fit all that is given. */
 public final class DeadLetterFilter {
-
-  /** Parameters: as of {@link #parameters}. */
-  public static final String FITS =
-      """
-      d.channel = coalesce(?, d.channel) AND (?::text IS NULL OR d.id = ANY (?::text::bigint[])) AND d.subscription = coalesce(?, d.subscription)
-             AND d.reason = coalesce(?, d.reason) AND (?::text IS NULL OR d.error LIKE ?)
-             AND d.died_at >= coalesce(?::text::timestamptz, '-infinity') AND d.died_at < coalesce(?::text::timestamptz, 'infinity')
-      """;
 
   @Option(names = "--subscription", paramLabel = "NAME", description = "Only of this subscription")
   private @Nullable String subscription;
@@ -64,7 +59,7 @@ public final class DeadLetterFilter {
   }
 
   /**
-   * For {@link #FITS}.
+   * For {@link LookStatements#DEAD_LETTER_FITS}.
    *
    * @param ids empty for any
    */

@@ -2,7 +2,7 @@ package org.pgonce.cli.database;
 
 import java.sql.SQLException;
 import java.util.Map;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.sql.RefusedException;
 import org.postgresql.util.PSQLException;
 
 /** What the database refused, in words, and what to do about it. */
@@ -26,7 +26,7 @@ final class Failure {
 
   private Failure() {}
 
-  static FailedException inWords(SQLException failure) {
+  static RefusedException inWords(SQLException failure) {
     var server =
         failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
     var message =
@@ -34,7 +34,7 @@ final class Failure {
     var hint = server == null ? null : server.getHint();
     var state = String.valueOf(failure.getSQLState());
     var advice = TO_DO.get(state);
-    return new FailedException(
+    return new RefusedException(
         String.valueOf(message).strip()
             + (hint == null ? "" : ". " + hint)
             + " ("

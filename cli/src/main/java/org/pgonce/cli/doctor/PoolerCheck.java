@@ -4,7 +4,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import org.pgonce.cli.database.Statements;
+import org.pgonce.operations.internal.doctor.Check;
+import org.pgonce.operations.internal.doctor.Finding;
+import org.pgonce.operations.internal.sql.Statements;
 import org.postgresql.PGConnection;
 import org.postgresql.ds.PGSimpleDataSource;
 

@@ -1,8 +1,8 @@
 package org.pgonce.cli.look;
 
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 
 /** The view {@code pgonce.channel_settings}. */

@@ -1,13 +1,15 @@
 package org.pgonce.cli.look;
 
+import static org.pgonce.operations.internal.sql.LookStatements.DEAD_LETTER_FITS;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -22,13 +24,13 @@ public final class DeadCommand extends DatabaseCommand {
       SELECT d.channel, d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, d.version, d.error
         FROM (SELECT d.* FROM pgonce.dead_letter_status d WHERE %s ORDER BY d.died_at DESC, d.id DESC LIMIT ?::int) d ORDER BY d.died_at, d.id, d.subscription
       """
-          .formatted(DeadLetterFilter.FITS);
+          .formatted(DEAD_LETTER_FITS);
   private static final String GROUPS =
       """
       SELECT d.channel, d.subscription, d.reason, count(*) AS dead_letters, min(d.died_at) AS first_died_at, max(d.died_at) AS last_died_at, d.error
         FROM pgonce.dead_letter_status d WHERE %s GROUP BY d.channel, d.subscription, d.reason, d.error ORDER BY 4 DESC, 1, 2, 3, 7 LIMIT ?::int
       """
-          .formatted(DeadLetterFilter.FITS);
+          .formatted(DEAD_LETTER_FITS);
 
   @Parameters(index = "0", arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
   private @Nullable String channel;

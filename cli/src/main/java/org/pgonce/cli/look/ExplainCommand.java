@@ -1,11 +1,13 @@
 package org.pgonce.cli.look;
 
+import static org.pgonce.operations.internal.sql.LookStatements.EXPLAIN;
+
 import java.util.Collections;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -18,12 +20,6 @@ import picocli.CommandLine.Parameters;
       "Without an id: the first in line, or why nothing comes. Exit status 3 where only a person can end the cause."
     })
 public final class ExplainCommand extends DatabaseCommand {
-
-  private static final String EXPLAIN =
-      """
-      SELECT e.subscription, e.id, e.cause, e.since, e.until, e.blocked_by, e.instance, e.pid, e.last_sql, e.detail, e.advice
-        FROM pgonce.explain(?, ?::text::bigint, ?) e ORDER BY e.subscription
-      """;
 
   /** Neither time nor a listener ends these. */
   private static final Set<String> FOR_A_PERSON =

@@ -1,9 +1,9 @@
 package org.pgonce.cli.look;
 
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;

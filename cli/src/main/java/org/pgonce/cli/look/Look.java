@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.Rows;
+import org.pgonce.operations.internal.sql.Rows;
 
 /**
  * What one look of {@code tail} has seen: of each kind of event the last ones, as many as a look

@@ -3,12 +3,12 @@ package org.pgonce.cli.look;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.Json;
-import org.pgonce.cli.terminal.Rows;
 import org.pgonce.cli.terminal.Table;
+import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.Rows;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 

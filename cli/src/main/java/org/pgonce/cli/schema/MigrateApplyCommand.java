@@ -1,5 +1,6 @@
 package org.pgonce.cli.schema;
 
+import org.pgonce.operations.internal.doctor.SchemaState;
 import org.pgonce.triggers.Migration;
 import picocli.CommandLine.Command;
 

@@ -2,9 +2,10 @@ package org.pgonce.cli.schema;
 
 import java.util.LinkedHashMap;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.operations.internal.doctor.SchemaState;
+import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 
 /** Version, owners and rights of the schema. */

@@ -1,8 +1,9 @@
 package org.pgonce.cli.schema;
 
 import java.sql.SQLException;
-import org.pgonce.cli.database.Statements;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.doctor.SchemaState;
+import org.pgonce.operations.internal.sql.Statements;
 import org.pgonce.triggers.Migration;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;

@@ -2,11 +2,12 @@ package org.pgonce.cli.schema;
 
 import java.sql.SQLException;
 import java.util.Map;
-import org.pgonce.cli.database.Database;
 import org.pgonce.cli.database.DatabaseCommand;
-import org.pgonce.cli.database.Statements;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.doctor.SchemaState;
+import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Option;
 
 /** Runs a script in one transaction, as {@code psql -1} does. */

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.sql.JsonText;
+import org.pgonce.operations.internal.text.Printable;
 
 /** Writes one document. A time is a string in UTC, a duration a number of seconds. */
 public final class Json {

@@ -2,6 +2,8 @@ package org.pgonce.cli.terminal;
 
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.sql.Rows;
+import org.pgonce.operations.internal.text.Printable;
 import picocli.CommandLine.Option;
 
 /** How a command prints what it has found or done. */

@@ -8,6 +8,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.sql.Rows;
+import org.pgonce.operations.internal.text.Durations;
+import org.pgonce.operations.internal.text.Printable;
 
 /** Aligned columns; numbers to the right. Nothing is cut: the longest column stands last. */
 public final class Table {
@@ -76,23 +79,11 @@ public final class Table {
     } else if (value instanceof Instant instant) {
       return instant.truncatedTo(ChronoUnit.SECONDS).toString().replace('T', ' ');
     } else if (value instanceof Duration duration) {
-      return inWords(duration);
+      return Durations.inWords(duration);
     } else if (value instanceof List<?> list) {
       return list.stream().map(Table::cell).collect(Collectors.joining(", "));
     } else {
       return Printable.line(value.toString());
-    }
-  }
-
-  private static String inWords(Duration duration) {
-    if (duration.toDays() > 0) {
-      return "%dd %dh".formatted(duration.toDays(), duration.toHoursPart());
-    } else if (duration.toHours() > 0) {
-      return "%dh %dm".formatted(duration.toHours(), duration.toMinutesPart());
-    } else if (duration.toMinutes() > 0) {
-      return "%dm %ds".formatted(duration.toMinutes(), duration.toSecondsPart());
-    } else {
-      return duration.toSeconds() + "s";
     }
   }
 }

@@ -5,6 +5,7 @@ import java.io.PrintStream;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.text.Printable;
 
 /**
  * Where a command runs.

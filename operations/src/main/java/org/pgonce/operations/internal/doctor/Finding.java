@@ -1,4 +1,4 @@
-package org.pgonce.cli.doctor;
+package org.pgonce.operations.internal.doctor;
 
 /**
  * Something that is wrong, or may become so.
@@ -8,9 +8,9 @@ package org.pgonce.cli.doctor;
  * @param why it matters
  * @param advice what to do
  */
-record Finding(Severity severity, String name, String what, String why, String advice) {
+public record Finding(Severity severity, String name, String what, String why, String advice) {
 
-  enum Severity {
+  public enum Severity {
     /** Something does not work, or can be lost. */
     ERROR,
     /** It costs much, or will not work when something else happens. */

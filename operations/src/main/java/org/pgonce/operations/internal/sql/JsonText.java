@@ -1,4 +1,4 @@
-package org.pgonce.cli.terminal;
+package org.pgonce.operations.internal.sql;
 
 /** JSON that the database wrote: a payload, a context. */
 public record JsonText(String text) {

@@ -1,11 +1,11 @@
-package org.pgonce.cli.schema;
+package org.pgonce.operations.internal.doctor;
 
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import org.pgonce.cli.database.Statements;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.operations.internal.sql.Statements;
 
 /**
  * The schema pgonce as the database has it.

@@ -1,9 +1,9 @@
-package org.pgonce.cli.terminal;
+package org.pgonce.operations.internal.text;
 
 /**
- * Makes texts of the database fit for a terminal. Whoever may publish chooses payloads, keys and
- * errors; an escape sequence in one could clear the screen, rename the window or type for the
- * operator.
+ * Makes texts of the database fit for a terminal or a page. Whoever may publish chooses payloads,
+ * keys and errors; an escape sequence in one could clear the screen, rename the window or type for
+ * the operator.
  */
 public final class Printable {
 
@@ -42,7 +42,7 @@ public final class Printable {
   }
 
   /** Whether a terminal, or a reader's eye, would be led by it: bidirectional marks as well. */
-  static boolean isObeyed(int point) {
+  public static boolean isObeyed(int point) {
     return switch (Character.getType(point)) {
       case Character.CONTROL,
           Character.FORMAT,

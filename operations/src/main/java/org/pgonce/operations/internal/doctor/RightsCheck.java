@@ -1,8 +1,8 @@
-package org.pgonce.cli.doctor;
+package org.pgonce.operations.internal.doctor;
 
 import java.sql.SQLException;
 import java.util.List;
-import org.pgonce.cli.database.Statements;
+import org.pgonce.operations.internal.sql.Statements;
 
 /** What the login that asks may do. */
 final class RightsCheck {

@@ -1,7 +1,7 @@
-package org.pgonce.cli.doctor;
+package org.pgonce.operations.internal.doctor;
 
-import static org.pgonce.cli.doctor.Finding.Severity.ERROR;
-import static org.pgonce.cli.doctor.Finding.Severity.WARNING;
+import static org.pgonce.operations.internal.doctor.Finding.Severity.ERROR;
+import static org.pgonce.operations.internal.doctor.Finding.Severity.WARNING;
 
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -9,9 +9,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
-import org.pgonce.cli.database.Statements;
-import org.pgonce.cli.schema.SchemaState;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.operations.internal.sql.Statements;
 
 /** Whether the schema is the one of this release. */
 final class SchemaChecks {

@@ -1,4 +1,4 @@
-package org.pgonce.cli.database;
+package org.pgonce.operations.internal.sql;
 
 import java.sql.Array;
 import java.sql.Connection;
@@ -10,8 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.JsonText;
-import org.pgonce.cli.terminal.Rows;
 import org.postgresql.util.PGInterval;
 import org.postgresql.util.PGobject;
 

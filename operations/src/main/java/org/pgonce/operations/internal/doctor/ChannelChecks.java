@@ -1,8 +1,8 @@
-package org.pgonce.cli.doctor;
+package org.pgonce.operations.internal.doctor;
 
-import static org.pgonce.cli.doctor.Finding.Severity.ERROR;
-import static org.pgonce.cli.doctor.Finding.Severity.INFO;
-import static org.pgonce.cli.doctor.Finding.Severity.WARNING;
+import static org.pgonce.operations.internal.doctor.Finding.Severity.ERROR;
+import static org.pgonce.operations.internal.doctor.Finding.Severity.INFO;
+import static org.pgonce.operations.internal.doctor.Finding.Severity.WARNING;
 
 import java.util.List;
 

@@ -1,4 +1,4 @@
-package org.pgonce.cli.terminal;
+package org.pgonce.operations.internal.sql;
 
 import java.util.ArrayList;
 import java.util.Collections;

@@ -1,18 +1,18 @@
-package org.pgonce.cli.doctor;
+package org.pgonce.operations.internal.doctor;
 
 import java.sql.SQLException;
 import java.util.List;
-import org.pgonce.cli.database.Statements;
+import org.pgonce.operations.internal.sql.Statements;
 
 /**
  * Looks for one kind of trouble.
  *
  * @param name of what it finds
  */
-record Check(String name, Search search) {
+public record Check(String name, Search search) {
 
   @FunctionalInterface
-  interface Search {
+  public interface Search {
     List<Finding> find(Statements statements) throws SQLException;
   }
 
@@ -21,7 +21,8 @@ record Check(String name, Search search) {
    *
    * @param sql what was found, in words
    */
-  static Check of(Finding.Severity severity, String name, String sql, String why, String advice) {
+  public static Check of(
+      Finding.Severity severity, String name, String sql, String why, String advice) {
     return new Check(
         name,
         statements ->

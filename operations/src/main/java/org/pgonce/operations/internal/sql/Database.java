@@ -1,12 +1,15 @@
-package org.pgonce.cli.database;
+package org.pgonce.operations.internal.sql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.Rows;
 
-/** One connection of one command. For one thread; {@link #close} may come from another. */
+/**
+ * One connection and its transactions, each with its bounds. For one thread; {@link #close} may
+ * come from another.
+ */
 public final class Database implements AutoCloseable {
 
   // In each transaction, and not for the session: behind a pooler the session is others' too.
@@ -16,25 +19,41 @@ public final class Database implements AutoCloseable {
   private final Connection connection;
   private final int statementSeconds;
   private final int lockSeconds;
+  private final Function<SQLException, RefusedException> inWords;
 
-  private Database(Connection connection, int statementSeconds, int lockSeconds) {
+  private Database(
+      Connection connection,
+      int statementSeconds,
+      int lockSeconds,
+      Function<SQLException, RefusedException> inWords) {
     this.connection = connection;
     this.statementSeconds = statementSeconds;
     this.lockSeconds = lockSeconds;
+    this.inWords = inWords;
   }
 
-  static Database open(DataSource source, int statementSeconds, int lockSeconds) {
+  /**
+   * The caller closes it.
+   *
+   * @param inWords what a failure means for the person who asked, and what to do
+   * @throws RefusedException if there is no connection
+   */
+  public static Database open(
+      DataSource source,
+      int statementSeconds,
+      int lockSeconds,
+      Function<SQLException, RefusedException> inWords) {
     try {
       var connection = source.getConnection();
       try {
         connection.setAutoCommit(false);
-        return new Database(connection, statementSeconds, lockSeconds);
+        return new Database(connection, statementSeconds, lockSeconds, inWords);
       } catch (SQLException e) {
         connection.close();
         throw e;
       }
     } catch (SQLException e) {
-      throw Failure.inWords(e);
+      throw inWords.apply(e);
     }
   }
 
@@ -83,7 +102,7 @@ public final class Database implements AutoCloseable {
         throw e;
       }
     } catch (SQLException e) {
-      throw Failure.inWords(e);
+      throw inWords.apply(e);
     }
   }
 
@@ -100,7 +119,7 @@ public final class Database implements AutoCloseable {
     try {
       connection.close();
     } catch (SQLException e) {
-      throw Failure.inWords(e);
+      throw inWords.apply(e);
     }
   }
 }
