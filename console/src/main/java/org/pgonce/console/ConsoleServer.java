@@ -1,0 +1,214 @@
+package org.pgonce.console;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Clock;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.web.Hosts;
+import org.pgonce.console.internal.web.Sessions;
+import org.pgonce.console.internal.web.UrlEncoded;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The console on the JDK's HTTP server, for the command line.
+ *
+ * <p>On a loopback address everyone on the machine may look, as they may with the database's own
+ * port. On any other address a browser brings a token once, which is in {@link #url}. It speaks
+ * HTTP without TLS: beyond the machine put a proxy or a tunnel in front.
+ *
+ * <p>Bounds: 16 threads, 8 pages at once (others wait 2 s, then 503), 64 KiB of body, 10 s for a
+ * request to arrive, 200 connections. Those of time and connections are the JDK's, by its system
+ * properties ({@code sun.net.httpserver.maxReqTime}, {@code jdk.httpserver.maxConnections}), which
+ * are set here where nobody has set them, and are of the whole JVM.
+ */
+public final class ConsoleServer implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ConsoleServer.class);
+
+  private static final int THREADS = 16;
+  private static final int AT_ONCE = 8;
+  private static final int LONGEST_BODY = 64 << 10;
+  private static final int STOP_SECONDS = 1;
+
+  static {
+    // Read once by the JDK, when its first server is made.
+    Map.of(
+            "sun.net.httpserver.maxReqTime", "10",
+            "sun.net.httpserver.maxRspTime", "60",
+            "sun.net.httpserver.idleInterval", "30",
+            "jdk.httpserver.maxConnections", "200")
+        .forEach(System.getProperties()::putIfAbsent);
+  }
+
+  /**
+   * Where it listens, and for whom.
+   *
+   * @param address loopback, or not: then a token is asked for
+   * @param port 0 for any that is free
+   * @param names by which browsers may call it, beside {@code localhost} and addresses
+   * @param person stands in the operation log; null: the database's role alone
+   */
+  public record Options(InetAddress address, int port, Set<String> names, @Nullable String person) {
+
+    public Options {
+      Objects.requireNonNull(address, "address");
+      names = Set.copyOf(names);
+    }
+  }
+
+  private final HttpServer server;
+  private final ExecutorService threads;
+  private final Semaphore places = new Semaphore(AT_ONCE);
+  private final Gate gate;
+  private final Options options;
+
+  private ConsoleServer(HttpServer server, Gate gate, Options options) {
+    this.server = server;
+    this.gate = gate;
+    this.options = options;
+    var count = new AtomicInteger();
+    this.threads =
+        Executors.newFixedThreadPool(
+            THREADS,
+            task -> {
+              var thread = new Thread(task, "pgonce-console-" + count.incrementAndGet());
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  /**
+   * Begins to answer. The caller closes it.
+   *
+   * @param console one whose path is empty
+   * @throws IOException if the port is in use, or the address is none of this machine's
+   */
+  public static ConsoleServer start(Console console, Options options) throws IOException {
+    var server = HttpServer.create(new InetSocketAddress(options.address(), options.port()), 50);
+    var sessions = new Sessions(Clock.systemUTC());
+    var names = new HashSet<String>();
+    names.add("localhost");
+    options.names().forEach(name -> names.add(name.toLowerCase(Locale.ROOT)));
+    var started =
+        new ConsoleServer(
+            server,
+            new Gate(
+                console,
+                new Hosts(names),
+                sessions,
+                options.address().isLoopbackAddress() ? null : sessions.newToken(),
+                "pgonce_console_" + server.getAddress().getPort(),
+                options.person()),
+            options);
+    server.setExecutor(started.threads);
+    server.createContext("/", started::handle);
+    server.start();
+    return started;
+  }
+
+  public int port() {
+    return server.getAddress().getPort();
+  }
+
+  /** To be opened in a browser; with the token, where one is asked for. */
+  public String url() {
+    var address = options.address();
+    var host =
+        address.isAnyLocalAddress()
+            ? options.names().stream().findFirst().orElse("localhost")
+            : address.getHostAddress();
+    var token = gate.token();
+    return "http://%s:%d/%s"
+        .formatted(
+            host.contains(":") ? "[" + host + "]" : host,
+            port(),
+            token == null ? "" : "?token=" + token);
+  }
+
+  /** For tests: what a form of this session would bring. */
+  String csrfToken(String cookie) {
+    var session = gate.sessions().of(cookie.substring(cookie.indexOf('=') + 1));
+    return gate.sessions().csrfToken(String.valueOf(session));
+  }
+
+  private void handle(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      send(exchange, answered(exchange));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // it is being closed
+    }
+  }
+
+  private Response answered(HttpExchange exchange) throws IOException, InterruptedException {
+    if (!places.tryAcquire(2, TimeUnit.SECONDS)) {
+      return Response.text(503, "The console is busy: try again.\n").with("Retry-After", "2");
+    }
+    try {
+      var body = exchange.getRequestBody().readNBytes(LONGEST_BODY + 1);
+      if (body.length > LONGEST_BODY) {
+        return Response.text(413, "At most %,d bytes\n".formatted(LONGEST_BODY));
+      }
+      return gate.answer(request(exchange, body));
+    } catch (IllegalArgumentException e) {
+      return Response.text(400, "The request cannot be read\n");
+    } catch (RuntimeException e) {
+      LOG.error("pgonce console: a request failed", e);
+      return Response.text(500, "This is a bug; the console's log says more\n");
+    } finally {
+      places.release();
+    }
+  }
+
+  private static Request request(HttpExchange exchange, byte[] body) {
+    var uri = exchange.getRequestURI();
+    var headers = new HashMap<String, String>();
+    exchange
+        .getRequestHeaders()
+        .forEach(
+            (name, values) -> headers.put(name.toLowerCase(Locale.ROOT), String.join(",", values)));
+    var isForm =
+        headers.getOrDefault("content-type", "").startsWith("application/x-www-form-urlencoded");
+    return new Request(
+        exchange.getRequestMethod(),
+        UrlEncoded.path(uri.getRawPath()),
+        UrlEncoded.parameters(uri.getRawQuery()),
+        exchange.getRequestMethod().equals("POST") && isForm
+            ? UrlEncoded.parameters(new String(body, StandardCharsets.UTF_8))
+            : Map.of(),
+        headers);
+  }
+
+  private static void send(HttpExchange exchange, Response response) throws IOException {
+    response.headers().forEach(exchange.getResponseHeaders()::set);
+    var body = response.body().getBytes(StandardCharsets.UTF_8);
+    if (exchange.getRequestMethod().equals("HEAD") || body.length == 0) {
+      exchange.sendResponseHeaders(response.status(), -1);
+    } else {
+      exchange.sendResponseHeaders(response.status(), body.length);
+      exchange.getResponseBody().write(body);
+    }
+  }
+
+  /** Requests that run have a second to end. Returns when the port is free. */
+  @Override
+  public void close() {
+    server.stop(STOP_SECONDS);
+    threads.shutdownNow();
+  }
+}

@@ -1,0 +1,105 @@
+package org.pgonce.console.internal.act;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.look.Queries;
+import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.Statements;
+
+/** Something that is done to a target, in one transaction with its entry of the operation log. */
+public record Change(Verb verb, Target target) {
+
+  /** Dead letters of one change: so that no transaction, and no answer, takes long. */
+  public static final int BATCH = 10_000;
+
+  private static final String DEAD_COUNT =
+      "SELECT count(*) FROM pgonce.dead_letter_status d WHERE " + Queries.DEAD_FITS;
+
+  // The oldest first, so that the next batch goes on behind it.
+  private static final String DEAD_IDS =
+      "SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE "
+          + Queries.DEAD_FITS
+          + " ORDER BY d.id LIMIT "
+          + BATCH;
+
+  /**
+   * How many it would touch now. Dead letters are counted; all else is done and rolled back, which
+   * counts as exactly as doing it.
+   */
+  public long wouldTouch(Database database) {
+    if (verb.isOfDeadLetters()) {
+      return database.read(
+          statements -> statements.number(DEAD_COUNT, array(target.deadLetters())));
+    }
+    return database.write(true, statements -> call(statements, "dry run", List.of()));
+  }
+
+  /** How many it touched; of dead letters the first {@value #BATCH}. */
+  public long doIt(Database database, @Nullable String person, String because) {
+    return database.write(
+        false,
+        statements -> {
+          if (person != null) {
+            statements.rows("SELECT pg_catalog.set_config('pgonce.operator', ?, true)", person);
+          }
+          return call(statements, because, deadIds(statements));
+        });
+  }
+
+  private List<Long> deadIds(Statements statements) throws SQLException {
+    return verb.isOfDeadLetters()
+        ? statements.rows(DEAD_IDS, array(target.deadLetters())).column("id").stream()
+            .map(id -> (Long) Objects.requireNonNull(id))
+            .toList()
+        : List.of();
+  }
+
+  private long call(Statements statements, String because, List<Long> dead) throws SQLException {
+    var channel = target.channel();
+    var subscription = target.subscription();
+    var ids = Target.array(target.ids());
+    return switch (verb) {
+      case PAUSE ->
+          statements.number("SELECT pgonce.pause(?, ?, ?)", channel, because, subscription);
+      case RESUME ->
+          statements.number("SELECT pgonce.resume(?, ?, ?)", channel, because, subscription);
+      case RETRY_NOW ->
+          statements.number(
+              "SELECT pgonce.retry_now(?, ?::text::bigint[], ?, ?)",
+              channel,
+              ids,
+              because,
+              subscription);
+      case CANCEL ->
+          statements.number(
+              "SELECT c.cancelled FROM pgonce.cancel(?, ?::text::bigint[], NULL::text[], ?, ?) c",
+              channel,
+              ids,
+              because,
+              subscription);
+      case REDRIVE -> ofDeadLetters(statements, "redrive", because, dead);
+      case DISCARD -> ofDeadLetters(statements, "discard", because, dead);
+    };
+  }
+
+  /** By their ids, and by what the target says too: an id is of all subscriptions. */
+  private long ofDeadLetters(
+      Statements statements, String function, String because, List<Long> dead) throws SQLException {
+    return statements.number(
+        "SELECT pgonce.%s(?, ?::text::bigint[], ?, ?, ?, ?, NULL, ?::text::timestamptz)"
+            .formatted(function),
+        target.channel(),
+        Target.array(dead),
+        because,
+        target.subscription(),
+        target.reason(),
+        target.pattern(),
+        target.before());
+  }
+
+  private static @Nullable String[] array(List<@Nullable String> parameters) {
+    return parameters.toArray(new @Nullable String[0]);
+  }
+}

@@ -1,0 +1,95 @@
+package org.pgonce.console.internal.act;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.look.Queries;
+
+/**
+ * On what something is done: a channel, or some of what is in it.
+ *
+ * @param subscription null: all
+ * @param ids empty: all that fit the rest; never empty for what waits
+ * @param reason of dead letters; null: any
+ * @param error a part of the error of dead letters; null: any
+ * @param group the MD5 of the whole error of dead letters, as {@link Queries#DEAD_GROUPS} has it
+ * @param before only what died before that time, as PostgreSQL writes it; null: any
+ */
+public record Target(
+    String channel,
+    @Nullable String subscription,
+    List<Long> ids,
+    @Nullable String reason,
+    @Nullable String error,
+    @Nullable String group,
+    @Nullable String before) {
+
+  public static final int MOST_IDS = 1_000;
+
+  public Target {
+    ids = List.copyOf(ids);
+    if (ids.size() > MOST_IDS) {
+      throw new IllegalArgumentException("%,d ids: at most %,d".formatted(ids.size(), MOST_IDS));
+    }
+  }
+
+  /** The parameters of {@link Queries#DEAD_FITS}. */
+  public List<@Nullable String> deadLetters() {
+    var array = ids.isEmpty() ? null : array(ids);
+    var pattern = pattern();
+    return new ArrayList<>(
+        Arrays.<@Nullable String>asList(
+            channel,
+            array,
+            array,
+            subscription,
+            reason,
+            pattern,
+            pattern,
+            null,
+            before,
+            group,
+            group));
+  }
+
+  /** For LIKE; null: any error. */
+  @Nullable String pattern() {
+    return error == null ? null : "%" + escaped(error) + "%";
+  }
+
+  /** A text as a pattern of LIKE that only fits it. */
+  private static String escaped(String text) {
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_");
+  }
+
+  static String array(List<Long> ids) {
+    return ids.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
+  }
+
+  /** What a form hands on, so that the same target comes back; without the ids. */
+  public Map<String, String> fields() {
+    var fields = new LinkedHashMap<String, String>();
+    fields.put("channel", channel);
+    put(fields, "subscription", subscription);
+    put(fields, "reason", reason);
+    put(fields, "error", error);
+    put(fields, "group", group);
+    put(fields, "before", before);
+    return fields;
+  }
+
+  private static void put(Map<String, String> fields, String name, @Nullable String value) {
+    if (value != null) {
+      fields.put(name, value);
+    }
+  }
+
+  /** The same, and nothing that died since. */
+  public Target before(String time) {
+    return new Target(channel, subscription, ids, reason, error, group, time);
+  }
+}

@@ -1,0 +1,123 @@
+package org.pgonce.console.internal.look;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last looks at the counts, for plots. A look is taken when a page asks for one and the last is
+ * a second old: so the database is asked once a second at most, however many watch, and not at all
+ * when nobody does. Safe for use by several threads.
+ */
+public final class History {
+
+  private static final long FRESH_NANOS = 900_000_000;
+  private static final int KEPT = 300;
+
+  /** More channels than that have no plots of their own. */
+  private static final int MOST_CHANNELS = 5_000;
+
+  /** Of one look. {@code waiting}: by channel. */
+  private record Moment(Counts counts, long waiting) {}
+
+  /** {@code value}: of so many seconds ago. */
+  public record Point(double secondsAgo, double value) {}
+
+  private final Deque<Moment> moments = new ArrayDeque<>();
+  private final Map<String, Deque<long[]>> channels = new HashMap<>();
+  private @Nullable Counts last;
+
+  /** At most a second old. */
+  public synchronized Counts counts(Supplier<Counts> look) {
+    var newest = last;
+    if (newest == null || System.nanoTime() - newest.takenNanos() > FRESH_NANOS) {
+      newest = look.get();
+      keep(newest);
+    }
+    return newest;
+  }
+
+  /** Something was done here: the next page is to show it. */
+  public synchronized void expire() {
+    last = null;
+  }
+
+  private void keep(Counts counts) {
+    last = counts;
+    add(moments, new Moment(totals(counts), counts.waiting(null)));
+    var waiting = new HashMap<String, Long>();
+    counts
+        .subscriptions()
+        .forEach(one -> waiting.merge(one.channel(), one.backlog() + one.scheduled(), Long::sum));
+    channels.keySet().retainAll(waiting.keySet());
+    waiting.forEach(
+        (channel, value) -> {
+          if (channels.size() < MOST_CHANNELS || channels.containsKey(channel)) {
+            add(
+                channels.computeIfAbsent(channel, name -> new ArrayDeque<>()),
+                new long[] {counts.takenNanos(), value});
+          }
+        });
+  }
+
+  private static Counts totals(Counts counts) {
+    return new Counts(counts.takenNanos(), List.of(), counts.stored(), counts.finished());
+  }
+
+  private static <T> void add(Deque<T> ring, T value) {
+    ring.addLast(value);
+    if (ring.size() > KEPT) {
+      ring.removeFirst();
+    }
+  }
+
+  /** What waited in all channels. */
+  public synchronized List<Point> waiting() {
+    return moments.stream()
+        .map(one -> point(one.counts().takenNanos(), (double) one.waiting()))
+        .toList();
+  }
+
+  /** What waited in this channel. */
+  public synchronized List<Point> waiting(String channel) {
+    return channels.getOrDefault(channel, new ArrayDeque<>()).stream()
+        .map(one -> point(one[0], (double) one[1]))
+        .toList();
+  }
+
+  /**
+   * How many were stored each second, in all channels; never below 0, as statistics may be reset.
+   */
+  public synchronized List<Point> storedPerSecond() {
+    return perSecond(true);
+  }
+
+  /** How many were handled, discarded or cancelled each second, in all channels. */
+  public synchronized List<Point> finishedPerSecond() {
+    return perSecond(false);
+  }
+
+  private List<Point> perSecond(boolean stored) {
+    var rates = new ArrayList<Point>();
+    Counts before = null;
+    for (var moment : moments) {
+      var now = moment.counts();
+      if (before != null) {
+        var seconds = (now.takenNanos() - before.takenNanos()) / 1e9;
+        var more = stored ? now.stored() - before.stored() : now.finished() - before.finished();
+        rates.add(point(now.takenNanos(), Math.max(0, more) / seconds));
+      }
+      before = now;
+    }
+    return rates;
+  }
+
+  private static Point point(long takenNanos, double value) {
+    return new Point((System.nanoTime() - takenNanos) / 1e9, value);
+  }
+}

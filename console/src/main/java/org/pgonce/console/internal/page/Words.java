@@ -1,0 +1,44 @@
+package org.pgonce.console.internal.page;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.text.Durations;
+import org.pgonce.operations.internal.text.Printable;
+
+/** Values of the database as people read them. */
+public final class Words {
+
+  private static final int LONGEST = 2_000;
+
+  private Words() {}
+
+  /** Control and bidirectional characters are shown escaped; a long text is cut. */
+  public static String of(@Nullable Object value) {
+    if (value == null) {
+      return "";
+    } else if (value instanceof Instant instant) {
+      return instant.truncatedTo(ChronoUnit.SECONDS).toString().replace('T', ' ');
+    } else if (value instanceof Duration duration) {
+      return Durations.inWords(duration);
+    } else if (value instanceof List<?> list) {
+      return list.stream().map(Words::of).collect(Collectors.joining(", "));
+    } else {
+      return cut(Printable.line(value.toString()));
+    }
+  }
+
+  /** A count, with its thousands apart. */
+  public static String count(long count) {
+    return "%,d".formatted(count);
+  }
+
+  public static String cut(String text) {
+    return text.length() <= LONGEST
+        ? text
+        : text.substring(0, LONGEST) + "… (%,d characters)".formatted(text.length());
+  }
+}

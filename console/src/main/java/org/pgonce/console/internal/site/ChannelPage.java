@@ -1,0 +1,130 @@
+package org.pgonce.console.internal.site;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.act.Verb;
+import org.pgonce.console.internal.look.Counts;
+import org.pgonce.console.internal.look.History;
+import org.pgonce.console.internal.look.Queries;
+import org.pgonce.console.internal.page.Section;
+import org.pgonce.console.internal.page.Section.Fact;
+import org.pgonce.console.internal.page.Section.Facts;
+import org.pgonce.console.internal.page.Section.Link;
+import org.pgonce.console.internal.page.Section.Links;
+import org.pgonce.console.internal.page.Section.Table;
+
+/** One channel: how it is installed, what waits in it, what is at work, what died. */
+final class ChannelPage {
+
+  private static final List<String> SHOWN = List.of("waiting", "work", "dead");
+
+  private ChannelPage() {}
+
+  static Content of(Visit visit, String channel, Counts counts, History history) {
+    var subscriptions = counts.of(channel);
+    var settings = visit.rows(Queries.SETTINGS_OF, channel);
+    if (settings.isEmpty()) {
+      return Content.failed(404, "No such channel", "Channel " + channel + " is not installed.");
+    }
+    var shown = Objects.requireNonNullElse(visit.parameter("show"), "waiting");
+    var sections = new ArrayList<Section>(ChannelsPage.pauses(subscriptions));
+    sections.add(
+        new Table(
+            "channels",
+            "Subscriptions",
+            List.of(
+                "Channel",
+                "Subscription",
+                "Backlog",
+                "Scheduled",
+                "Retrying",
+                "Dead",
+                "Oldest",
+                "Listeners",
+                "State"),
+            subscriptions.stream().map(one -> ChannelsPage.row(visit.paths(), one)).toList(),
+            "Nothing is known of them yet.",
+            null,
+            null));
+    sections.addAll(buttons(visit, channel, subscriptions));
+    sections.add(Plots.ofChannel(history, channel));
+    sections.add(
+        new Links(
+            "What the channel holds",
+            false,
+            SHOWN.stream()
+                .map(
+                    one ->
+                        new Link(
+                            label(one),
+                            Paths.with(visit.paths().channel(channel), "show", one),
+                            one.equals(shown)))
+                .toList()));
+    sections.addAll(
+        switch (shown) {
+          case "work" -> WorkTable.of(visit, channel);
+          case "dead" -> DeadTable.of(visit, channel);
+          case "waiting" -> WaitingTable.of(visit, channel);
+          default -> throw new Visit.BadRequestException("show is waiting, work or dead");
+        });
+    for (var one : Visit.first(settings, 100)) {
+      sections.add(settings(one));
+    }
+    return Content.live("Channel " + channel, "channels", sections);
+  }
+
+  private static String label(String shown) {
+    return switch (shown) {
+      case "work" -> "At work";
+      case "dead" -> "Dead letters";
+      default -> "Waiting";
+    };
+  }
+
+  /** For all its subscriptions, and for each where there are several. */
+  private static List<Section> buttons(
+      Visit visit, String channel, List<Counts.Subscription> subscriptions) {
+    var links = new ArrayList<Link>();
+    if (subscriptions.stream().anyMatch(one -> !one.isPaused())) {
+      add(links, visit, Verb.PAUSE, channel, null);
+    }
+    if (subscriptions.stream().anyMatch(Counts.Subscription::isPaused)) {
+      add(links, visit, Verb.RESUME, channel, null);
+    }
+    if (subscriptions.size() > 1) {
+      for (var one : subscriptions) {
+        add(links, visit, one.isPaused() ? Verb.RESUME : Verb.PAUSE, channel, one.name());
+      }
+    }
+    return links.isEmpty() ? List.of() : List.of(new Links("What can be done", true, links));
+  }
+
+  private static void add(
+      List<Link> links, Visit visit, Verb verb, String channel, @Nullable String subscription) {
+    if (visit.may().contains(verb)) {
+      var parameters = new LinkedHashMap<String, @Nullable String>();
+      parameters.put("do", verb.word());
+      parameters.put("channel", channel);
+      parameters.put("subscription", subscription);
+      links.add(
+          Link.to(
+              verb.label() + (subscription == null ? "" : " " + subscription) + "…",
+              Paths.with(visit.paths().page("act"), parameters)));
+    }
+  }
+
+  private static Facts settings(Map<String, @Nullable Object> one) {
+    var facts = new ArrayList<Fact>();
+    one.forEach(
+        (name, value) -> {
+          if (!name.equals("channel") && !name.equals("subscription")) {
+            facts.add(Fact.of(name.replace('_', ' '), value));
+          }
+        });
+    return new Facts("Definition of subscription " + one.get("subscription"), facts);
+  }
+}

@@ -1,0 +1,117 @@
+package org.pgonce.console.internal.site;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.act.Target;
+import org.pgonce.console.internal.act.Verb;
+import org.pgonce.console.internal.look.Queries;
+import org.pgonce.console.internal.page.Section;
+import org.pgonce.console.internal.page.Section.Cell;
+import org.pgonce.console.internal.page.Section.Field;
+import org.pgonce.console.internal.page.Section.Filter;
+import org.pgonce.console.internal.page.Section.Link;
+import org.pgonce.console.internal.page.Section.Links;
+import org.pgonce.console.internal.page.Section.Row;
+import org.pgonce.console.internal.page.Section.Table;
+
+/** Dead letters of a channel, the newest ids first. */
+final class DeadTable {
+
+  static final List<String> REASONS =
+      List.of(
+          "",
+          "ATTEMPTS_USED_UP",
+          "UNREADABLE",
+          "REJECTED",
+          "OUTCOME_UNKNOWN",
+          "TOO_DEEP",
+          "NOT_STORABLE");
+
+  private DeadTable() {}
+
+  static List<Section> of(Visit visit, String channel) {
+    var target =
+        new Target(
+            channel,
+            visit.parameter("subscription"),
+            List.of(),
+            visit.parameter("reason"),
+            visit.parameter("error"),
+            visit.parameter("group"),
+            null);
+    var parameters = target.deadLetters();
+    var before = visit.number("after");
+    parameters.add(before == null ? String.valueOf(Long.MAX_VALUE) : before);
+    parameters.add(visit.orEmpty("of"));
+    var rows = visit.rows(Queries.DEAD, parameters);
+    var shown = Visit.first(rows, Queries.PAGE);
+    var lines = new ArrayList<Row>();
+    for (var one : shown) {
+      var id = String.valueOf(one.get("id"));
+      lines.add(
+          new Row(
+              id,
+              "dead letter " + id,
+              List.of(
+                  Cell.link(id, visit.paths().notification(channel, id)),
+                  Cell.of(one.get("subscription")),
+                  Cell.of(one.get("reason")),
+                  Cell.of(one.get("attempts")),
+                  Cell.of(one.get("died_at")),
+                  Cell.of(one.get("created_at")),
+                  Cell.of(one.get("error")))));
+    }
+    var path = visit.paths().channel(channel);
+    Link more = null;
+    if (rows.values().size() > Queries.PAGE) {
+      var last = shown.get(Queries.PAGE - 1);
+      var next = new LinkedHashMap<String, @Nullable String>(target.fields());
+      next.put("show", "dead");
+      next.remove("channel");
+      next.put("after", String.valueOf(last.get("id")));
+      next.put("of", String.valueOf(last.get("subscription")));
+      more = Link.to("Next " + Queries.PAGE, Paths.with(path, next));
+    }
+    var sections = new ArrayList<Section>();
+    sections.add(
+        new Filter(
+            path,
+            List.of(
+                new Field("reason", "Reason", visit.orEmpty("reason"), REASONS),
+                new Field("error", "Error contains", visit.orEmpty("error"), null),
+                new Field("subscription", "Subscription", visit.orEmpty("subscription"), null)),
+            List.of(new Field("show", "", "dead", null))));
+    sections.addAll(all(visit, target));
+    sections.add(
+        new Table(
+            "dead-rows",
+            "Dead letters, the newest notifications first",
+            List.of("Id", "Subscription", "Reason", "Attempts", "Died", "Created", "Error"),
+            lines,
+            "No dead letter fits.",
+            more,
+            Chosen.of(visit, channel, target.subscription(), Verb.REDRIVE, Verb.DISCARD)));
+    return sections;
+  }
+
+  /** Buttons for all that fit. */
+  static List<Section> all(Visit visit, Target target) {
+    var links = new ArrayList<Link>();
+    for (var verb : List.of(Verb.REDRIVE, Verb.DISCARD)) {
+      if (visit.may().contains(verb)) {
+        links.add(Link.to(verb.label() + " all that fit…", act(visit, verb, target)));
+      }
+    }
+    return links.isEmpty() ? List.of() : List.of(new Links("Bulk actions", true, links));
+  }
+
+  static String act(Visit visit, Verb verb, Target target) {
+    var parameters = new LinkedHashMap<String, @Nullable String>();
+    parameters.put("do", verb.word());
+    parameters.putAll(target.fields());
+    parameters.put("all", "yes");
+    return Paths.with(visit.paths().page("act"), parameters);
+  }
+}

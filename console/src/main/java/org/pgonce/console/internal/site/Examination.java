@@ -1,0 +1,76 @@
+package org.pgonce.console.internal.site;
+
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.page.Section.Cell;
+import org.pgonce.console.internal.page.Section.Row;
+import org.pgonce.console.internal.page.Section.Table;
+import org.pgonce.operations.internal.doctor.Doctor;
+import org.pgonce.operations.internal.doctor.Finding;
+import org.pgonce.operations.internal.sql.Database;
+
+/** What doctor has found, at most ten seconds ago. Safe for use by several threads. */
+final class Examination {
+
+  private static final long FRESH_NANOS = 10_000_000_000L;
+  private static final int OLD_SECONDS = 300;
+
+  private static final Set<String> OF_DEFINITIONS =
+      Set.of(
+          "SCHEMA",
+          "FUNCTION_DRIFT",
+          "FUNCTION_OWNER",
+          "TRIGGER_FUNCTION_OWNER",
+          "TRIGGER_DISABLED",
+          "NO_TRIGGER",
+          "OUTDATED_LISTENER");
+
+  private @Nullable List<Finding> last;
+  private long takenNanos;
+
+  private synchronized List<Finding> findings(Database database) {
+    var found = last;
+    if (found == null || System.nanoTime() - takenNanos > FRESH_NANOS) {
+      found = Doctor.examine(database, OLD_SECONDS, List.of());
+      last = found;
+      takenNanos = System.nanoTime();
+    }
+    return found;
+  }
+
+  /** What was found of the definitions, or of all else. */
+  Table table(Database database, boolean ofDefinitions) {
+    var rows =
+        findings(database).stream()
+            .filter(one -> OF_DEFINITIONS.contains(one.name()) == ofDefinitions)
+            .map(Examination::row)
+            .toList();
+    return new Table(
+        "findings",
+        ofDefinitions ? "What differs from its definition" : "What is wrong, or about to be",
+        List.of("Severity", "Finding", "What", "Why it matters", "What to do"),
+        rows,
+        "Nothing was found.",
+        null,
+        null);
+  }
+
+  private static Row row(Finding one) {
+    var look =
+        switch (one.severity()) {
+          case ERROR -> "bad";
+          case WARNING -> "warn";
+          case INFO -> "good";
+        };
+    return new Row(
+        null,
+        one.name(),
+        List.of(
+            Cell.badge(one.severity().name(), look),
+            Cell.code(one.name()),
+            Cell.of(one.what()),
+            Cell.of(one.why()),
+            Cell.of(one.advice())));
+  }
+}

@@ -1,0 +1,215 @@
+package org.pgonce.console;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * Each action: what it would touch, the reason, what it did, and its entry of the operation log.
+ */
+@PgTest(Stage.class)
+@Tag("versions")
+class ActionsTest {
+
+  private static final List<String> ACTIONS =
+      List.of(
+          "do=pause&channel=mails",
+          "do=resume&channel=mails",
+          "do=retry-now&channel=mails&id=1",
+          "do=cancel&channel=mails&id=1",
+          "do=redrive&channel=mails&all=yes",
+          "do=discard&channel=mails&all=yes");
+
+  private static String logged(TestDatabase database) throws Exception {
+    return database.queryString(
+        "select o.what || ' ' || o.concerned || ' ' || o.operator || ' ' || o.reason from pgonce.operation_log o order by o.id desc limit 1");
+  }
+
+  @Test
+  void pauseAndResume(TestDatabase database) throws Exception {
+    try (var browser = new Browser(database.loginRole("acts", "pgonce_admin"), true)) {
+      browser.page("/");
+      assertThat(browser.page("/channel/mails")).contains(">Pause…<").doesNotContain(">Resume…<");
+      assertThat(browser.page("/act?do=pause&channel=mails")).contains("Pause 1 subscriptions?");
+      assertThat(
+              database.queryLong(
+                  "select count(*) from pgonce.subscription where paused_at is not null"))
+          .isZero();
+      assertThat(browser.act("/act?do=pause&channel=mails", "the server is down"))
+          .contains("1 subscriptions paused.")
+          .contains("Paused: channel mails, subscription default, by Ada")
+          .contains(">Resume…<");
+      assertThat(logged(database)).isEqualTo("PAUSE 1 Ada the server is down");
+      assertThat(browser.page("/act?do=pause&channel=mails")).contains("Nothing fits");
+      browser.act("/act?do=resume&channel=mails&subscription=default", "it is back");
+      assertThat(logged(database)).isEqualTo("RESUME 1 Ada it is back");
+      assertThat(browser.page("/log")).contains("the server is down").contains("it is back");
+    }
+  }
+
+  @Test
+  void retryNowAndCancel(TestDatabase database) throws Exception {
+    Stage.retrying(database, "421 busy");
+    Stage.retrying(database, "421 busy");
+    try (var browser = new Browser(database.loginRole("acts", "pgonce_admin"), true)) {
+      browser.page("/");
+      assertThat(browser.page("/channel/mails"))
+          .contains("value=\"retry-now\"")
+          .contains("value=\"cancel\"");
+      assertThat(browser.page("/act?do=retry-now&channel=mails&id=1&id=2&id=99"))
+          .contains("Retry now 2 notifications?");
+      assertThat(browser.act("/act?do=retry-now&channel=mails&id=1", "it is back"))
+          .contains("1 notifications made due.");
+      assertThat(logged(database)).isEqualTo("RETRY_NOW 1 Ada it is back");
+      browser.act("/act?do=cancel&channel=mails&id=1&id=2", "not wanted");
+      assertThat(logged(database)).isEqualTo("CANCEL 2 Ada not wanted");
+      assertThat(browser.page("/channel/mails")).contains("Nothing waits that fits");
+    }
+  }
+
+  @Test
+  void redriveAndDiscardTouchWhatFits(TestDatabase database) throws Exception {
+    Stage.bury(database, 3, "ATTEMPTS_USED_UP", "421 busy");
+    Stage.bury(database, 2, "REJECTED", "no such account");
+    try (var browser = new Browser(database.loginRole("acts", "pgonce_admin"), true)) {
+      browser.page("/");
+      var group =
+          Browser.links(browser.page("/dead")).stream()
+              .filter(link -> link.startsWith("/act?do=redrive") && link.contains("ATTEMPTS"))
+              .findFirst()
+              .orElseThrow();
+      assertThat(browser.page(group)).contains("Redrive 3 dead letters?");
+      assertThat(browser.act(group, "it is back")).contains("3 dead letters redriven.");
+      assertThat(logged(database)).isEqualTo("REDRIVE 3 Ada it is back");
+      assertThat(
+              database.queryLong(
+                  "select count(*) from pgonce.scheduled where attempts = 0 and subscription_id > 0"))
+          .isEqualTo(3);
+      browser.act("/act?do=discard&channel=mails&id=4", "a test");
+      assertThat(logged(database)).isEqualTo("DISCARD 1 Ada a test");
+      browser.act("/act?do=discard&channel=mails&all=yes&error=such", "a test");
+      assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isZero();
+    }
+  }
+
+  @Test
+  void whatDiesAfterItWasShownIsNotTouched(TestDatabase database) throws Exception {
+    Stage.bury(database, 2, "REJECTED", "no");
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      var form = Browser.form(browser.page("/act?do=discard&channel=mails&all=yes"), "a test");
+      Stage.bury(database, 1, "REJECTED", "no");
+      assertThat(browser.post("/act", form).statusCode()).isEqualTo(303);
+      assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void manyDeadLettersAreTakenInBatches(TestDatabase database) throws Exception {
+    Stage.bury(database, 10_001, "REJECTED", "no");
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      var all = "/act?do=redrive&channel=mails&all=yes";
+      assertThat(browser.page(all)).contains("10,001").contains("done for the first 10,000");
+      assertThat(browser.act(all, "again")).contains("10,000 dead letters redriven.");
+      assertThat(browser.act(all, "again")).contains("1 dead letters redriven.");
+    }
+  }
+
+  @Test
+  void eachActionAsksForAReason(TestDatabase database) throws Exception {
+    fill(database);
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      for (var action : ACTIONS) {
+        if (!action.startsWith("do=resume")) {
+          var page = browser.page("/act?" + action);
+          for (var because : List.of("", "  ", "x".repeat(2_001))) {
+            assertThat(browser.post("/act", Browser.form(page, because)).statusCode())
+                .as(action)
+                .isEqualTo(400);
+          }
+        }
+      }
+      assertThat(
+              database.queryLong(
+                  "select count(*) from pgonce.operation_log where what <> 'INSTALL'"))
+          .isZero();
+    }
+  }
+
+  private static void fill(TestDatabase database) throws Exception {
+    Stage.retrying(database, "421 busy");
+    Stage.bury(database, 1, "REJECTED", "no");
+  }
+
+  @Test
+  void nothingIsDoneToWhatWasNotChosen(TestDatabase database) throws Exception {
+    fill(database);
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      for (var wrong :
+          List.of(
+              "do=cancel&channel=mails",
+              "do=redrive&channel=mails",
+              "do=drop&channel=mails",
+              "do=pause",
+              "do=cancel&channel=mails&id=x",
+              "do=redrive&channel=mails&all=yes&group=x",
+              "do=cancel&channel=mails" + ids(1_001))) {
+        assertThat(browser.get("/act?" + wrong).statusCode()).as(wrong).isEqualTo(400);
+      }
+    }
+  }
+
+  private static String ids(int count) {
+    var ids = new StringBuilder();
+    for (var id = 1; id <= count; id++) {
+      ids.append("&id=").append(id);
+    }
+    return ids.toString();
+  }
+
+  @Test
+  void h34_aReadingConsoleAndAMonitorSeeNoButtonAndAreRefusedAllTheSame(TestDatabase database)
+      throws Exception {
+    fill(database);
+    // The forms of one that may, with the tokens of those that may not.
+    for (var reads :
+        List.of(
+            new Browser(database.login(), false),
+            new Browser(database.loginRole("looks", "pgonce_monitor"), true))) {
+      try (reads;
+          var acts = new Browser(database.login(), true)) {
+        for (var page :
+            List.of(
+                "/",
+                "/channel/mails",
+                "/channel/mails?show=dead",
+                "/channel/mails/1",
+                "/channel/mails/2",
+                "/dead")) {
+          assertThat(reads.page(page))
+              .doesNotContain("/act")
+              .doesNotContain("type=\"checkbox\"")
+              .contains("For reading only.");
+        }
+        for (var action : ACTIONS) {
+          assertThat(reads.get("/act?" + action).statusCode()).as(action).isEqualTo(403);
+          var token = reads.server.csrfToken(reads.cookie);
+          var refused = reads.post("/act", action + "&because=x&csrf=" + token);
+          assertThat(refused.statusCode()).as(action).isEqualTo(403);
+          assertThat(refused.body()).contains("database role has not the right");
+        }
+        assertThat(acts.page("/channel/mails")).contains("/act");
+      }
+    }
+    assertThat(
+            database.queryLong("select count(*) from pgonce.operation_log where what <> 'INSTALL'"))
+        .isZero();
+  }
+}
