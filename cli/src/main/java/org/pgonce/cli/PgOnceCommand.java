@@ -16,6 +16,7 @@ import org.pgonce.cli.act.PublishCommand;
 import org.pgonce.cli.act.RedriveCommand;
 import org.pgonce.cli.act.ResumeCommand;
 import org.pgonce.cli.act.RetryNowCommand;
+import org.pgonce.cli.console.ConsoleCommand;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.doctor.DoctorCommand;
 import org.pgonce.cli.look.ChannelsCommand;
@@ -65,6 +66,7 @@ import picocli.CommandLine.Model.OptionSpec;
       AdoptCommand.class,
       MigrateCommand.class,
       GrantsCommand.class,
+      ConsoleCommand.class,
       GenerateCompletion.class
     },
     exitCodeListHeading = "%nExit status:%n",

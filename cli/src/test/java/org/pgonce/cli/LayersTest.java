@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class LayersTest {
 
   private static final List<String> ORDER =
-      List.of("terminal", "database", "look", "act", "schema", "doctor");
+      List.of("terminal", "database", "look", "act", "schema", "doctor", "console");
   private static final Path SOURCES = Path.of("src/main/java/org/pgonce/cli");
   private static final Pattern OURS = Pattern.compile("\\borg\\.pgonce\\.cli\\.([a-z]+)");
 

@@ -6,6 +6,11 @@ import static org.awaitility.Awaitility.await;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -186,8 +191,8 @@ class PackedJarIT {
     var missing = new HashSet<>(commands());
     missing.removeIf(
         name -> source.contains('"' + name + ",") || source.contains('"' + name + " "));
-    // It has no end of its own: see below.
-    assertThat(missing).isEqualTo(Set.of("tail"));
+    // They have no end of their own: see below.
+    assertThat(missing).isEqualTo(Set.of("tail", "console"));
   }
 
   @ParameterizedTest
@@ -258,6 +263,34 @@ class PackedJarIT {
       process.waitFor();
       run("resume", "mails", "--because", "x");
       run("discard", "mails", "--all", "--because", "x");
+    }
+  }
+
+  @Test
+  void theConsoleAnswersUntilCtrlC() throws Exception {
+    Assumptions.assumeFalse(JvmProcess.interruptIsIgnored(), "skipped: SIGINT is ignored here");
+    var err = Files.createTempFile(directory, "err", "").toFile();
+    var process = command("console", "--port", "0", "--operate").redirectError(err).start();
+    try {
+      var url =
+          new BufferedReader(
+                  new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))
+              .readLine();
+      assertThat(url).as(Files.readString(err.toPath())).startsWith("http://127.0.0.1:");
+      var request = HttpRequest.newBuilder(URI.create(url + "channel/mails")).build();
+      var answer = HttpClient.newHttpClient().send(request, BodyHandlers.ofString());
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(answer.body()).contains("Actions are done as Ada").contains(">Pause…<");
+      var style = HttpRequest.newBuilder(URI.create(url + "static/console.css")).build();
+      assertThat(HttpClient.newHttpClient().send(style, BodyHandlers.ofString()).statusCode())
+          .isEqualTo(200);
+      new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).start().waitFor();
+      assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(process.exitValue()).isEqualTo(130);
+      assertThat(Files.readString(err.toPath())).isEmpty();
+      new ServerSocket(request.uri().getPort()).close(); // the port is free
+    } finally {
+      process.destroyForcibly();
     }
   }
 

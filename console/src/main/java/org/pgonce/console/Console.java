@@ -60,6 +60,10 @@ public final class Console {
     };
   }
 
+  void forget() {
+    site.forget();
+  }
+
   /** A page for somebody who may not look. */
   Response stranger(int status, String title, Section section) {
     return site.stranger(status, title, section);

@@ -147,6 +147,11 @@ public final class ConsoleServer implements AutoCloseable {
     return gate.sessions().csrfToken(String.valueOf(session));
   }
 
+  /** For tests: the next page looks anew. */
+  void forget() {
+    gate.console().forget();
+  }
+
   private void handle(HttpExchange exchange) throws IOException {
     try (exchange) {
       send(exchange, answered(exchange));

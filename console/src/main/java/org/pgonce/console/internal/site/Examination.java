@@ -39,6 +39,10 @@ final class Examination {
     return found;
   }
 
+  synchronized void expire() {
+    last = null;
+  }
+
   /** What was found of the definitions, or of all else. */
   Table table(Database database, boolean ofDefinitions) {
     var rows =

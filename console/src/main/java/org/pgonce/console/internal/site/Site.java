@@ -96,11 +96,17 @@ public final class Site {
       var visit = new Visit(request, visitor, paths, database, may(database, visitor));
       if (request.isPost()) {
         var done = ActPage.act(visit);
-        history.expire();
+        forget();
         return done;
       }
       return page(content(visit, path), visit);
     }
+  }
+
+  /** What was looked at before no longer counts. */
+  public void forget() {
+    history.expire();
+    examination.expire();
   }
 
   private Set<Verb> may(Database database, Visitor visitor) {
