@@ -59,7 +59,7 @@ public final class ConsoleServer implements AutoCloseable {
   /**
    * Where it listens, and for whom.
    *
-   * @param address loopback, or not: then a token is asked for
+   * @param address loopback, or not: then a token is asked for, and so it is where there are names
    * @param port 0 for any that is free
    * @param names by which browsers may call it, beside {@code localhost} and addresses
    * @param person stands in the operation log; null: the database's role alone
@@ -69,6 +69,11 @@ public final class ConsoleServer implements AutoCloseable {
     public Options {
       Objects.requireNonNull(address, "address");
       names = Set.copyOf(names);
+    }
+
+    /** Where a name is given, a proxy may let others in. */
+    private boolean isOfThisMachine() {
+      return address.isLoopbackAddress() && names.isEmpty();
     }
   }
 
@@ -112,7 +117,7 @@ public final class ConsoleServer implements AutoCloseable {
                 console,
                 new Hosts(names),
                 sessions,
-                options.address().isLoopbackAddress() ? null : sessions.newToken(),
+                options.isOfThisMachine() ? null : sessions.newToken(),
                 "pgonce_console_" + server.getAddress().getPort(),
                 options.person()),
             options);

@@ -66,9 +66,15 @@ record Gate(
    * Beside the token of the form: what another page of the same host, on another port, could have
    * planted is a cookie of its own session, with the form of that session.
    */
-  private static boolean isOurs(Request request) {
+  private boolean isOurs(Request request) {
     var origin = request.header("origin");
-    return origin != null && origin.toLowerCase(Locale.ROOT).equals("http://" + hostOf(request));
+    if (origin == null) {
+      return false;
+    }
+    var host = hostOf(request);
+    var given = origin.toLowerCase(Locale.ROOT);
+    // A proxy that speaks TLS stands in front at most where a token is asked for.
+    return given.equals("http://" + host) || (token != null && given.equals("https://" + host));
   }
 
   private static String hostOf(Request request) {

@@ -6,6 +6,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.sql.Rows;
 import org.pgonce.operations.internal.sql.Statements;
 
 /**
@@ -47,8 +48,22 @@ public record Counts(
   }
 
   public static Counts read(Statements statements) throws SQLException {
+    var turnover = statements.rows(Queries.TURNOVER).values().get(0);
+    return new Counts(
+        System.nanoTime(),
+        subscriptions(statements.rows(Queries.COUNTS)),
+        number(turnover.get(0)),
+        number(turnover.get(1)));
+  }
+
+  /** The subscriptions of one channel. */
+  public static List<Subscription> of(Statements statements, String channel) throws SQLException {
+    return subscriptions(statements.rows(Queries.COUNTS_OF, channel));
+  }
+
+  private static List<Subscription> subscriptions(Rows rows) {
     var subscriptions = new ArrayList<Subscription>();
-    for (var row : statements.rows(Queries.COUNTS).values()) {
+    for (var row : rows.values()) {
       subscriptions.add(
           new Subscription(
               String.valueOf(row.get(0)),
@@ -65,12 +80,7 @@ public record Counts(
               text(row.get(10)),
               text(row.get(11))));
     }
-    var turnover = statements.rows(Queries.TURNOVER).values().get(0);
-    return new Counts(
-        System.nanoTime(),
-        List.copyOf(subscriptions),
-        number(turnover.get(0)),
-        number(turnover.get(1)));
+    return List.copyOf(subscriptions);
   }
 
   private static long number(@Nullable Object value) {
@@ -81,15 +91,12 @@ public record Counts(
     return value == null ? null : value.toString();
   }
 
-  public List<Subscription> of(String channel) {
-    return subscriptions.stream().filter(one -> one.channel().equals(channel)).toList();
+  /** Of all channels. */
+  long waiting() {
+    return waiting(subscriptions);
   }
 
-  /** Of all channels, or of this one. */
-  long waiting(@Nullable String channel) {
-    return subscriptions.stream()
-        .filter(one -> channel == null || one.channel().equals(channel))
-        .mapToLong(one -> one.backlog() + one.scheduled())
-        .sum();
+  static long waiting(List<Subscription> some) {
+    return some.stream().mapToLong(one -> one.backlog() + one.scheduled()).sum();
   }
 }

@@ -3,7 +3,7 @@ package org.pgonce.console.internal.look;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -19,8 +19,7 @@ public final class History {
   private static final long FRESH_NANOS = 900_000_000;
   private static final int KEPT = 300;
 
-  /** More channels than that have no plots of their own. */
-  private static final int MOST_CHANNELS = 5_000;
+  private static final int MOST_CHANNELS = 1_000;
 
   /** Of one look. {@code waiting}: by channel. */
   private record Moment(Counts counts, long waiting) {}
@@ -29,7 +28,16 @@ public final class History {
   public record Point(double secondsAgo, double value) {}
 
   private final Deque<Moment> moments = new ArrayDeque<>();
-  private final Map<String, Deque<long[]>> channels = new HashMap<>();
+
+  /** Time and what waited, of the channels that were looked at last. */
+  private final Map<String, Deque<long[]>> channels =
+      new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Deque<long[]>> eldest) {
+          return size() > MOST_CHANNELS;
+        }
+      };
+
   private @Nullable Counts last;
 
   /** At most a second old. */
@@ -49,20 +57,17 @@ public final class History {
 
   private void keep(Counts counts) {
     last = counts;
-    add(moments, new Moment(totals(counts), counts.waiting(null)));
-    var waiting = new HashMap<String, Long>();
-    counts
-        .subscriptions()
-        .forEach(one -> waiting.merge(one.channel(), one.backlog() + one.scheduled(), Long::sum));
-    channels.keySet().retainAll(waiting.keySet());
-    waiting.forEach(
-        (channel, value) -> {
-          if (channels.size() < MOST_CHANNELS || channels.containsKey(channel)) {
-            add(
-                channels.computeIfAbsent(channel, name -> new ArrayDeque<>()),
-                new long[] {counts.takenNanos(), value});
-          }
-        });
+    add(moments, new Moment(totals(counts), counts.waiting()));
+  }
+
+  /** A channel's page has looked at it. */
+  public synchronized void saw(String channel, List<Counts.Subscription> subscriptions) {
+    var now = System.nanoTime();
+    var ring = channels.computeIfAbsent(channel, name -> new ArrayDeque<>());
+    var before = ring.peekLast();
+    if (before == null || now - before[0] > FRESH_NANOS) {
+      add(ring, new long[] {now, Counts.waiting(subscriptions)});
+    }
   }
 
   private static Counts totals(Counts counts) {

@@ -24,6 +24,9 @@ public final class Queries {
         FROM pgonce.channel_gauges g ORDER BY g.channel, g.subscription LIMIT 20000
       """;
 
+  /** Parameter: channel. Of one the view counts what is in that one. */
+  static final String COUNTS_OF = COUNTS.replace(" ORDER BY", " WHERE g.channel = ? ORDER BY");
+
   /**
    * Of all channels, since the server's statistics were reset; what was rolled back counts as well.
    */
@@ -107,7 +110,8 @@ public final class Queries {
 
   /** Parameters: channel, id. */
   public static final String RETRY =
-      "SELECT r.subscription, r.attempts, r.due_at, r.last_error, r.created_at FROM pgonce.retry_status r WHERE r.channel = ? AND r.id = ?::text::bigint LIMIT 100";
+      "SELECT r.subscription, r.attempts, r.due_at, r.last_error, r.created_at FROM"
+          + " pgonce.retry_status r WHERE r.channel = ? AND r.id = ?::text::bigint LIMIT 100";
 
   /** Parameters: channel, id. */
   public static final String DEATH =

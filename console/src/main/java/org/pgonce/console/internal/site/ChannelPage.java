@@ -24,12 +24,13 @@ final class ChannelPage {
 
   private ChannelPage() {}
 
-  static Content of(Visit visit, String channel, Counts counts, History history) {
-    var subscriptions = counts.of(channel);
+  static Content of(Visit visit, String channel, History history) {
     var settings = visit.rows(Queries.SETTINGS_OF, channel);
     if (settings.isEmpty()) {
       return Content.failed(404, "No such channel", "Channel " + channel + " is not installed.");
     }
+    var subscriptions = visit.database().read(statements -> Counts.of(statements, channel));
+    history.saw(channel, subscriptions);
     var shown = Objects.requireNonNullElse(visit.parameter("show"), "waiting");
     var sections = new ArrayList<Section>(ChannelsPage.pauses(subscriptions));
     sections.add(

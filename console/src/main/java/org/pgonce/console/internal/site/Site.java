@@ -117,7 +117,7 @@ public final class Site {
     var depth = path.size();
     var first = depth == 0 ? "" : path.get(0);
     if (depth == 2 && first.equals("channel")) {
-      return ChannelPage.of(visit, path.get(1), counts(visit), history);
+      return ChannelPage.of(visit, path.get(1), history);
     } else if (depth == 3 && first.equals("channel")) {
       return NotificationPage.of(visit, path.get(1), Visit.id(path.get(2)));
     } else if (depth > 1) {
