@@ -1,0 +1,57 @@
+package org.pgonce.console;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.openqa.selenium.OutputType;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/**
+ * The pictures of docs/console. They differ from run to run by times, so they are not compared;
+ * {@code -Dpgonce.screenshots.write=true} takes them anew.
+ */
+@PgTest(Stage.class)
+class ScreenshotsTest {
+
+  private static final Path PICTURES = Path.of("..", "docs", "console");
+  private static final long LARGEST = 200_000;
+
+  @Test
+  void eachPageHasAPictureInTheDocs(TestDatabase database) throws Exception {
+    if (Boolean.getBoolean("pgonce.screenshots.write")) {
+      take(database);
+    }
+    var page = Files.readString(PICTURES.resolveSibling("console.md"));
+    for (var name : SamplePages.ALL.keySet()) {
+      if (!name.equals("refused")) {
+        assertThat(page).contains("console/" + name + ".png");
+        assertThat(Files.size(PICTURES.resolve(name + ".png"))).isBetween(1_000L, LARGEST);
+      }
+    }
+  }
+
+  private static void take(TestDatabase database) throws Exception {
+    SamplePages.fill(database);
+    Files.createDirectories(PICTURES);
+    var driver = Chromium.start(true);
+    try (var console = new Browser(database.login(), true)) {
+      driver.get(console.server.url()); // the session
+      for (var one : SamplePages.ALL.entrySet()) {
+        if (!one.getKey().equals("refused")) {
+          Chromium.prefer(driver, one.getKey().equals("channels") ? "dark" : "light");
+          driver.get(console.server.url() + one.getValue());
+          var bytes = driver.getScreenshotAs(OutputType.BYTES);
+          var picture = ImageIO.read(new ByteArrayInputStream(bytes));
+          ImageIO.write(picture, "png", PICTURES.resolve(one.getKey() + ".png").toFile());
+        }
+      }
+    } finally {
+      driver.quit();
+    }
+  }
+}
