@@ -33,7 +33,8 @@ class ConcurrencyTest {
   @BeforeEach
   void setUp(TestDatabase database) throws SQLException {
     stage = new Stage(database);
-    // The slow scan shall not be what finds the work.
+    // No poll shall be what finds the work, nor what a writer stored while nobody listened.
+    stage.somebodyListens();
     pgonce = PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build();
   }
 

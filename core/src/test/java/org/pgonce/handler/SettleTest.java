@@ -285,6 +285,7 @@ class SettleTest {
   @Test
   void redrivenRowsAreTakenWithoutWaitingForTheScan() throws Exception {
     var mended = new AtomicBoolean();
+    stage.somebodyListens();
     try (var pgonce =
         PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
       pgonce

@@ -242,8 +242,10 @@ class OrderRaceTest {
   private String leasedAndOver() throws SQLException {
     var token = UUID.randomUUID().toString();
     store(false, 2_000, "a");
+    // The server ends a session that waits between a short lease and its commit.
+    first.setAutoCommit(true);
     assertThat(lease(first, false, Duration.ofMillis(1), token)).isEqualTo(2_000);
-    first.commit();
+    first.setAutoCommit(false);
     stage.awaitSoon(
         () ->
             stage.database.queryLong(

@@ -148,6 +148,7 @@ class OrderTest {
   @Test
   void h53_theEndOfARetrySetsItsKeyFreeWithoutAScan() throws Exception {
     var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
+    stage.somebodyListens();
     try (var pgonce =
         PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
       pgonce
@@ -231,6 +232,7 @@ class OrderTest {
   @Test
   void h53_aHeadThatIsCancelledSetsItsKeyFreeThoughPollsAreRare() throws Exception {
     var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
+    stage.somebodyListens();
     try (var pgonce =
         PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
       pgonce

@@ -198,6 +198,7 @@ class RateTest {
   @Test
   void aRateIsNoReasonToWaitWhereLittleComes() throws Exception {
     var calls = channel(Mode.EXACTLY_ONCE, 2);
+    stage.somebodyListens();
     try (var pgonce =
         PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
       pgonce
@@ -222,6 +223,7 @@ class RateTest {
   @Test
   void aLookThatFindsNothingCostsNoTurn() throws Exception {
     var calls = channel(Mode.EXACTLY_ONCE, 1);
+    stage.somebodyListens();
     try (var pgonce =
         PgOnce.builder(stage.dataSource).pollInterval(Duration.ofMinutes(5)).build()) {
       pgonce.listen(calls, QUICK, (call, tx) -> {}).start();

@@ -88,7 +88,10 @@ public final class Stage implements AutoCloseable {
         mode == Mode.BROADCAST ? options : options.withWakeUps(WakeUps.ALWAYS));
   }
 
-  /** Writers take it that a listener runs: while none does, they notify nobody. */
+  /**
+   * Writers take it that a listener runs: while none does, they notify nobody, and what they store
+   * is found by the poll. A listener registers a moment after its start.
+   */
   public void somebodyListens() throws SQLException {
     database.execute(
         "select pgonce_private.fit_gates((select array_agg(s.id) from pgonce.subscription s))");
