@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
@@ -90,6 +91,7 @@ class PackedJarIT {
     return CommandNames.all();
   }
 
+  @Tag("all") // a JVM for each
   @ParameterizedTest
   @MethodSource("commands")
   void eachCommandHasHelp(String name) throws Exception {

@@ -68,6 +68,7 @@ class BatchConflictTest {
    * Two listeners, as two processes would. Each event adds to counters in an order of its own. If
    * batches of 20 went on, a deadlock of 1 s would come with each 50 events.
    */
+  @Tag("all")
   @ParameterizedTest(name = "batches of {0} and {1}, {2} counters each")
   @CsvSource({"20, 20, 1", "1, 20, 1", "1, 20, 2"})
   void h43_h48_batchesThatUpdateSharedRowsInDifferentOrdersFinish(

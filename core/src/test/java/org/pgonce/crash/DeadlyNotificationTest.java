@@ -72,6 +72,7 @@ class DeadlyNotificationTest {
     assertLetter("ATTEMPTS_USED_UP", database);
   }
 
+  @Tag("all")
   @Test
   void h47_atLeastOnce_itIsADeadLetterAfterMaxAttemptsDeaths(TestDatabase database)
       throws Exception {

@@ -17,6 +17,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -124,6 +125,7 @@ class FirstListenerLostTest {
     return database.queryString(FIRST);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource
   void h49_whereTheFirstIsKilledOrFrozenTheOthersAnswer(Loss loss) throws Exception {

@@ -201,6 +201,7 @@ class SettleTest {
     awaitDeadLetter("Mute: without words, as its message could not be had: java.lang.Unsupported");
   }
 
+  @Tag("all")
   @Test
   void h03_aPayloadAboveTheLimitIsBuriedWithoutBeingFetched() throws Exception {
     stage.database.execute(
@@ -216,6 +217,7 @@ class SettleTest {
         .isEqualTo("UNREADABLE1");
   }
 
+  @Tag("all")
   @Test
   void h45_aPayloadThatTakesTooMuchToFetchFailsItsAttempts() throws Exception {
     try (var connection = stage.dataSource.getConnection()) {

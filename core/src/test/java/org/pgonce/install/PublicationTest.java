@@ -68,6 +68,7 @@ class PublicationTest {
     WHILE_LISTENERS_RUN
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(Made.class)
   void h73_everythingWorksUnderAPublicationForAllTables(Made made, TestDatabase database)

@@ -183,6 +183,7 @@ class BlockedKeysTest {
     return String.format(Locale.ROOT, "%s: %,d index tuples", what, tuples);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({"NOTHING, EXACTLY_ONCE", "DEAD, EXACTLY_ONCE"})
   void h56_idleStaysIdleAndOtherKeysFlow(Why why, Mode mode) throws Exception {

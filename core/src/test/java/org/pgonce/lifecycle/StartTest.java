@@ -312,6 +312,7 @@ class StartTest {
     assertThat(stage.deadLetters()).isZero();
   }
 
+  @Tag("all")
   @Test
   void scan_wakesOnlyWhereThereIsWork() throws Exception {
     var pgonce = stage.pgonce();

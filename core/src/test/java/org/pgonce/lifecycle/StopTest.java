@@ -140,6 +140,7 @@ class StopTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h85_aScanThatIsNotAnsweredDoesNotOutliveTheStop() throws Exception {
     try (var proxy = FaultProxy.to(stage.database)) {

@@ -223,6 +223,7 @@ class PauseTest {
     stage.awaitSoon(() -> stage.effects() == 1);
   }
 
+  @Tag("all")
   @Test
   void ops_aPauseIsKnownToTheScanThoughHandlersHoldAllConnections() throws Exception {
     var begun = new CountDownLatch(2);

@@ -80,6 +80,7 @@ class PublishTest {
     await().atMost(SOON).until(() -> stage.effects() == 2);
   }
 
+  @Tag("all")
   @Test
   void h03_largePayloadsTravelInTheRowAndNotInTheNotify() throws Exception {
     var lengths = List.of(8_000, 1_000_000, 40_000_000);

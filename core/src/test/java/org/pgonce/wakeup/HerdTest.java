@@ -19,6 +19,7 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -104,6 +105,7 @@ class HerdTest {
   }
 
   /** Bounds for a loaded machine: a quiet one makes 1.1 and 1.6, as the benchmark herd says. */
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({
     "EXACTLY_ONCE, 1, 20, 1.4",

@@ -226,6 +226,7 @@ class LateCommitTest {
   }
 
   /** Nobody is told that it is free, and whoever claims the last one may begin behind it. */
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
   void h71_whatAnotherGivesBackBeforeTheLastClaimIsFound(Mode mode, TestDatabase database)

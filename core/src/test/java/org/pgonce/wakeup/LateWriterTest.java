@@ -95,11 +95,6 @@ class LateWriterTest {
   private final List<Handled> handled = new ArrayList<>();
   private long lastId = FIRST_LATE;
 
-  @Test
-  void h88_aRowThatIsCommittedLateIsHandledSoon() throws Exception {
-    rounds(1);
-  }
-
   @Tag("all")
   @Test
   void h88_eachOfManyRowsThatAreCommittedLateIsHandledSoon() throws Exception {

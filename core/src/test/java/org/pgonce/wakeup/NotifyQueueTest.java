@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.spi.Event;
@@ -29,6 +30,7 @@ class NotifyQueueTest {
   // Changes with each heartbeat.
   private static final String SEEN = "select max(seen_at)::text from pgonce.listener";
 
+  @Tag("all")
   @Test
   void h13_aQueueThatFillsIsWarnedOfAndAFullOneFailsTheWritersCommitAsAWhole() throws Exception {
     try (var shared = TestServer.shared().createDatabase()) {

@@ -9,6 +9,7 @@ import jakarta.persistence.PersistenceContext;
 import jakarta.persistence.TransactionRequiredException;
 import javax.sql.DataSource;
 import org.hibernate.Session;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
 import org.pgonce.spring.PgOnceListener;
@@ -28,6 +29,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 /** Entity managers of another database, and what Spring does to those of pgonce's. */
 @PgTest
+@Tag("second")
 class ForeignJpaTest {
 
   @Test

@@ -8,6 +8,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.spring.PgOnceListener;
@@ -18,6 +19,7 @@ import org.springframework.boot.WebApplicationType;
 
 /** What Actuator tells over HTTP. */
 @PgTest
+@Tag("second")
 class HealthTest {
 
   @Test

@@ -2,6 +2,7 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.testkit.PgTest;
@@ -12,6 +13,7 @@ import org.springframework.context.annotation.Bean;
 
 /** pgonce installs behind Liquibase: a channel's table is Liquibase's. */
 @PgTest
+@Tag("second")
 class LiquibaseTest {
 
   @Test

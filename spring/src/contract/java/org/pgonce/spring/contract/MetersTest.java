@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.contract.ContractApplication.Job;
@@ -15,6 +16,7 @@ import org.slf4j.MDC;
 
 /** pgonce-micrometer on the class path is enough. */
 @PgTest
+@Tag("second")
 class MetersTest {
 
   @Test

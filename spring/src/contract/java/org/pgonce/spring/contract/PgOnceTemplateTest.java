@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.Message;
@@ -22,6 +23,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /** Publishing in Spring's transaction. */
 @PgTest
+@Tag("second")
 class PgOnceTemplateTest {
 
   static final Channel<Job> FOLLOW_UP = Channel.of("follow_up", Job.class);

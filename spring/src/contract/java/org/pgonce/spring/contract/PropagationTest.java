@@ -2,6 +2,7 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
 import org.pgonce.spring.PgOnceListener;
@@ -15,6 +16,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 /** What {@code @Transactional} does below a listener. */
 @PgTest
+@Tag("second")
 class PropagationTest {
 
   static class Parts {

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
@@ -36,6 +37,7 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.TransactionDefinition;
 
 /** What would silently be apart from the notification is refused when the context starts. */
+@Tag("second")
 class RefusedApartTest {
 
   record SignedUp(long userId) {}

@@ -3,6 +3,7 @@ package org.pgonce.spring.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
@@ -17,6 +18,7 @@ import org.springframework.beans.factory.annotation.Autowired;
 
 /** pgonce-test within a service whose listeners do not start. */
 @PgTest
+@Tag("second")
 class TesterTest {
 
   private static final Channel<Job> JOB = Channel.of("job", Job.class);

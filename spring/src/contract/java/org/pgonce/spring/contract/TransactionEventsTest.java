@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
 import org.pgonce.spring.PgOnceListener;
@@ -23,6 +24,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /** {@code @TransactionalEventListener} around pgonce's commit. */
 @PgTest
+@Tag("second")
 class TransactionEventsTest {
 
   @Test

@@ -11,6 +11,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import org.slf4j.LoggerFactory;
 import com.zaxxer.hikari.HikariDataSource;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -35,6 +36,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /** What stands around the pool is seen through; another pool is not taken for it. */
 @PgTest
+@Tag("second")
 class WrappedDataSourcesTest {
 
   @ParameterizedTest

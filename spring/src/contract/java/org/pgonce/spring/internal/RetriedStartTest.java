@@ -8,9 +8,11 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A start that is tried again, and its end. */
+@Tag("second")
 class RetriedStartTest {
 
   private static final Duration BOUND = Duration.ofSeconds(30);

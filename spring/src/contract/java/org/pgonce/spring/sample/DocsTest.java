@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What docs/spring.md shows of this service is what runs here. */
+@Tag("second")
 class DocsTest {
 
   private static final Path ROOT = Path.of("..");

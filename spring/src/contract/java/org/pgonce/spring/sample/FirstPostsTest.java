@@ -2,6 +2,7 @@ package org.pgonce.spring.sample;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.pgonce.spring.sample.Channels.AuthorRow;
@@ -17,6 +18,7 @@ import org.springframework.test.context.DynamicPropertySource;
 
 @DirtiesContext
 @SpringBootTest(properties = "pgonce.auto-startup=false")
+@Tag("second")
 class FirstPostsTest {
 
   private static final TestDatabase DATABASE = TestServer.shared().createDatabase();
