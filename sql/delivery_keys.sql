@@ -55,7 +55,7 @@ $$;
 -- PostgreSQL inlines it, so it names all in full.
 CREATE OR REPLACE FUNCTION pgonce.fingerprint(payload json) RETURNS bytea
 LANGUAGE sql STABLE
-AS $$ SELECT pg_catalog.sha256(pg_catalog.convert_to(payload::pg_catalog.text, pg_catalog.getdatabaseencoding())) $$;
+AS $$ SELECT pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(payload::pg_catalog.text, E' \t\n\r'), pg_catalog.getdatabaseencoding())) $$;
 
 -- The time for a key that is done when this transaction ends, which is not known yet: 'infinity', until forget_keys sees it committed. So a key is
 -- never remembered for less than was promised. Where nothing is remembered, the key is free from then on.
@@ -142,6 +142,10 @@ BEGIN
     FROM pgonce.channel c
    CROSS JOIN LATERAL pgonce.take_keys(c, waiting, ARRAY[key], ARRAY[id], ARRAY[pgonce.fingerprint(payload)]) AS t (its_key, its_id, its_fingerprint)
    WHERE c.name = channel_name;
+  IF holder IS NULL THEN
+    RAISE EXCEPTION 'pgonce: channel "%" was installed after the snapshot of this transaction, and another notification has its delivery key "%": try the transaction again',
+      channel_name, key USING ERRCODE = 'serialization_failure';
+  END IF;
   IF same_payload AND is_another THEN
     PERFORM pgonce_private.fail_for_other_payload(channel_name, key);
   END IF;

@@ -44,23 +44,29 @@ $$;
 -- listeners. A delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once.
 -- error: it is a dead letter, since this was wrong with it. Returns the notification's id; where the key was there already, that of the notification
 -- that has it, negated. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a fifth of
--- the whole. It names all in full, in place of a pinned search_path, which would cost as much.
+-- the whole. It names all in full, in place of a pinned search_path, which would cost as much. of_channel: the channel's id where something is
+-- published, null in a trigger, which was made with this function.
 CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN channel.mode = 'BROADCAST' THEN format($body$
 BEGIN
+  IF of_channel OPERATOR(pg_catalog.<>) %2$s THEN
+    PERFORM pgonce_private.fail_for_other_id(%1$L);
+  ELSIF of_channel IS NOT NULL THEN
+    PERFORM pgonce_private.refuse_for_broadcast(%1$L, ARRAY[due_at], ARRAY[key], ARRAY[order_key], ARRAY[context]);
+  END IF;
   IF error IS NULL THEN
     RETURN pgonce.broadcast(%1$L, payload::pg_catalog.text, version);
   END IF;
   RAISE WARNING 'pgonce: channel %% cannot send a row: %%', %1$L, error;
   RETURN NULL;
 END
-$body$, channel.name) ELSE format($body$
+$body$, channel.name, channel.id) ELSE format($body$
 #variable_conflict use_variable
 DECLARE
   new_id constant bigint := pg_catalog.nextval('pgonce.notification_id');
-  stamp constant integer := CASE WHEN version OPERATOR(pg_catalog.<>) 1 OR pg_catalog.current_setting('pgonce.depth', true) OPERATOR(pg_catalog.<>) ''
+  stamp constant integer := CASE WHEN (version OPERATOR(pg_catalog.=) 1) IS NOT TRUE OR pg_catalog.current_setting('pgonce.depth', true) OPERATOR(pg_catalog.<>) ''
                                  THEN pgonce.stamp(pgonce.current_depth(), version) END;
   all_context constant pg_catalog.jsonb :=
     CASE WHEN context IS NOT NULL OR pg_catalog.current_setting('pgonce.context', true) OPERATOR(pg_catalog.<>) ''
@@ -69,6 +75,9 @@ DECLARE
   subscription integer;
   holder bigint;
 BEGIN
+  IF of_channel OPERATOR(pg_catalog.<>) %1$s THEN
+    PERFORM pgonce_private.fail_for_other_id(%3$L);
+  END IF;
   IF pg_catalog.length(key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(key) OPERATOR(pg_catalog.>) 500
      OR pg_catalog.length(order_key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(order_key) OPERATOR(pg_catalog.>) 500 THEN
     PERFORM pgonce_private.fail_for_key_length(%3$L);
@@ -108,7 +117,7 @@ $$;
 -- As regprocedure reads it.
 CREATE OR REPLACE FUNCTION pgonce_private.store_function(channel_name text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT format('pgonce.%I(json, text, text, timestamptz, integer, text, jsonb, boolean)', 'store_' || channel_name) $$;
+AS $$ SELECT format('pgonce.%I(json, text, text, timestamptz, integer, text, jsonb, boolean, integer)', 'store_' || channel_name) $$;
 
 -- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get: so it is never replaced, for which
 -- PostgreSQL would wait for all writers, unless it is of another id, as after a restore of data alone: then functions of triggers that stand for the
@@ -136,7 +145,7 @@ BEGIN
     EXECUTE format($sql$
       CREATE OR REPLACE FUNCTION pgonce.%I(
         payload json, key text DEFAULT NULL, order_key text DEFAULT NULL, due_at timestamptz DEFAULT NULL, version integer DEFAULT 1,
-        error text DEFAULT NULL, context jsonb DEFAULT NULL, same_payload boolean DEFAULT NULL)
+        error text DEFAULT NULL, context jsonb DEFAULT NULL, same_payload boolean DEFAULT NULL, of_channel integer DEFAULT NULL)
       RETURNS bigint
       LANGUAGE plpgsql SECURITY DEFINER
       AS %L

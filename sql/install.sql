@@ -94,6 +94,8 @@ BEGIN
       ON CONFLICT (name) DO NOTHING RETURNING c.* INTO channel;
       EXIT WHEN FOUND;
     END LOOP;
+    -- In one order, as pause does.
+    PERFORM FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name IN (SELECT jsonb_object_keys(subscriptions)) ORDER BY s.id FOR NO KEY UPDATE;
     PERFORM set_config('lock_timeout', set_before, true);
   EXCEPTION WHEN lock_not_available THEN
     RAISE EXCEPTION 'pgonce: channel "%" was not installed: another transaction that installs, changes or drops it is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
@@ -114,8 +116,6 @@ BEGIN
      AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key, c.wake_ups) IS DISTINCT FROM
          (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups);
   changed := is_new OR FOUND;
-  -- In one order, as pause does.
-  PERFORM FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name IN (SELECT jsonb_object_keys(subscriptions)) ORDER BY s.id FOR NO KEY UPDATE;
   SELECT count(*) INTO added FROM jsonb_object_keys(subscriptions) AS u (name)
    WHERE NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name = u.name);
   IF channel.numbered + added > 4095 THEN
@@ -141,6 +141,9 @@ BEGIN
   -- Of a BROADCAST too, which may be changed to another mode: the functions of its triggers read it.
   IF pgonce.gate_of(channel_name) IS NULL THEN
     PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
+  ELSIF (pg_sequence_last_value(pgonce.gate_of(channel_name)) IS NOT DISTINCT FROM 9223372036854775807) <> (install_channel.wake_ups = 'NEVER') THEN
+    -- Its writers go by the gate alone.
+    PERFORM pgonce_private.fit_gates(ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id));
   END IF;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN

@@ -69,6 +69,16 @@ BEGIN
 END
 $$;
 
+-- The error where a store function stands for another channel.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_other_id(channel_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: function %s stores for another channel than "%": database "%" was restored from a dump of data alone; adopt it first (SELECT pgonce.adopt(''why'')), or install the channel',
+    pgonce_private.store_function(channel_name), channel_name, current_database() USING ERRCODE = 'object_not_in_prerequisite_state';
+END
+$$;
+
 -- Fails if one of these has what a BROADCAST cannot keep.
 CREATE OR REPLACE FUNCTION pgonce_private.refuse_for_broadcast(channel_name text, due_ats timestamptz[], keys text[], order_keys text[], contexts jsonb[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -91,21 +101,20 @@ RETURNS bigint
 LANGUAGE plpgsql
 AS $$
 DECLARE
-  is_broadcast boolean;
+  channel_id integer;
   id bigint;
 BEGIN
   LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
-  SELECT c.mode = 'BROADCAST' INTO is_broadcast FROM pgonce.channel c WHERE c.name = channel_name;
+  SELECT c.id INTO channel_id FROM pgonce.channel c WHERE c.name = channel_name;
   IF NOT FOUND THEN
     PERFORM pgonce_private.find_channel(channel_name); -- which says what is wrong
-  ELSIF to_regproc(format('pgonce.%I', 'store_' || channel_name)) IS NULL THEN -- the transaction's snapshot is older
-    RAISE EXCEPTION 'pgonce: channel "%" was dropped while this was published: install it, and publish this again', channel_name
-      USING ERRCODE = 'serialization_failure';
-  ELSIF is_broadcast THEN
-    PERFORM pgonce_private.refuse_for_broadcast(channel_name, ARRAY[due_at], ARRAY[key], ARRAY[order_key], ARRAY[context]);
+  ELSIF to_regprocedure(pgonce_private.store_function(channel_name)) IS NULL THEN -- the transaction's snapshot is older, or the function is not there
+    RAISE EXCEPTION 'pgonce: channel "%" was dropped while this was published, or restored from a dump of data alone and not adopted: install or adopt it, and publish this again',
+      channel_name
+      USING ERRCODE = CASE current_setting('transaction_isolation') WHEN 'read committed' THEN 'object_not_in_prerequisite_state' ELSE 'serialization_failure' END;
   END IF;
-  EXECUTE format('SELECT pgonce.%I($1, $2, $3, $4, $5, NULL, $6, $7)', 'store_' || channel_name) INTO id
-    USING payload, key, order_key, due_at, version, context, same_payload;
+  EXECUTE format('SELECT pgonce.%I($1, $2, $3, $4, $5, NULL, $6, $7, $8)', 'store_' || channel_name) INTO id
+    USING payload, key, order_key, due_at, version, context, same_payload, channel_id;
   RETURN id;
 END
 $$;

@@ -1,0 +1,122 @@
+package org.pgonce.publish;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** A channel's store function knows as constants what the channel was installed with. */
+@PgTest(PgOnceInstalled.class)
+class StoreFunctionTest {
+
+  private static final String STORED =
+      "select count(*) from pgonce.notification where subscription_id > 0";
+
+  private TestDatabase database;
+
+  @BeforeEach
+  void setUp(TestDatabase fresh) throws SQLException {
+    database = fresh;
+    install("mails", "");
+  }
+
+  private void install(String channel, String settings) throws SQLException {
+    database.execute(
+        "select pgonce.install_channel('%s', 'EXACTLY_ONCE', 'published'%s)"
+            .formatted(channel, settings));
+  }
+
+  private static void run(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  @Test
+  void s12_underASnapshotFromBeforeTheInstallationAKeyStoresOneRowAllTheSame() throws Exception {
+    try (var old = database.dataSource().getConnection()) {
+      old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      old.setAutoCommit(false);
+      run(old, "select 1");
+      install("later", "");
+      run(old, "select pgonce.store_later('{}', 'a')");
+      assertThatThrownBy(() -> run(old, "select pgonce.store_later('{}', 'a')"))
+          .hasMessageContaining("was installed after the snapshot of this transaction")
+          .extracting(e -> ((SQLException) e).getSQLState())
+          .isEqualTo("40001");
+      old.rollback();
+    }
+    assertThat(database.queryLong(STORED)).isZero();
+  }
+
+  @Test
+  void h11_whoInstallsItAnewAsNeverWokenSparesItsWritersTheNotifyAtOnce() throws Exception {
+    install("mails", ", wake_ups => 'ALWAYS'");
+    install("mails", ", wake_ups => 'NEVER'");
+    assertThat(database.queryString("select pgonce.gate_state('mails')"))
+        .isEqualTo("NEVER NOTIFIED");
+    assertThat(database.queryLong("select pgonce.needs_notify(pgonce.gate_of('mails'))::int"))
+        .isZero();
+    install("mails", ", wake_ups => 'ALWAYS'");
+    assertThat(database.queryLong("select pgonce.needs_notify(pgonce.gate_of('mails'))::int"))
+        .isOne();
+  }
+
+  /** As a restore of data alone leaves it: the function stands for the former id. */
+  @Test
+  void aFunctionOfAnotherIdStoresNothing() throws Exception {
+    install("letters", "");
+    database.execute(
+        """
+        alter table pgonce.subscription disable trigger all;
+        alter table pgonce.channel disable trigger all;
+        update pgonce.channel set name = 'spare' where name = 'mails';
+        update pgonce.channel set name = 'mails' where name = 'letters';
+        """);
+    assertThatThrownBy(() -> database.execute("select pgonce.publish('mails', '{}')"))
+        .hasMessageContaining("stores for another channel than \"mails\"")
+        .hasMessageContaining("pgonce.adopt");
+    assertThat(database.queryLong(STORED)).isZero();
+  }
+
+  @Test
+  void aBroadcastRefusesWhatItCannotKeepBeforeAndAfterAChangeOfMode() throws Exception {
+    try (var old = database.dataSource().getConnection()) {
+      old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      old.setAutoCommit(false);
+      run(old, "select 1");
+      database.execute("select pgonce.change_mode('mails', 'BROADCAST')");
+      assertThatThrownBy(
+              () -> run(old, "select pgonce.publish('mails', '{}', delivery_key => 'a')"))
+          .hasMessageContaining("is a BROADCAST, which stores nothing");
+      old.rollback();
+    }
+    assertThatThrownBy(
+            () -> database.execute("select pgonce.publish('mails', '{}', delivery_key => 'a')"))
+        .hasMessageContaining("is a BROADCAST, which stores nothing");
+  }
+
+  @Test
+  void aVersionThatIsNullIsRefused() {
+    assertThatThrownBy(
+            () -> database.execute("select pgonce.publish('mails', '{}', version => null)"))
+        .isInstanceOf(SQLException.class);
+  }
+
+  @Test
+  void s12_whiteSpaceAroundAPayloadMakesNoOtherPayload() throws Exception {
+    database.execute("select pgonce.publish('mails', E'{\"a\":1}\\n', delivery_key => 'a')");
+    assertThat(
+            database.queryString(
+                """
+                select stored from pgonce.publish_each('mails', '[{"a":1}]', '[{"delivery_key":"a","same_payload":true}]')
+                """))
+        .isEqualTo("f");
+  }
+}
