@@ -52,7 +52,7 @@ class SchemaByToolsTest {
     }
     assertThat(Schema.FILES)
         .startsWith("roles.sql", "tables.sql")
-        .endsWith("grants.sql", "finish.sql");
+        .endsWith("grants.sql", "install_end.sql");
   }
 
   @Test

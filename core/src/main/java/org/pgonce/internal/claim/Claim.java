@@ -18,9 +18,10 @@ import org.pgonce.internal.jdbc.SqlArray;
  * <caption>When</caption>
  * <tr><th>what happens</th><th>counts</th></tr>
  * <tr><td>a lease</td><td>this attempt, before its handler begins: sql/claim.sql</td></tr>
- * <tr><td>the handler failed</td><td>this attempt, in the claim's transaction if that lives</td></tr>
+ * <tr><td>the handler failed</td><td>this attempt, in the claim's transaction if that lives: {@code
+ * pgonce.schedule}, or {@code pgonce.bury} for the last one, of sql/settle.sql</td></tr>
  * <tr><td>an earlier claim did not settle the row (a suspect)</td><td>the next attempt, before its
- * handler begins</td></tr>
+ * handler begins: {@code pgonce.schedule} too</td></tr>
  * <tr><td>it is given back, put back for a newer version, or paused</td><td>not this one</td></tr>
  * </table>
  *
