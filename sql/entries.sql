@@ -103,15 +103,17 @@ BEGIN
     INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
     VALUES (subscription, new_id, payload, key, %2$s, all_context, stamp);
   END LOOP;
-  IF FOUND AND pgonce.needs_notify(%6$L) THEN
-    PERFORM pgonce.wake_up(%3$L);
-  END IF;
-  RETURN new_id;
+%6$s  RETURN new_id;
 END
 $body$, channel.id,
     CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL
          THEN 'coalesce(order_key, pg_catalog.concat(pg_catalog.chr(1), new_id))' ELSE 'NULL' END,
-    channel.name, channel.wake_ups <> 'NEVER', pgonce_private.takers_sql(channel.id), format('pgonce.%I', 'gate_' || channel.name)) END
+    channel.name, channel.wake_ups <> 'NEVER', pgonce_private.takers_sql(channel.id),
+    -- The gate says so too, as soon as a listener has set it.
+    CASE WHEN channel.wake_ups <> 'NEVER' THEN format($notify$  IF FOUND AND pgonce.needs_notify(%L) THEN
+    PERFORM pgonce.wake_up(%L);
+  END IF;
+$notify$, format('pgonce.%I', 'gate_' || channel.name), channel.name) ELSE '' END) END
 $$;
 
 -- As regprocedure reads it.

@@ -141,9 +141,6 @@ BEGIN
   -- Of a BROADCAST too, which may be changed to another mode: the functions of its triggers read it.
   IF pgonce.gate_of(channel_name) IS NULL THEN
     PERFORM pgonce_private.make_gate(channel_name, CASE wake_ups WHEN 'NEVER' THEN 9223372036854775807 WHEN 'ALWAYS' THEN 0 ELSE 9223372036854775806 END);
-  ELSIF (pg_sequence_last_value(pgonce.gate_of(channel_name)) IS NOT DISTINCT FROM 9223372036854775807) <> (install_channel.wake_ups = 'NEVER') THEN
-    -- Its writers go by the gate alone.
-    PERFORM pgonce_private.fit_gates(ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = channel.id));
   END IF;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN

@@ -14,8 +14,8 @@ import org.pgonce.internal.jdbc.Statements;
 public final class Schema {
 
   /**
-   * What install_end.sql writes into schema_version. Raise both in each release that changes one of the
-   * files.
+   * What install_end.sql writes into schema_version. Raise both in each release that changes one of
+   * the files.
    */
   private static final int VERSION = 1;
 
