@@ -58,7 +58,8 @@ class StoreFunctionTest {
 
   @Test
   void h11_whoInstallsItAnewAsNeverWokenSparesItsWritersTheNotifyAtOnce() throws Exception {
-    install("mails", ", wake_ups => 'ALWAYS'");
+    database.execute(
+        "select pgonce_private.fit_gates(array(select s.id from pgonce.subscription s))");
     assertThat(wakeUps()).isOne();
     install("mails", ", wake_ups => 'NEVER'");
     assertThat(wakeUps()).isZero();
