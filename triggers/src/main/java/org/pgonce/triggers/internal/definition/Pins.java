@@ -37,8 +37,10 @@ public record Pins(
   private static final Map<String, String> OF_SQL =
       ordered("standard_conforming_strings", "on", "transform_null_equals", "off");
 
+  // The owner of an enum can give it a cast to json at any time: that shall not change the
+  // function.
   private static final Set<Shape> WRITTEN_BY_SETTING =
-      Set.of(Shape.FLOAT4, Shape.FLOAT8, Shape.STRING, Shape.COMPOSITE, Shape.UNKNOWN);
+      Set.of(Shape.FLOAT4, Shape.FLOAT8, Shape.STRING, Shape.ENUM, Shape.COMPOSITE, Shape.UNKNOWN);
 
   static Pins of(Capture capture, WatchedTable table) {
     var hasSql = !capture.expressions().isEmpty();
