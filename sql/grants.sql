@@ -77,7 +77,8 @@ GRANT EXECUTE ON FUNCTION
   pgonce.resume(text, text, text), pgonce.cancel(text, bigint[], text[], text, text), pgonce.cancel(text, bigint, text, text),
   pgonce.redrive(text, bigint[], text, text, text, text, timestamptz, timestamptz), pgonce.redrive(text, bigint, text, text),
   pgonce.discard(text, bigint[], text, text, text, text, timestamptz, timestamptz), pgonce.discard(text, bigint, text, text),
-  pgonce.retry_now(text, bigint[], text, text), pgonce.retry_now(text, bigint, text, text), pgonce.forget_keys(integer), pgonce.adopt(text)
+  pgonce.retry_now(text, bigint[], text, text), pgonce.retry_now(text, bigint, text, text), pgonce.forget_keys(integer), pgonce.adopt(text),
+  pgonce.would_retry_now(text, bigint[], text), pgonce.would_cancel(text, bigint[], text[], text)
 TO pgonce_admin;
 GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
 

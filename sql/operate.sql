@@ -288,6 +288,40 @@ BEGIN
 END
 $$;
 
+-- How many rows retry_now and cancel would touch now, for a dry run. They take no lock: one that is given back leaves a mark in the row, by which a
+-- claim takes it for a suspect. What is held when it is done is passed over then, so these are estimates.
+CREATE OR REPLACE FUNCTION pgonce.would_retry_now(channel_name text, ids bigint[], subscription_name text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
+BEGIN
+  RETURN (SELECT count(*) FROM pgonce.scheduled d
+           WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (ids) AND d.due_at > clock_timestamp() AND d.token IS NULL);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce.would_cancel(
+  channel_name text, ids bigint[], delivery_keys text[] DEFAULT NULL, subscription_name text DEFAULT NULL, OUT cancelled bigint, OUT being_handled bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
+  wanted constant bigint[] := coalesce(ids, '{}') || ARRAY(
+    SELECT k.id FROM pgonce.delivery_key k JOIN pgonce.channel c ON c.id = k.channel_id WHERE c.name = channel_name AND k.key = ANY (delivery_keys));
+BEGIN
+  WITH present AS (
+    SELECT n.subscription_id, n.id FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted)
+    UNION ALL
+    SELECT d.subscription_id, d.id FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted)
+  ), held AS (
+    SELECT h.subscription_id, h.id FROM unnest(concerned) AS s (id) CROSS JOIN LATERAL pgonce.held(s.id) h
+  )
+  SELECT count(*) FILTER (WHERE h.id IS NULL), count(h.id) INTO cancelled, being_handled
+    FROM present p LEFT JOIN held h ON h.subscription_id = p.subscription_id AND h.id = p.id;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION pgonce.cancel(
   channel_name text, id bigint, reason text DEFAULT NULL, subscription_name text DEFAULT NULL, OUT cancelled bigint, OUT being_handled bigint)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

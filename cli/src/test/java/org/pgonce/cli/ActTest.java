@@ -108,12 +108,17 @@ class ActTest {
     assertThat(cli.run("discard", "mails", "--all", "--because", "x").ends(0).err()).isEmpty();
   }
 
+  /** A lock that was given back would make its row a suspect. */
+  private static final String MARK =
+      "select string_agg(distinct xmax::text, ' ') from pgonce.%s where subscription_id > 0";
+
   @Test
   void retryNowMakesDue() throws Exception {
     database.execute("select pgonce.publish('mails', '1', delay => interval '1 hour')");
     cli.run("retry-now", "mails", "1", "--because", "x", "--dry-run").ends(0);
     var due = "select count(*) from pgonce.scheduled where due_at <= clock_timestamp()";
     assertThat(database.queryLong(due)).isZero();
+    assertThat(database.queryString(MARK.formatted("scheduled"))).isEqualTo("0");
     assertThat(cli.run("retry-now", "mails", "1", "--because", "x").ends(0).out()).startsWith("1 ");
     assertThat(database.queryLong(due)).isEqualTo(1);
   }
@@ -127,6 +132,7 @@ class ActTest {
         cli.run("cancel", "mails", "1", "--because", "x", "--dry-run", "-o", "json").ends(0).json();
     assertThat(dry.get("touched").asLong()).isEqualTo(1);
     assertThat(dry.get("dry_run").asBoolean()).isTrue();
+    assertThat(database.queryString(MARK.formatted("notification"))).isEqualTo("0");
     assertThat(cli.run("cancel", "mails", "1", "--key", "a \"b\\c", "--because", "x").ends(0).out())
         .isEqualTo("2 notifications of channel mails cancelled\n");
   }

@@ -71,6 +71,44 @@ class ActionsTest {
     }
   }
 
+  /** A lock that was given back would make its row a suspect. */
+  @Test
+  void whoOnlyLooksLeavesNoMark(TestDatabase database) throws Exception {
+    Stage.publish(database, "\"new\"");
+    Stage.retrying(database, "421 busy");
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      assertThat(browser.page("/act?do=cancel&channel=mails&id=1&id=2"))
+          .contains("Cancel 2 notifications?");
+      assertThat(browser.page("/act?do=retry-now&channel=mails&id=1&id=2"))
+          .contains("Retry now 1 notifications?");
+    }
+    assertThat(
+            database.queryString(
+                "select string_agg(distinct a.xmax::text, ' ') from (select subscription_id, xmax from pgonce.notification union all select subscription_id, xmax from pgonce.scheduled) a where a.subscription_id > 0"))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void whatIsChosenOfASubscriptionIsOfNoOther(TestDatabase database) throws Exception {
+    database.execute(
+        "select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', '{\"default\": null, \"audit\": null}')");
+    Stage.publish(database, "\"one\"");
+    try (var browser = new Browser(database.login(), true)) {
+      assertThat(browser.page("/channel/mails"))
+          .contains("value=\"audit/1\"")
+          .contains("value=\"default/1\"");
+      assertThat(
+              browser.get("/act?do=cancel&channel=mails&id=audit%2F1&id=default%2F1").statusCode())
+          .isEqualTo(400);
+      browser.act("/act?do=cancel&channel=mails&id=audit%2F1", "not for the audit");
+    }
+    assertThat(
+            database.queryString(
+                "select string_agg(s.name, ' ') from pgonce.notification n join pgonce.subscription s on s.id = n.subscription_id"))
+        .isEqualTo("default");
+  }
+
   @Test
   void redriveAndDiscardTouchWhatFits(TestDatabase database) throws Exception {
     Stage.bury(database, 3, "ATTEMPTS_USED_UP", "421 busy");

@@ -157,10 +157,10 @@ class BrowserTest {
   void aRefreshKeepsWhatWasChosen() throws Exception {
     start(true);
     show("channel/mails");
-    driver.findElement(By.cssSelector("input[name=id][value='1']")).click();
+    driver.findElement(By.cssSelector("input[name=id][value='default/1']")).click();
     Stage.publish(database, "2");
     await().atMost(SOON).until(() -> text().contains("3 wait"));
-    assertThat(driver.findElement(By.cssSelector("input[name=id][value='1']")).isSelected())
+    assertThat(driver.findElement(By.cssSelector("input[name=id][value='default/1']")).isSelected())
         .isTrue();
   }
 

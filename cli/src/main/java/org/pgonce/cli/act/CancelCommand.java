@@ -19,6 +19,9 @@ public final class CancelCommand extends ChangeCommand {
 
   private static final String CANCEL =
       "SELECT c.cancelled, c.being_handled FROM pgonce.cancel(?, ?::text::bigint[], ?::text::text[], ?, ?) c";
+  // Without a lock, which would leave a mark in the row.
+  private static final String WOULD_CANCEL =
+      "SELECT c.cancelled, c.being_handled FROM pgonce.would_cancel(?, ?::text::bigint[], ?::text::text[], ?) c";
 
   @Parameters(index = "0", paramLabel = "CHANNEL")
   private String channel = "";
@@ -48,17 +51,13 @@ public final class CancelCommand extends ChangeCommand {
 
   @Override
   long change(Statements statements, String because) throws SQLException {
-    var row =
-        statements
-            .rows(
-                CANCEL,
-                channel,
-                ids.isEmpty() ? null : DeadLetterFilter.array(ids),
-                keys.isEmpty() ? null : texts(keys),
-                because,
-                subscription)
-            .values()
-            .get(0);
+    var wanted = ids.isEmpty() ? null : DeadLetterFilter.array(ids);
+    var named = keys.isEmpty() ? null : texts(keys);
+    var rows =
+        why.dryRun()
+            ? statements.rows(WOULD_CANCEL, channel, wanted, named, subscription)
+            : statements.rows(CANCEL, channel, wanted, named, because, subscription);
+    var row = rows.values().get(0);
     beingHandled = row.get(1) instanceof Number number ? number.longValue() : 0;
     return row.get(0) instanceof Number number ? number.longValue() : 0;
   }

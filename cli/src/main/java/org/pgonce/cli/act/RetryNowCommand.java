@@ -26,6 +26,13 @@ public final class RetryNowCommand extends ChangeCommand {
 
   @Override
   long change(Statements statements, String because) throws SQLException {
+    if (why.dryRun()) { // without a lock, which would leave a mark in the row
+      return statements.number(
+          "SELECT pgonce.would_retry_now(?, ?::text::bigint[], ?)",
+          channel,
+          DeadLetterFilter.array(ids),
+          subscription);
+    }
     return statements.number(
         "SELECT pgonce.retry_now(?, ?::text::bigint[], ?, ?)",
         channel,

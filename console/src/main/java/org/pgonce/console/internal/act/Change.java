@@ -25,15 +25,34 @@ public record Change(Verb verb, Target target) {
           + BATCH;
 
   /**
-   * How many it would touch now. Dead letters are counted; all else is done and rolled back, which
-   * counts as exactly as doing it.
+   * How many it would touch now. Notifications are counted without a lock, which would leave a mark
+   * in each; a pause is done and rolled back.
    */
   public long wouldTouch(Database database) {
     if (verb.isOfDeadLetters()) {
       return database.read(
           statements -> statements.number(DEAD_COUNT, array(target.deadLetters())));
     }
-    return database.write(true, statements -> call(statements, "dry run", List.of()));
+    return switch (verb) {
+      case RETRY_NOW ->
+          database.read(
+              statements ->
+                  statements.number(
+                      "SELECT pgonce.would_retry_now(?, ?::text::bigint[], ?)", waiting()));
+      case CANCEL ->
+          database.read(
+              statements ->
+                  statements.number(
+                      "SELECT w.cancelled FROM pgonce.would_cancel(?, ?::text::bigint[], NULL, ?) w",
+                      waiting()));
+      default -> database.write(true, statements -> call(statements, "dry run", List.of()));
+    };
+  }
+
+  private @Nullable String[] waiting() {
+    return new @Nullable String[] {
+      target.channel(), Target.array(target.ids()), target.subscription()
+    };
   }
 
   /** How many it touched; of dead letters the first {@value #BATCH}. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.Response;
 import org.pgonce.console.internal.act.Change;
@@ -137,7 +138,8 @@ final class ActPage {
     if (channel == null) {
       throw new Visit.BadRequestException("a channel is asked for");
     }
-    var ids = from.getOrDefault("id", List.of()).stream().map(Visit::id).distinct().toList();
+    var chosen = from.getOrDefault("id", List.of());
+    var ids = chosen.stream().map(ActPage::id).distinct().toList();
     if (ids.size() > Target.MOST_IDS) {
       throw new Visit.BadRequestException("at most %,d ids".formatted(Target.MOST_IDS));
     }
@@ -146,7 +148,7 @@ final class ActPage {
       throw new Visit.BadRequestException("Nothing was chosen: choose rows of the table");
     }
     var group = first(from, "group");
-    var subscription = first(from, "subscription");
+    var subscription = subscription(first(from, "subscription"), chosen);
     if (group != null && subscription == null) {
       throw new Visit.BadRequestException("a group is of one subscription");
     }
@@ -160,6 +162,30 @@ final class ActPage {
             first(from, "error"),
             group,
             first(from, "before")));
+  }
+
+  /** Of a row that was chosen: its subscription may stand before it. */
+  private static long id(String chosen) {
+    return Visit.id(chosen.substring(chosen.indexOf('/') + 1));
+  }
+
+  /** A notification has one id, and a row for each subscription: the chosen ones, and no others. */
+  private static @Nullable String subscription(@Nullable String given, List<String> chosen) {
+    var all = new TreeSet<String>();
+    if (given != null) {
+      all.add(given);
+    }
+    for (var one : chosen) {
+      if (one.indexOf('/') > 0) {
+        all.add(one.substring(0, one.indexOf('/')));
+      }
+    }
+    if (all.size() > 1) {
+      throw new Visit.BadRequestException(
+          "The chosen rows are of several subscriptions (%s): choose rows of one, or filter by it"
+              .formatted(String.join(", ", all)));
+    }
+    return all.isEmpty() ? null : all.first();
   }
 
   private static @Nullable String first(Map<String, List<String>> from, String name) {

@@ -52,7 +52,7 @@ final class DeadTable {
       var id = String.valueOf(one.get("id"));
       lines.add(
           new Row(
-              id,
+              one.get("subscription") + "/" + id,
               "dead letter " + id,
               List.of(
                   Cell.link(id, visit.paths().notification(channel, id)),

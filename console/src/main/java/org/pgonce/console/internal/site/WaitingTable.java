@@ -47,7 +47,7 @@ final class WaitingTable {
       var id = String.valueOf(one.get("id"));
       lines.add(
           new Row(
-              id,
+              one.get("subscription") + "/" + id,
               "notification " + id,
               List.of(
                   Cell.link(id, visit.paths().notification(channel, id)),
