@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
+import java.net.CookieManager;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -279,11 +280,17 @@ class PackedJarIT {
                   new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))
               .readLine();
       assertThat(url).as(Files.readString(err.toPath())).startsWith("http://127.0.0.1:");
-      var request = HttpRequest.newBuilder(URI.create(url + "channel/mails")).build();
-      var answer = HttpClient.newHttpClient().send(request, BodyHandlers.ofString());
+      var base = url.substring(0, url.indexOf("?token="));
+      var request = HttpRequest.newBuilder(URI.create(base + "channel/mails")).build();
+      var stranger = HttpClient.newHttpClient();
+      assertThat(stranger.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(401);
+      var client = HttpClient.newBuilder().cookieHandler(new CookieManager()).build();
+      var entered = HttpRequest.newBuilder(URI.create(url)).build();
+      assertThat(client.send(entered, BodyHandlers.ofString()).statusCode()).isEqualTo(303);
+      var answer = client.send(request, BodyHandlers.ofString());
       assertThat(answer.statusCode()).isEqualTo(200);
       assertThat(answer.body()).contains("Actions are done as Ada").contains(">Pause…<");
-      var style = HttpRequest.newBuilder(URI.create(url + "static/console.css")).build();
+      var style = HttpRequest.newBuilder(URI.create(base + "static/console.css")).build();
       assertThat(HttpClient.newHttpClient().send(style, BodyHandlers.ofString()).statusCode())
           .isEqualTo(200);
       new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).start().waitFor();

@@ -28,9 +28,10 @@ import org.slf4j.LoggerFactory;
 /**
  * The console on the JDK's HTTP server, for the command line.
  *
- * <p>On a loopback address everyone on the machine may look, as they may with the database's own
- * port. On any other address a browser brings a token once, which is in {@link #url}. It speaks
- * HTTP without TLS: beyond the machine put a proxy or a tunnel in front.
+ * <p>On a loopback address everyone on the machine may look, with the rights of the console's own
+ * database role, unless {@link Options} asks for a token. On any other address a browser brings a
+ * token once, which is in {@link #url}. It speaks HTTP without TLS: beyond the machine put a proxy
+ * or a tunnel in front.
  *
  * <p>Bounds: 16 threads, 8 pages at once (others wait 2 s, then 503), 64 KiB of body, 10 s for a
  * request to arrive, 200 connections. Those of time and connections are the JDK's, by its system
@@ -62,9 +63,16 @@ public final class ConsoleServer implements AutoCloseable {
    * @param address loopback, or not: then a token is asked for, and so it is where there are names
    * @param port 0 for any that is free
    * @param names by which browsers may call it, beside {@code localhost} and addresses
+   * @param withToken whether a token is asked for on this machine too: whoever has an account there
+   *     would act with the rights of the console's database role
    * @param person stands in the operation log; null: the database's role alone
    */
-  public record Options(InetAddress address, int port, Set<String> names, @Nullable String person) {
+  public record Options(
+      InetAddress address,
+      int port,
+      Set<String> names,
+      boolean withToken,
+      @Nullable String person) {
 
     public Options {
       Objects.requireNonNull(address, "address");
@@ -72,8 +80,8 @@ public final class ConsoleServer implements AutoCloseable {
     }
 
     /** Where a name is given, a proxy may let others in. */
-    private boolean isOfThisMachine() {
-      return address.isLoopbackAddress() && names.isEmpty();
+    private boolean asksForToken() {
+      return withToken || !address.isLoopbackAddress() || !names.isEmpty();
     }
   }
 
@@ -117,7 +125,7 @@ public final class ConsoleServer implements AutoCloseable {
                 console,
                 new Hosts(names),
                 sessions,
-                options.isOfThisMachine() ? null : sessions.newToken(),
+                options.asksForToken() ? sessions.newToken() : null,
                 "pgonce_console_" + server.getAddress().getPort(),
                 options.person()),
             options);

@@ -104,7 +104,7 @@ class BoundsTest {
         ConsoleServer.start(
             Console.of(database.dataSource(), "", false),
             new ConsoleServer.Options(
-                InetAddress.getLoopbackAddress(), browser.server.port(), Set.of(), null))) {
+                InetAddress.getLoopbackAddress(), browser.server.port(), Set.of(), false, null))) {
       assertThat(again.port()).isEqualTo(browser.server.port());
     }
     assertThat(

@@ -39,7 +39,7 @@ final class Browser implements AutoCloseable {
     server =
         ConsoleServer.start(
             Console.of(login.dataSource(), "", operates),
-            new ConsoleServer.Options(InetAddress.getByName(address), 0, Set.of(), "Ada"));
+            new ConsoleServer.Options(InetAddress.getByName(address), 0, Set.of(), false, "Ada"));
     origin = "http://127.0.0.1:" + server.port();
   }
 

@@ -23,9 +23,12 @@ import picocli.CommandLine.Option;
     name = "console",
     description = {
       "Pages for a browser: what waits, why, and what can be done about it; until Ctrl-C.",
-      "For reading only, unless --operate is given and the role may act. On another address than the machine's own, a browser brings the token that is printed."
+      "For reading only, unless --operate is given and the role may act. With --operate, or on another address than the machine's own, a browser brings the token that is printed."
     })
 public final class ConsoleCommand extends DatabaseCommand {
+
+  // Longer than a page's statements take. A connection that is lost must not hold a page for long.
+  private static final int ANSWER_SECONDS = 10;
 
   @Option(
       names = "--port",
@@ -64,7 +67,8 @@ public final class ConsoleCommand extends DatabaseCommand {
     }
     var source = connection.dataSource(terminal());
     source.setApplicationName("pgonce console");
-    var options = new ConsoleServer.Options(where(), port, new HashSet<>(names), person());
+    source.setSocketTimeout(ANSWER_SECONDS);
+    var options = new ConsoleServer.Options(where(), port, new HashSet<>(names), operate, person());
     try (var server = ConsoleServer.start(Console.of(source, "", operate), options)) {
       output.print(terminal(), Map.of("url", server.url()), server.url());
       terminal().out().flush();

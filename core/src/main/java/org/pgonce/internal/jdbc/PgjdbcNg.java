@@ -32,7 +32,7 @@ public final class PgjdbcNg {
     try {
       var driver = connection.unwrap(CONNECTION);
       var keys = driver.getClass().getMethod("getKeyData").invoke(driver);
-      return (Integer) keys.getClass().getMethod("getProcessId").invoke(keys);
+      return keys == null ? null : (Integer) keys.getClass().getMethod("getProcessId").invoke(keys);
     } catch (ReflectiveOperationException e) {
       return null;
     }

@@ -38,21 +38,23 @@ public final class History {
         }
       };
 
+  private volatile boolean expired;
   private @Nullable Counts last;
 
   /** At most a second old. */
   public synchronized Counts counts(Supplier<Counts> look) {
     var newest = last;
-    if (newest == null || System.nanoTime() - newest.takenNanos() > FRESH_NANOS) {
+    if (newest == null || expired || System.nanoTime() - newest.takenNanos() > FRESH_NANOS) {
+      expired = false;
       newest = look.get();
       keep(newest);
     }
     return newest;
   }
 
-  /** Something was done here: the next page is to show it. */
-  public synchronized void expire() {
-    last = null;
+  /** Something was done here: the next page is to show it. Returns at once, whoever looks. */
+  public void expire() {
+    expired = true;
   }
 
   private void keep(Counts counts) {

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.operations.internal.text.Durations;
@@ -33,7 +34,12 @@ public final class Words {
 
   /** A count, with its thousands apart. */
   public static String count(long count) {
-    return "%,d".formatted(count);
+    return String.format(Locale.ROOT, "%,d", count);
+  }
+
+  /** The same of what channel_gauges counts, which goes to 100,000 and no further. */
+  public static String counted(long count) {
+    return count(count) + (count >= 100_000 ? "+" : "");
   }
 
   public static String cut(String text) {

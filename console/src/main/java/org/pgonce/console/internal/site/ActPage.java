@@ -122,7 +122,7 @@ final class ActPage {
                         Words.count(Visit.id(touched)),
                         verb.get().things(),
                         verb.get().participle()),
-                "good"));
+                touched.equals("0") ? "warn" : "good"));
   }
 
   private static Change change(Visit visit, Map<String, List<String>> from) {

@@ -115,7 +115,7 @@ final class ChannelsPage {
             count(one.scheduled()),
             count(one.retrying()),
             new Cell(
-                Words.count(one.dead()),
+                Words.counted(one.dead()),
                 one.dead() == 0 ? null : Paths.with(paths.channel(one.channel()), "show", "dead"),
                 "number"),
             Cell.of(one.backlog() + one.scheduled() == 0 ? null : one.oldest()),
@@ -124,7 +124,7 @@ final class ChannelsPage {
   }
 
   private static Cell count(long count) {
-    return new Cell(Words.count(count), null, "number");
+    return new Cell(Words.counted(count), null, "number");
   }
 
   private static Cell state(Subscription one) {

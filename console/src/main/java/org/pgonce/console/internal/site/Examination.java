@@ -26,12 +26,17 @@ final class Examination {
           "NO_TRIGGER",
           "OUTDATED_LISTENER");
 
+  // They say that something could not be looked at: so neither page may say that nothing was found.
+  private static final Set<String> OF_BOTH = Set.of("NOT_EXAMINED", "RIGHTS");
+
+  private volatile boolean expired;
   private @Nullable List<Finding> last;
   private long takenNanos;
 
   private synchronized List<Finding> findings(Database database) {
     var found = last;
-    if (found == null || System.nanoTime() - takenNanos > FRESH_NANOS) {
+    if (found == null || expired || System.nanoTime() - takenNanos > FRESH_NANOS) {
+      expired = false;
       found = Doctor.examine(database, OLD_SECONDS, List.of());
       last = found;
       takenNanos = System.nanoTime();
@@ -39,15 +44,19 @@ final class Examination {
     return found;
   }
 
-  synchronized void expire() {
-    last = null;
+  /** Returns at once, whoever looks meanwhile. */
+  void expire() {
+    expired = true;
   }
 
   /** What was found of the definitions, or of all else. */
   Table table(Database database, boolean ofDefinitions) {
     var rows =
         findings(database).stream()
-            .filter(one -> OF_DEFINITIONS.contains(one.name()) == ofDefinitions)
+            .filter(
+                one ->
+                    OF_BOTH.contains(one.name())
+                        || OF_DEFINITIONS.contains(one.name()) == ofDefinitions)
             .map(Examination::row)
             .toList();
     return new Table(

@@ -45,9 +45,11 @@ final class ListenersPage {
         String.valueOf(one.get("instance")),
         List.of(
             Cell.of(one.get("instance")),
-            one.get("outdated") != null
-                ? Cell.badge("outdated", "warn")
-                : alive ? Cell.badge("alive", "good") : Cell.badge("silent", "bad"),
+            !alive
+                ? Cell.badge("silent", "bad")
+                : one.get("outdated") != null
+                    ? Cell.badge("outdated", "warn")
+                    : Cell.badge("alive", "good"),
             Cell.of(one.get("listens_by")),
             Cell.of(one.get("role")),
             Cell.of(one.get("workers")),

@@ -1,6 +1,7 @@
 package org.pgonce.console.internal.site;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.pgonce.console.internal.look.History;
@@ -44,7 +45,7 @@ final class Plots {
   private static String rate(List<Point> points) {
     return points.isEmpty()
         ? "(not known yet)"
-        : "%.1f".formatted(points.get(points.size() - 1).value());
+        : String.format(Locale.ROOT, "%.1f", points.get(points.size() - 1).value());
   }
 
   private static String most(List<List<Point>> series) {
@@ -75,10 +76,12 @@ final class Plots {
     return points.stream()
         .map(
             one ->
-                "%.1f,%.1f"
-                    .formatted(
-                        Plot.WIDTH * (1 - one.secondsAgo() / span),
-                        Plot.HEIGHT - 2 - (Plot.HEIGHT - 4) * one.value() / top))
+                // Of SVG, whatever the country.
+                String.format(
+                    Locale.ROOT,
+                    "%.1f,%.1f",
+                    Plot.WIDTH * (1 - one.secondsAgo() / span),
+                    Plot.HEIGHT - 2 - (Plot.HEIGHT - 4) * one.value() / top))
         .collect(Collectors.joining(" "));
   }
 }

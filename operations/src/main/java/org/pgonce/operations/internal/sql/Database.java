@@ -94,7 +94,7 @@ public final class Database implements AutoCloseable {
         if (undone) {
           connection.rollback();
         } else {
-          connection.commit();
+          commit();
         }
         return result;
       } catch (SQLException | RuntimeException e) {
@@ -103,6 +103,21 @@ public final class Database implements AutoCloseable {
       }
     } catch (SQLException e) {
       throw inWords.apply(e);
+    }
+  }
+
+  /** A connection that is lost at that moment leaves it open whether the server has committed. */
+  private void commit() throws SQLException {
+    try {
+      connection.commit();
+    } catch (SQLException e) {
+      if (String.valueOf(e.getSQLState()).startsWith("08")) {
+        throw new SQLException(
+            "the connection was lost at the commit, so it is not known whether it was done: look into the operation log (pgonce.operation_log) before you do it again",
+            "08007",
+            e);
+      }
+      throw e;
     }
   }
 
