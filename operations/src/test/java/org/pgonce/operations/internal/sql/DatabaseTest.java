@@ -25,7 +25,7 @@ class DatabaseTest {
     database.execute("create table done (what text)");
     try (var proxy = FaultProxy.to(database);
         var through = open(database, proxy)) {
-      proxy.after("insert into done").cutAfterForwarding("COMMIT");
+      proxy.cutAfterForwarding("COMMIT");
       assertThatThrownBy(
               () ->
                   through.write(
