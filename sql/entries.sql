@@ -43,9 +43,9 @@ $$;
 -- The body of a channel's store function. It stores one notification for those subscriptions that take its context, or broadcasts it, and wakes the
 -- listeners. A delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once.
 -- error: it is a dead letter, since this was wrong with it. Returns the notification's id; where the key was there already, that of the notification
--- that has it, negated. What the channel is installed with stands in it as constants, since each look at the channel would cost a writer a fifth of
--- the whole. It names all in full, in place of a pinned search_path, which would cost as much. of_channel: the channel's id where something is
--- published, null in a trigger, which was made with this function.
+-- that has it, negated. What the channel is installed with stands in it as constants, so that no writer
+-- pays for a look at the channel. It names all in full: a pinned search_path would be set and set back with each call. of_channel: the channel's id
+-- where something is published, null in a trigger, which was made with this function.
 CREATE OR REPLACE FUNCTION pgonce_private.store_body(channel pgonce.channel) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$

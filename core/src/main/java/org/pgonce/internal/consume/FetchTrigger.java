@@ -48,9 +48,9 @@ final class FetchTrigger {
   // One is empty where the row of a wake-up was claimed before that was heard.
   private static final int LATE_AGAIN = 2;
 
-  // Most handlers are quicker, and their settlement says whether a row lies behind. To wake the
-  // timer's thread takes a tenth of the time from commit to handler: so behind quick handlers the
-  // next time is far off, and most claims find an earlier one planned.
+  // Most handlers are quicker, and their settlement says whether a row lies behind. The timer's
+  // thread would wake beside the claim: so behind quick handlers the next time is far off, and most
+  // claims find an earlier one planned.
   private static final Duration BEHIND = Duration.ofMillis(5);
   private static final Duration BEHIND_QUICK = Duration.ofMillis(100);
   private static final long SLOW_NANOS = Duration.ofMillis(20).toNanos();
