@@ -2,8 +2,7 @@ package org.pgonce.internal.concurrent;
 
 import java.time.Duration;
 import java.util.concurrent.Future;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,13 +17,11 @@ public final class RepeatedTask {
 
   private final Threads threads;
   private final Supplier<@Nullable Duration> step;
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition ended = lock.newCondition();
+  // Guarded by this, which is never held while a step runs.
   private boolean underWay;
   private boolean again;
   private boolean stopped;
-  // By System.nanoTime().
-  private long plannedAt;
+  private long plannedAt; // by System.nanoTime()
   private @Nullable Future<?> planned;
 
   /**
@@ -37,33 +34,23 @@ public final class RepeatedTask {
   }
 
   /** Sees to it that a step begins within that time. Returns at once. */
-  public void within(Duration delay) {
-    lock.lock();
-    try {
-      var at = System.nanoTime() + delay.toNanos();
-      if (stopped || (planned != null && plannedAt - at <= 0)) {
-        return;
-      }
-      if (planned != null) {
-        planned.cancel(false);
-      }
-      plannedAt = at;
-      planned = threads.runLater(delay, this::begin);
-    } finally {
-      lock.unlock();
+  public synchronized void within(Duration delay) {
+    var at = System.nanoTime() + delay.toNanos();
+    if (stopped || (planned != null && plannedAt - at <= 0)) {
+      return;
     }
+    if (planned != null) {
+      planned.cancel(false);
+    }
+    plannedAt = at;
+    planned = threads.runLater(delay, this::run);
   }
 
   /** No step begins from now on. Returns at once. */
-  public void stop() {
-    lock.lock();
-    try {
-      stopped = true;
-      if (planned != null) {
-        planned.cancel(false);
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void stop() {
+    stopped = true;
+    if (planned != null) {
+      planned.cancel(false);
     }
   }
 
@@ -72,28 +59,15 @@ public final class RepeatedTask {
    *
    * @param end by System.nanoTime()
    */
-  public void awaitEnd(long end) throws InterruptedException {
-    lock.lock();
-    try {
-      for (var left = end - System.nanoTime(); underWay && left > 0; ) {
-        left = ended.awaitNanos(left);
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void awaitEnd(long end) throws InterruptedException {
+    while (underWay && end - System.nanoTime() > 0) {
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
     }
   }
 
-  private void begin() {
-    lock.lock();
-    try {
-      planned = null;
-      again = underWay;
-      if (underWay || stopped) {
-        return;
-      }
-      underWay = true;
-    } finally {
-      lock.unlock();
+  private void run() {
+    if (!begins()) {
+      return;
     }
     @Nullable Duration next = AFTER_ERROR;
     try {
@@ -103,18 +77,23 @@ public final class RepeatedTask {
     }
   }
 
-  private void end(@Nullable Duration next) {
-    lock.lock();
-    try {
-      underWay = false;
-      ended.signalAll();
-      if (again) {
-        within(Duration.ZERO);
-      } else if (next != null) {
-        within(next);
-      }
-    } finally {
-      lock.unlock();
+  private synchronized boolean begins() {
+    planned = null;
+    again = underWay;
+    if (underWay || stopped) {
+      return false;
+    }
+    underWay = true;
+    return true;
+  }
+
+  private synchronized void end(@Nullable Duration next) {
+    underWay = false;
+    notifyAll();
+    if (again) {
+      within(Duration.ZERO);
+    } else if (next != null) {
+      within(next);
     }
   }
 }
