@@ -53,9 +53,7 @@ final class StartCheck {
     for (var tries = 1; ; tries++) {
       try {
         var problem = context.transactions().namedStatementsProblem();
-        if (problem != null) {
-          throw refused(List.of(problem));
-        }
+        refuseIf(problem == null ? List.of() : List.of(problem));
         return context.transactions().run(this::check);
       } catch (SQLException e) {
         var left = end - System.nanoTime();
@@ -83,37 +81,30 @@ final class StartCheck {
 
   private List<Registration<?>> check(Connection connection) throws SQLException {
     PinnedPath.pin(connection);
-    var problems =
-        new ArrayList<>(
-            registrations.isEmpty()
-                ? Rights.publishingProblems(connection)
-                : Rights.problems(connection));
-    if (!problems.isEmpty()) {
-      throw refused(problems);
-    }
+    refuseIf(
+        registrations.isEmpty()
+            ? Rights.publishingProblems(connection)
+            : Rights.problems(connection));
     if (registrations.isEmpty()) {
       return List.of();
     }
-    problems.addAll(Rights.copyProblems(connection));
+    var problems = new ArrayList<>(Rights.copyProblems(connection));
     var found = new ArrayList<Registration<?>>();
     for (var one : registrations) {
-      var channel = one.channel();
-      var installed = Installed.lookUp(connection, channel, one.subscription());
-      var differences = installed.problems(channel, one.subscription());
-      problems.addAll(
-          differences.isEmpty() ? channel.feed().problems(connection, channel) : differences);
+      var installed = Installed.lookUp(connection, one.channel(), one.subscription());
+      problems.addAll(installed.problems(connection, one.channel(), one.subscription()));
       found.add(one.as(installed));
     }
-    if (!problems.isEmpty()) {
-      throw refused(problems);
-    }
+    refuseIf(problems);
     feeds.begin(connection);
     return found;
   }
 
-  private PgOnceException refused(List<String> problems) {
-    return new PgOnceException(
-        "pgonce cannot start%s:\n- %s".formatted(toListen(), String.join("\n- ", problems)));
+  private void refuseIf(List<String> problems) {
+    if (!problems.isEmpty()) {
+      throw new PgOnceException(
+          "pgonce cannot start%s:\n- %s".formatted(toListen(), String.join("\n- ", problems)));
+    }
   }
 
   private String toListen() {

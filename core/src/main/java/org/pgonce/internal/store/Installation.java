@@ -85,18 +85,9 @@ public final class Installation {
    * @throws PgOnceException naming all differences
    */
   public void check(List<Channel<?>> channels) {
-    var problems = new ArrayList<String>();
+    List<String> problems;
     try {
-      var unused =
-          transactions.run(
-              transaction -> {
-                PinnedPath.pin(transaction);
-                problems.addAll(Rights.problems(transaction));
-                for (var channel : problems.isEmpty() ? channels : List.<Channel<?>>of()) {
-                  problems.addAll(problems(transaction, channel));
-                }
-                return true;
-              });
+      problems = transactions.run(transaction -> problems(transaction, channels));
     } catch (SQLException e) {
       throw new PgOnceException("pgonce cannot check its channels: " + Failures.withHint(e), e);
     }
@@ -106,14 +97,19 @@ public final class Installation {
     }
   }
 
-  private static List<String> problems(Connection connection, Channel<?> channel)
+  private static List<String> problems(Connection transaction, List<Channel<?>> channels)
       throws SQLException {
-    var problems = new LinkedHashSet<String>(); // what is no subscription's own is said by each
-    for (var name : channel.options().names()) {
-      problems.addAll(Installed.lookUp(connection, channel, name).problems(channel, name));
+    PinnedPath.pin(transaction);
+    var rights = Rights.problems(transaction);
+    if (!rights.isEmpty()) {
+      return rights;
     }
-    if (problems.isEmpty()) {
-      problems.addAll(channel.feed().problems(connection, channel));
+    var problems = new LinkedHashSet<String>(); // what is no subscription's own is said by each
+    for (var channel : channels) {
+      for (var name : channel.options().names()) {
+        var installed = Installed.lookUp(transaction, channel, name);
+        problems.addAll(installed.problems(transaction, channel, name));
+      }
     }
     return List.copyOf(problems);
   }
@@ -155,17 +151,10 @@ public final class Installation {
 
   /** Makes one channel as defined, without what feeds it; the schema must be there. */
   public static void define(Connection transaction, Channel<?> channel) throws SQLException {
-    if (!Schema.exists(transaction)) {
-      throw new PgOnceException(
-          "pgonce cannot install channel %s: schema pgonce is missing; call PgOnce.install, or run the files of sql/"
-              .formatted(channel.name()));
-    }
-    var damage = Rights.damage(transaction);
-    if (damage != null) {
-      throw new PgOnceException(
-          "pgonce cannot install channel %s: %s".formatted(channel.name(), damage));
-    }
-    var missing = Rights.missingToInstall(transaction);
+    var missing =
+        Schema.exists(transaction)
+            ? Rights.missingToInstall(transaction)
+            : "schema pgonce is missing; call PgOnce.install, or run the files of sql/";
     if (missing != null) {
       throw new PgOnceException(
           "pgonce cannot install channel %s, nothing was changed: %s"

@@ -139,7 +139,17 @@ public record Installed(
             .formatted(channel.name(), whole, installed, defined, ChannelSql.mend(channel, what)));
   }
 
-  /** What keeps a listener from handling it, with what to do; empty if nothing does. */
+  /**
+   * What keeps a listener from handling it, what feeds it included, with what to do; empty if
+   * nothing does.
+   */
+  public List<String> problems(Connection connection, Channel<?> defined, String named)
+      throws SQLException {
+    var problems = problems(defined, named);
+    return problems.isEmpty() ? defined.feed().problems(connection, defined) : problems;
+  }
+
+  /** The same, but for what feeds it. */
   public List<String> problems(Channel<?> defined, String named) {
     if (!schema) {
       return List.of("schema pgonce is missing: call PgOnce.install, or run the files of sql/");

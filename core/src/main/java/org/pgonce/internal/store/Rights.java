@@ -3,7 +3,6 @@ package org.pgonce.internal.store;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
 
@@ -90,49 +89,51 @@ public final class Rights {
        WHERE n.nspname = 'pgonce' AND p.proname = 'install_channel' AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
       """;
 
-  private static final String COPY = "SELECT pgonce.copy_of_another()";
+  private static final String COPY =
+      "SELECT c.why FROM pgonce.copy_of_another() AS c (why) WHERE c.why IS NOT NULL";
 
   private Rights() {}
 
   /** What keeps the role from listening: one line per problem, with what to do. */
   public static List<String> problems(Connection connection) throws SQLException {
-    var damage = damage(connection);
-    return damage == null ? texts(connection, PROBLEMS) : List.of(damage);
+    return first(connection, DAMAGE, PROBLEMS);
   }
 
   /** What keeps one that only publishes from that: one line per problem, with what to do. */
   public static List<String> publishingProblems(Connection connection) throws SQLException {
-    var damage = damage(connection);
-    if (damage != null) {
-      return List.of(damage);
-    }
-    var problems = texts(connection, PUBLISHING);
+    var problems = first(connection, DAMAGE, PUBLISHING);
     return problems.isEmpty() ? Schema.problems(connection) : problems;
   }
 
   /** What keeps the role from installing channels, and what to do; null if nothing does. */
   public static @Nullable String missingToInstall(Connection connection) throws SQLException {
-    var missing = texts(connection, INSTALLING);
-    return missing.isEmpty() ? null : missing.get(0);
+    return first(connection, DAMAGE, INSTALLING).stream().findFirst().orElse(null);
   }
 
   /** Why nothing may be delivered in this database if it is a copy: one line, or none. */
   public static List<String> copyProblems(Connection connection) throws SQLException {
-    return texts(connection, COPY).stream().filter(Objects::nonNull).toList();
+    return first(connection, COPY);
   }
 
   /** What a restore has lost, and what to do; null if nothing is, or there is no schema. */
   public static @Nullable String damage(Connection connection) throws SQLException {
-    var damage = texts(connection, DAMAGE);
-    return damage.isEmpty() ? null : damage.get(0);
+    return first(connection, DAMAGE).stream().findFirst().orElse(null);
   }
 
   /** Whether the connection's role can mend the damage by running the scripts. */
   static boolean mayMend(Connection connection) throws SQLException {
-    return texts(connection, MAY_MEND).contains("true");
+    return first(connection, MAY_MEND).contains("true");
   }
 
-  private static List<String> texts(Connection connection, String sql) throws SQLException {
-    return Statements.rows(connection, sql, row -> row.getString(1));
+  /** What the first of these statements says that says anything. */
+  private static List<String> first(Connection connection, String... statements)
+      throws SQLException {
+    for (var sql : statements) {
+      var texts = Statements.rows(connection, sql, row -> row.getString(1));
+      if (!texts.isEmpty()) {
+        return texts;
+      }
+    }
+    return List.of();
   }
 }
