@@ -58,7 +58,7 @@ public final class WriterContext {
     if (before != null) {
       var merged = new HashMap<>(ContextJson.readSetting(before));
       merged.putAll(context);
-      set(transaction, ContextJson.of(merged), SET);
+      Statements.execute(transaction, SET, ContextJson.of(merged));
     }
   }
 
@@ -70,7 +70,7 @@ public final class WriterContext {
   public static void clear(Connection transaction) throws SQLException {
     Objects.requireNonNull(transaction, "transaction");
     requireTransaction(transaction);
-    set(transaction, "", SET);
+    Statements.execute(transaction, SET, "");
   }
 
   private static void requireTransaction(Connection connection) throws SQLException {
@@ -91,13 +91,6 @@ public final class WriterContext {
   public static void setForSession(Connection connection, Map<String, String> context)
       throws SQLException {
     Objects.requireNonNull(connection, "connection");
-    set(connection, ContextJson.of(context), SET_FOR_SESSION);
-  }
-
-  private static void set(Connection connection, String json, String sql) throws SQLException {
-    try (var statement = connection.prepareStatement(sql)) {
-      statement.setString(1, json);
-      statement.execute();
-    }
+    Statements.execute(connection, SET_FOR_SESSION, ContextJson.of(context));
   }
 }

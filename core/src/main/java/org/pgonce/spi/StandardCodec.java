@@ -4,25 +4,22 @@ import java.util.List;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the standard codec when it is first asked for: whoever gives a codec needs none. */
 final class StandardCodec {
 
-  private static final ClassValue<PayloadCodec> FOUND =
-      new ClassValue<>() {
-        @Override
-        protected PayloadCodec computeValue(Class<?> type) {
-          return find();
-        }
-      };
-
   private static final String GIVE = "give one of your own (PgOnceBuilder.codec, Publisher.with)";
+
+  private static @Nullable PayloadCodec found;
 
   private StandardCodec() {}
 
   /** Tried anew after a failure. */
-  static PayloadCodec get() {
-    return FOUND.get(StandardCodec.class);
+  static synchronized PayloadCodec get() {
+    var codec = found == null ? find() : found;
+    found = codec;
+    return codec;
   }
 
   private static PayloadCodec find() {

@@ -1,6 +1,8 @@
 package org.pgonce.internal.lifecycle;
 
+import java.lang.module.ModuleDescriptor.Version;
 import java.util.List;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
@@ -21,8 +23,8 @@ final class StartWarnings {
   private static final int OWN_CONNECTIONS = 2;
 
   // The oldest that pgonce is tried with.
-  private static final List<Integer> OLDEST_DRIVER = List.of(42, 7, 8);
-  private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+)\\.(\\d+)");
+  private static final Version OLDEST_DRIVER = Version.parse("42.7.8");
+  private static final Pattern VERSION = Pattern.compile("\\d+\\.\\d+\\.\\d+");
 
   private StartWarnings() {}
 
@@ -65,20 +67,15 @@ final class StartWarnings {
   }
 
   static @Nullable String ofDriver(String name) {
-    var version = VERSION.matcher(name);
-    if (!version.find()) {
-      return null;
-    }
-    for (var part = 0; part < OLDEST_DRIVER.size(); part++) {
-      var order =
-          Integer.compare(Integer.parseInt(version.group(part + 1)), OLDEST_DRIVER.get(part));
-      if (order != 0) {
-        return order > 0
-            ? null
-            : "pgjdbc is of version %s, older than any that pgonce is tried with: use 42.7.8 or later"
-                .formatted(version.group());
-      }
-    }
-    return null;
+    return VERSION
+        .matcher(name)
+        .results()
+        .map(MatchResult::group)
+        .filter(version -> Version.parse(version).compareTo(OLDEST_DRIVER) < 0)
+        .map(
+            "pgjdbc is of version %s, older than any that pgonce is tried with: use 42.7.8 or later"
+                ::formatted)
+        .findFirst()
+        .orElse(null);
   }
 }

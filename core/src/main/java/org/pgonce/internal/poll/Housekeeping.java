@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
@@ -44,7 +43,6 @@ final class Housekeeping {
   private final ListenerContext context;
   private final String listener;
   private final RepeatedTask work;
-  private final AtomicReference<List<String>> due = new AtomicReference<>(List.of());
   private int heartbeats;
   // By task, when its failure was reported last, by System.nanoTime().
   private final Map<String, Long> reported = new ConcurrentHashMap<>();
@@ -66,7 +64,6 @@ final class Housekeeping {
 
   /** Returns at once. */
   void runSoon() {
-    due.set(TASKS);
     work.within(Duration.ZERO);
   }
 
@@ -76,12 +73,13 @@ final class Housekeeping {
     work.stop();
   }
 
-  /** Runs what is due; then again, at once, what has more to do. */
+  /** Runs all; then again, at once, while one has more to do. */
   private @Nullable Duration runAll() {
-    var tasks = due.getAndSet(List.of());
-    var more = tasks.stream().filter(task -> !stopped && run(task)).toList();
-    due.compareAndSet(List.of(), more);
-    return more.isEmpty() ? null : Duration.ZERO;
+    var more = false;
+    for (var task : TASKS) {
+      more |= !stopped && run(task);
+    }
+    return more ? Duration.ZERO : null;
   }
 
   /** Returns whether there may be more to do. */
