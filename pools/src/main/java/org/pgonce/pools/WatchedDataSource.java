@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.store.HandlerDepth;
+import org.pgonce.internal.store.PublishStatements;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -88,7 +88,7 @@ public final class WatchedDataSource implements DataSource {
     }
     var held = HELD.get();
     held.removeIf(Held::isOver);
-    if (HandlerDepth.ofThisThread() > 0 && held.stream().anyMatch(one -> one.from() == pool)) {
+    if (PublishStatements.depth() > 0 && held.stream().anyMatch(one -> one.from() == pool)) {
       warn(); // first: it may wait for long now
     }
     var taken = source.take();

@@ -27,7 +27,7 @@ import org.pgonce.Tx;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.PoolSettings;
-import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -270,7 +270,7 @@ public final class Sweep<T> implements AutoCloseable {
   private long takeBack(Connection transaction, List<String> keys) throws SQLException {
     try (var statement = transaction.prepareStatement(TAKE_BACK)) {
       statement.setString(1, channel.name());
-      statement.setString(2, SqlArray.of("a delivery key", keys));
+      statement.setString(2, Statements.array("a delivery key", keys));
       try (var row = statement.executeQuery()) {
         row.next();
         return row.getLong(1);

@@ -8,7 +8,7 @@ import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * A notification that is held by the current transaction, or by a lease. When its row counts an
@@ -95,7 +95,7 @@ public record Claim(
 
   /** Their ids as an array of PostgreSQL. */
   public static String ids(List<Claim> claims) {
-    return SqlArray.of("id", claims.stream().map(Claim::id).toList());
+    return Statements.array("id", claims.stream().map(Claim::id).toList());
   }
 
   /** From its storing to the claim. */

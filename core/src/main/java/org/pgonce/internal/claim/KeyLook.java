@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * Where one claim looks for a row: the parameters of sql/claim_by_key.sql.
@@ -107,8 +107,9 @@ public record KeyLook(
   void bind(PreparedStatement statement, int first) throws SQLException {
     statement.setString(
         first,
-        SqlArray.of("way", ways.stream().map(way -> way.name().toLowerCase(Locale.ROOT)).toList()));
-    statement.setString(first + 1, SqlArray.of("key", keys));
+        Statements.array(
+            "way", ways.stream().map(way -> way.name().toLowerCase(Locale.ROOT)).toList()));
+    statement.setString(first + 1, Statements.array("key", keys));
     statement.setLong(first + 2, after.us());
     statement.setLong(first + 3, after.id());
     statement.setString(first + 4, walkFrom);

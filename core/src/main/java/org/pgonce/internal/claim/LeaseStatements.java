@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
-import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 
 /** The claim that outlives its transaction: one row, leased for a time. */
@@ -81,8 +81,8 @@ public final class LeaseStatements {
       throws SQLException {
     try (var statement = transaction.prepareStatement(RENEW)) {
       statement.setInt(1, subscription);
-      statement.setString(2, SqlArray.of("id", held.stream().map(Claim::id).toList()));
-      statement.setString(3, SqlArray.of("token", held.stream().map(Claim::token).toList()));
+      statement.setString(2, Statements.array("id", held.stream().map(Claim::id).toList()));
+      statement.setString(3, Statements.array("token", held.stream().map(Claim::token).toList()));
       statement.setLong(4, lease.toMillis());
       var ids = new HashSet<Long>();
       try (var row = statement.executeQuery()) {

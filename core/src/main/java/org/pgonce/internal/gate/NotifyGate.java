@@ -8,7 +8,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.consume.SubscriptionConsumer;
-import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
@@ -59,7 +58,7 @@ public final class NotifyGate {
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
-  private final WakeUpRate rate = new WakeUpRate(); // guarded by itself
+  private final WakeUpRate rate = new WakeUpRate();
 
   // The gate's value while this process has it open, and 0 otherwise. Written by the steps.
   private volatile long mine;
@@ -85,7 +84,7 @@ public final class NotifyGate {
     this.channel = channel;
     this.pollsSoon = pollsSoon;
     this.transactions = transactions;
-    this.listened = SqlArray.of("subscription", listened.stream().sorted().toList());
+    this.listened = Statements.array("subscription", listened.stream().sorted().toList());
     this.steps = new RepeatedTask(threads, this::step);
     this.claims = new RepeatedTask(threads, this::claim);
   }
@@ -97,23 +96,17 @@ public final class NotifyGate {
 
   /** A wake-up for new rows came. Returns at once. */
   public void heard() {
-    // Before the lock: a subscription has one of its own.
-    var answers = subscriptions.stream().anyMatch(SubscriptionConsumer::answersAtOnce);
-    boolean opens;
-    boolean polls;
-    synchronized (rate) {
-      rate.heard(System.nanoTime());
-      opens = answers && mine == 0 && isWanted();
-      polls = !answers && rate.isMany();
-    }
-    if (opens) {
+    rate.heard(System.nanoTime());
+    if (subscriptions.stream().noneMatch(SubscriptionConsumer::answersAtOnce)) {
+      if (rate.isMany()) {
+        pollsSoon.run();
+      }
+    } else if (mine == 0 && isWanted()) {
       steps.within(Duration.ZERO);
-    } else if (polls) {
-      pollsSoon.run();
     }
   }
 
-  /** Whether it should open, or ask whether writers wait. Called with the rate locked. */
+  /** Whether it should open, or ask whether writers wait. */
   private boolean isWanted() {
     var now = System.nanoTime();
     return now - notBefore >= 0 && (rate.isMany() || (rate.isSome() && now - askNotBefore >= 0));
@@ -156,13 +149,7 @@ public final class NotifyGate {
   }
 
   private @Nullable Duration openIfWanted() throws SQLException {
-    boolean wanted;
-    boolean many;
-    synchronized (rate) {
-      wanted = isWanted();
-      many = rate.isMany();
-    }
-    if (wanted && !isHeldUp() && (many || doWritersWait())) {
+    if (isWanted() && !isHeldUp() && (rate.isMany() || doWritersWait())) {
       var value = ask(OPEN, channel, listened);
       if (value != 0) {
         return opened(value);
@@ -180,10 +167,8 @@ public final class NotifyGate {
   private Duration opened(long value) {
     LOG.debug("pgonce: the gate of channel {} is open", channel);
     fewInARow = 0;
-    synchronized (rate) {
-      mine = value;
-      rate.reset();
-    }
+    mine = value;
+    rate.reset();
     pollsSoon.run();
     claims.within(Duration.ZERO);
     return RENEWAL;

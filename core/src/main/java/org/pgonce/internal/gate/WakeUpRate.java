@@ -5,6 +5,7 @@ import java.time.Duration;
 /**
  * How many wake-ups come in. Many: 250 a second, which is worth an open gate. Some: 30 a second;
  * fewer may be all that come where writers wait for one another, each for the disk in turn.
+ * Thread-safe.
  */
 final class WakeUpRate {
 
@@ -16,7 +17,7 @@ final class WakeUpRate {
   private int heard;
 
   /** A wake-up came, at this System.nanoTime(). */
-  void heard(long now) {
+  synchronized void heard(long now) {
     if (now - windowSince > WINDOW_NANOS) {
       windowSince = now;
       heard = 0;
@@ -24,15 +25,15 @@ final class WakeUpRate {
     heard++;
   }
 
-  boolean isMany() {
+  synchronized boolean isMany() {
     return heard >= MANY;
   }
 
-  boolean isSome() {
+  synchronized boolean isSome() {
     return heard >= SOME;
   }
 
-  void reset() {
+  synchronized void reset() {
     heard = 0;
   }
 }

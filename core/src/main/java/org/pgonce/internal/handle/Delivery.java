@@ -10,7 +10,7 @@ import org.pgonce.Notification;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.store.HandlerDepth;
+import org.pgonce.internal.store.PublishStatements;
 import org.pgonce.spi.HandlerInterceptor;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
@@ -59,7 +59,7 @@ public final class Delivery<T> {
   /** Returns those that the handler was run for. */
   private List<Notification<T>> intercepted(
       int depth, List<Notification<T>> notifications, HandlerTx tx) throws Exception {
-    return HandlerDepth.within(
+    return PublishStatements.inHandler(
         depth,
         () ->
             interceptors.isEmpty()

@@ -14,7 +14,7 @@ import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.Tx;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.store.HandlerDepth;
+import org.pgonce.internal.store.PublishStatements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -108,8 +108,9 @@ public final class HandlerTx implements Tx {
     if (callbacks.isEmpty()) {
       callbacks = new ArrayList<>();
     }
-    var depth = HandlerDepth.ofThisThread() - 1;
-    callbacks.add(at, outcome -> HandlerDepth.runWithin(depth, () -> callback.accept(outcome)));
+    var depth = PublishStatements.depth() - 1;
+    callbacks.add(
+        at, outcome -> PublishStatements.behindHandler(depth, () -> callback.accept(outcome)));
   }
 
   /** The handler has ended: nothing is registered from here on. */

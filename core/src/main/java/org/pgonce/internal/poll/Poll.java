@@ -14,7 +14,6 @@ import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.SqlArray;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.store.Installed;
@@ -181,11 +180,11 @@ public final class Poll {
         REGISTER,
         listener,
         context.instance(),
-        SqlArray.of("subscription", subscriptions),
+        Statements.array("subscription", subscriptions),
         listens.source(),
         String.valueOf(silence.toMillis()),
         backend(listens),
-        SqlArray.of("workers", targets.stream().map(PollTarget::workers).toList()));
+        Statements.array("workers", targets.stream().map(PollTarget::workers).toList()));
     reported = targets.stream().map(target -> "").toList();
     registered = true; // or not, if the commit fails: then the poll says so
   }
@@ -196,7 +195,8 @@ public final class Poll {
     List<Long> after = whole ? List.of() : targets.stream().map(PollTarget::cursor).toList();
     try {
       var answers =
-          Statements.rows(connection, POLL, PollAnswer::of, listener, SqlArray.of("id", after));
+          Statements.rows(
+              connection, POLL, PollAnswer::of, listener, Statements.array("id", after));
       if (whole) {
         var now = System.nanoTime();
         wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
@@ -237,8 +237,8 @@ public final class Poll {
                       listener,
                       listens.source(),
                       backend(listens),
-                      SqlArray.of("difference", differences),
-                      SqlArray.of("backend", List.copyOf(context.backends()))));
+                      Statements.array("difference", differences),
+                      Statements.array("backend", List.copyOf(context.backends()))));
       reported = differences;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);

@@ -8,13 +8,18 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import org.pgonce.Channel;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.text.Json;
 
-/** The statements that store notifications from Java. */
+/**
+ * The statements that store notifications from Java, and the depth of what a handler publishes by
+ * them on its thread, whatever the connection. For triggers and SQL a setting of the handler's
+ * transaction has it.
+ */
 public final class PublishStatements {
 
   private static final Sql PUBLISH = Sql.of("pgonce.publish(?, ?::json, version => %s)");
@@ -23,7 +28,34 @@ public final class PublishStatements {
   private static final Sql PUBLISH_ALL = Sql.of("pgonce.publish_all(?, ?::json, %s)");
   private static final Sql PUBLISH_EACH = Sql.of("pgonce.publish_each(?, ?::json, ?::json, %s)");
 
+  private static final ThreadLocal<Integer> DEPTH = ThreadLocal.withInitial(() -> 0);
+
   private PublishStatements() {}
+
+  /** Runs the handler of a notification of this depth. */
+  public static <R> R inHandler(int depth, Callable<R> handler) throws Exception {
+    DEPTH.set(depth + 1);
+    try {
+      return handler.call();
+    } finally {
+      DEPTH.remove();
+    }
+  }
+
+  /** Runs what a handler left to be run behind it. */
+  public static void behindHandler(int depth, Runnable callback) {
+    DEPTH.set(depth + 1);
+    try {
+      callback.run();
+    } finally {
+      DEPTH.remove();
+    }
+  }
+
+  /** The depth of what is published on this thread; 0 if no handler runs on it. */
+  public static int depth() {
+    return DEPTH.get();
+  }
 
   /**
    * A call that publishes, and the same on a handler's thread, which sets the handler's depth in
@@ -46,7 +78,7 @@ public final class PublishStatements {
     <R> List<R> rows(
         Connection transaction, Channel<?> channel, Statements.Reader<R> reader, String... texts)
         throws SQLException {
-      var depth = HandlerDepth.ofThisThread();
+      var depth = depth();
       var parameters = new ArrayList<Object>();
       if (depth > 0) {
         parameters.add(String.valueOf(depth));
