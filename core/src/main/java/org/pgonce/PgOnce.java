@@ -4,22 +4,20 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
-import org.pgonce.internal.lifecycle.ShutdownHook;
 import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Schema;
-import org.pgonce.spi.PayloadCodec;
 
 /**
  * Exactly-once notification channels on PostgreSQL: where everything begins.
@@ -44,30 +42,26 @@ import org.pgonce.spi.PayloadCodec;
  */
 public final class PgOnce implements AutoCloseable {
 
-  private final Transactions transactions;
-  private final PayloadCodec codec;
-  private final Supplier<ListenerContext> contexts;
+  // Of installations, whose statements may take long.
+  private static final Duration LONGEST_CALL = Duration.ofHours(1);
+
+  private final DataSource dataSource;
+  private final PoolSettings pool = new PoolSettings();
+  private final Extensions extensions;
   private final ListenSettings settings;
   private final Duration stopTimeout;
-  private final Publisher publisher;
   private final List<Registration<?>> registrations = new ArrayList<>();
-  private final ReentrantLock lock = new ReentrantLock();
+  private final Object lock = new Object();
   // The latest that was started, or is being started.
   private volatile @Nullable Listener listener;
   private boolean closed;
 
   PgOnce(
-      Transactions transactions,
-      Extensions extensions,
-      Supplier<ListenerContext> contexts,
-      ListenSettings settings,
-      Duration stopTimeout) {
-    this.transactions = transactions;
-    this.codec = extensions.codec();
-    this.contexts = contexts;
+      DataSource dataSource, Extensions extensions, ListenSettings settings, Duration stopTimeout) {
+    this.dataSource = dataSource;
+    this.extensions = extensions;
     this.settings = settings;
     this.stopTimeout = stopTimeout;
-    this.publisher = extensions.publisher();
   }
 
   /** With defaults that are right for production; nothing is opened before it is needed. */
@@ -98,7 +92,7 @@ public final class PgOnce implements AutoCloseable {
    */
   public PgOnce install(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
-    new Installation(transactions, settings.instance()).install(List.of(channels));
+    installation().install(List.of(channels));
     return this;
   }
 
@@ -112,8 +106,12 @@ public final class PgOnce implements AutoCloseable {
    */
   public PgOnce check(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
-    new Installation(transactions, settings.instance()).check(List.of(channels));
+    installation().check(List.of(channels));
     return this;
+  }
+
+  private Installation installation() {
+    return new Installation(new Transactions(dataSource, pool, LONGEST_CALL), settings.instance());
   }
 
   /**
@@ -170,8 +168,7 @@ public final class PgOnce implements AutoCloseable {
     }
     Objects.requireNonNull(options, "options");
     Objects.requireNonNull(handler, () -> "the handler of channel " + channel.name() + " is null");
-    lock.lock();
-    try {
+    synchronized (lock) {
       requireStopped(
           "listen(" + channel.name() + ") after start(): say first who handles what, then start");
       requireReadable(channel);
@@ -185,15 +182,13 @@ public final class PgOnce implements AutoCloseable {
       }
       registrations.add(added);
       return this;
-    } finally {
-      lock.unlock();
     }
   }
 
   private void requireReadable(Channel<?> channel) {
     var rules = channel.options().payload();
     try {
-      var itsCodec = codec.with(rules.unknownFields(), rules.missingFields());
+      var itsCodec = extensions.codec().with(rules.unknownFields(), rules.missingFields());
       channel.requireDecodable(itsCodec);
       rules.upcasters().values().forEach(step -> itsCodec.requireDecodable(step.reads()));
     } catch (IllegalArgumentException e) {
@@ -232,15 +227,15 @@ public final class PgOnce implements AutoCloseable {
 
   /** A listener to be started, which a stop finds from now on. */
   private Listener next() {
-    lock.lock();
-    try {
+    synchronized (lock) {
       requireStopped(
           "start() was called before: stop() first, which ends before it can start again");
-      var next = new Listener(contexts.get(), settings, registrations);
+      // With threads of its own, which it closes.
+      var context =
+          new ListenerContext(dataSource, pool, extensions, new Threads(), settings.instance());
+      var next = new Listener(context, settings, registrations);
       listener = next;
       return next;
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -265,7 +260,7 @@ public final class PgOnce implements AutoCloseable {
     if (running == null) {
       throw new IllegalStateException("awaitStopped() before start()");
     }
-    ShutdownHook.await(running, this::close, stopTimeout);
+    running.awaitStopped(this::close, stopTimeout);
   }
 
   /**
@@ -296,15 +291,12 @@ public final class PgOnce implements AutoCloseable {
    */
   @Override
   public void close() {
-    lock.lock();
-    try {
+    synchronized (lock) {
       var running = listener;
       if (running != null) {
         running.refuseFromWithin();
       }
       closed = true;
-    } finally {
-      lock.unlock();
     }
     try {
       stop(stopTimeout);
@@ -321,6 +313,6 @@ public final class PgOnce implements AutoCloseable {
 
   /** Publishes with the codec of this instance, and tells its observer. */
   public Publisher publisher() {
-    return publisher;
+    return extensions.publisher();
   }
 }

@@ -4,15 +4,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.Extensions;
-import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.SafeObserver;
-import org.pgonce.internal.jdbc.PoolSettings;
-import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
 import org.pgonce.internal.listen.ListenConfig;
@@ -26,9 +21,6 @@ import org.pgonce.spi.WakeUpSource;
 public final class PgOnceBuilder {
 
   private static final Duration HOUR = Duration.ofHours(1);
-
-  // Of installations, whose statements may take long.
-  private static final Duration LONGEST_CALL = HOUR;
 
   private final DataSource dataSource;
   private @Nullable PayloadCodec codec;
@@ -189,16 +181,10 @@ public final class PgOnceBuilder {
             pollInterval,
             startTimeout,
             instance);
-    var pool = new PoolSettings();
-    var name = instance;
     var observes = SafeObserver.over(observers);
     var extensions =
         new Extensions(
             chosen, new Publisher(chosen, observes), observes, List.copyOf(interceptors));
-    // Each start has threads of its own, which its listener closes.
-    Supplier<ListenerContext> contexts =
-        () -> new ListenerContext(dataSource, pool, extensions, new Threads(), name);
-    var transactions = new Transactions(dataSource, pool, LONGEST_CALL);
-    return new PgOnce(transactions, extensions, contexts, settings, stopTimeout);
+    return new PgOnce(dataSource, extensions, settings, stopTimeout);
   }
 }

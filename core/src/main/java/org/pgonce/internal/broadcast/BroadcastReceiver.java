@@ -70,11 +70,11 @@ public final class BroadcastReceiver<T> implements PollTarget {
         if (waiting.offer(message)) {
           join();
         } else {
-          dropped("more than " + MAX_WAITING + " wait for its handlers");
+          reports.dropped("more than " + MAX_WAITING + " wait for its handlers");
         }
       }
     } catch (UnreadablePayloadException e) {
-      dropped(String.valueOf(e.getMessage()));
+      reports.dropped(String.valueOf(e.getMessage()));
     }
   }
 
@@ -97,7 +97,7 @@ public final class BroadcastReceiver<T> implements PollTarget {
     var unused = definition.polled(answer.definition());
   }
 
-  /** Its state for the status. */
+  @Override
   public ChannelActivity activity() {
     return slots.activity(received.get(), 0, null, difference());
   }
@@ -175,25 +175,21 @@ public final class BroadcastReceiver<T> implements PollTarget {
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
       return () -> reports.settled(message.id(), 1, Duration.ZERO, handled, inHandler);
     } catch (UnreadablePayloadException | NewerVersionException | TooDeepException e) {
-      return () -> dropped(String.valueOf(e.getMessage()));
+      return () -> reports.dropped(String.valueOf(e.getMessage()));
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, costs this message and not its worker.
       LOG.debug("pgonce: the failure in full", failure);
       var words = Failures.inWords(failure);
-      return () -> dropped("its handler failed: " + words);
+      return () -> reports.dropped("its handler failed: " + words);
     }
   }
 
   private void cutOff(OwnTransaction transaction, Cause cause) {
     transaction.cutOff();
-    dropped(
+    reports.dropped(
         cause == Cause.STOP
             ? "the listener stopped before its handler returned"
             : "its handler did not return within %d ms"
                 .formatted(subscribed.options().handlerTimeout().toMillis()));
-  }
-
-  private void dropped(String reason) {
-    reports.dropped(reason);
   }
 }

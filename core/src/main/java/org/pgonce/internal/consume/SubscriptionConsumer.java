@@ -118,6 +118,7 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     return !slots.isStopping() && !isHeldUp();
   }
 
+  @Override
   public ChannelActivity activity() {
     return locked(
         () ->

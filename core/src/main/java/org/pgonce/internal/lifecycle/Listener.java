@@ -8,15 +8,12 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.Status;
-import org.pgonce.Status.ChannelActivity;
 import org.pgonce.Status.State;
 import org.pgonce.internal.broadcast.BroadcastReceiver;
 import org.pgonce.internal.consume.SubscriptionConsumer;
@@ -27,7 +24,6 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.listen.ListenFailure;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.listen.NotificationListener;
-import org.pgonce.internal.listen.WakeUp;
 import org.pgonce.internal.poll.Poll;
 import org.pgonce.internal.poll.PollTarget;
 import org.pgonce.internal.store.ChannelNames;
@@ -42,6 +38,10 @@ public final class Listener {
   // After a gate was opened, for the poll that sees it open: polls come more often from then on.
   private static final Duration POLLS_SOON = Duration.ofMillis(300);
 
+  // Payloads of NOTIFY.
+  private static final String NEW_ROWS = "";
+  private static final String DEFINITION = "definition";
+
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
@@ -50,16 +50,14 @@ public final class Listener {
   private final FeedWatch feeds;
   private final Shutdown shutdown;
   private final CountDownLatch stopped = new CountDownLatch(1);
-  // A start goes on from step to step with it held; a stop sets what ends it.
-  private final ReentrantLock steps = new ReentrantLock();
   private volatile boolean started;
+  // Set by a stop, between two steps of the start.
   private volatile boolean stopping;
-  // Filled by one step of the start, before anything runs; read-only from then on.
-  private final List<PollTarget> targets = new ArrayList<>();
+  // Filled by one step of the start, before anything runs; read-only from then on. The status may
+  // be asked for meanwhile.
+  private final List<PollTarget> targets = new CopyOnWriteArrayList<>();
   private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
   private final List<WorkerSlots> slots = new ArrayList<>();
-  // The status may be asked for meanwhile.
-  private final List<Supplier<ChannelActivity>> activities = new CopyOnWriteArrayList<>();
   private final Map<String, NotifyGate> gates = new HashMap<>();
   private final Map<String, List<Consumer<String>>> callbacks = new HashMap<>();
 
@@ -118,16 +116,11 @@ public final class Listener {
   }
 
   /** A step that neither waits nor asks the database: a stop waits for it. */
-  private void step(Runnable step) {
-    steps.lock();
-    try {
-      if (stopping) {
-        throw new PgOnceException("pgonce was stopped while it started");
-      }
-      step.run();
-    } finally {
-      steps.unlock();
+  private synchronized void step(Runnable step) {
+    if (stopping) {
+      throw new PgOnceException("pgonce was stopped while it started");
     }
+    step.run();
   }
 
   private void listen(List<Registration<?>> installed) {
@@ -178,14 +171,12 @@ public final class Listener {
     targets.add(consumer);
     consumers.add(consumer);
     slots.add(consumer.slots());
-    activities.add(consumer::activity);
   }
 
   private <T> void addBroadcast(Registration<T> one) {
     var receiver = new BroadcastReceiver<>(one, context);
     targets.add(receiver);
     slots.add(receiver.slots());
-    activities.add(receiver::activity);
     addCallback(one.name(), payload -> heard(receiver, payload));
   }
 
@@ -205,7 +196,7 @@ public final class Listener {
     addCallback(
         channel,
         payload -> {
-          if (WakeUp.of(payload) == WakeUp.NEW_ROWS) {
+          if (payload.equals(NEW_ROWS)) {
             gate.heard();
           }
         });
@@ -219,20 +210,27 @@ public final class Listener {
   }
 
   private void heard(BroadcastReceiver<?> receiver, String payload) {
-    if (WakeUp.of(payload) == WakeUp.DEFINITION) {
+    if (payload.equals(DEFINITION)) {
       poll.within(Duration.ZERO);
     } else {
       receiver.heard(payload);
     }
   }
 
-  /** Any role can NOTIFY: whether the channel is paused, or defined anew, only the poll knows. */
+  /**
+   * A NOTIFY on a stored channel, as {@code pgonce.wake_up} in sql/publish.sql sends it. Any role
+   * can send one: whether the channel is paused, or defined anew, only the poll knows.
+   */
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
-    switch (WakeUp.of(payload)) {
-      case PAUSE, DEFINITION -> poll.within(consumer.heardPause());
-      case RESUME, LATER -> poll.within(Duration.ZERO);
-      case DUE -> consumer.freed(true);
-      case NEW_ROWS -> consumer.notified();
+    switch (payload) {
+      case "pause", DEFINITION -> poll.within(consumer.heardPause());
+      case "resume" -> poll.within(Duration.ZERO);
+      // Rows were stored that are due later: the poll learns when.
+      case "later" -> poll.within(Duration.ZERO);
+      // Scheduled rows may be due, or keys may have been set free.
+      case "due" -> consumer.freed(true);
+      // New rows; or it is not known.
+      default -> consumer.notified();
     }
   }
 
@@ -290,7 +288,7 @@ public final class Listener {
         listenFailure(heard),
         heard.failedSources(),
         heard.reconnects(),
-        activities.stream().map(Supplier::get).toList());
+        targets.stream().map(PollTarget::activity).toList());
   }
 
   /**
@@ -302,11 +300,8 @@ public final class Listener {
    */
   public boolean stop(Duration deadline) throws InterruptedException {
     refuseFromWithin();
-    steps.lock();
-    try {
+    synchronized (this) {
       stopping = true;
-    } finally {
-      steps.unlock();
     }
     try {
       return registrations.isEmpty() || shutdown.within(deadline);
@@ -346,7 +341,25 @@ public final class Listener {
     return true;
   }
 
-  public void awaitStopped() throws InterruptedException {
-    stopped.await();
+  /**
+   * Waits until it has stopped. If the JVM is told to end meanwhile (SIGTERM, Ctrl-C), that closes
+   * it first. While nobody waits here the JVM ends at once, as with a kill, and what was claimed is
+   * claimed again.
+   *
+   * @param close stops it
+   * @param longest how long to wait for that
+   */
+  public void awaitStopped(Runnable close, Duration longest) throws InterruptedException {
+    var hook = new Thread(close, "pgonce-shutdown");
+    Runtime.getRuntime().addShutdownHook(hook);
+    try {
+      stopped.await();
+    } finally {
+      try {
+        Runtime.getRuntime().removeShutdownHook(hook);
+      } catch (IllegalStateException shuttingDown) {
+        hook.join(longest.toMillis()); // so that main does not return before
+      }
+    }
   }
 }

@@ -15,10 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Stops a listener, as {@code PgOnce.stop} and {@code close} ask, and {@link ShutdownHook} on
- * SIGTERM: no new claims; waits for the handlers that run; then interrupts those that are left and
- * gives their notifications back. Several threads may call it: the earliest deadline counts. An
- * interrupt ends the wait for the handlers, and the rest is done all the same.
+ * Stops a listener: no new claims; waits for the handlers that run; then interrupts those that are
+ * left and gives their notifications back. Several threads may call it: the earliest deadline
+ * counts. An interrupt ends the wait for the handlers, and the rest is done all the same.
  */
 final class Shutdown {
 

@@ -1,6 +1,7 @@
 package org.pgonce.internal.poll;
 
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Status.ChannelActivity;
 
 /** A subscription that the poll asks for. */
 public interface PollTarget {
@@ -16,6 +17,9 @@ public interface PollTarget {
   default int workers() {
     return 0;
   }
+
+  /** Its state for the status. */
+  ChannelActivity activity();
 
   /** Why nothing of it is handled here, as it was installed otherwise since; null if it is. */
   @Nullable String difference();
