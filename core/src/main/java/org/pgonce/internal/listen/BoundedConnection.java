@@ -10,7 +10,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
@@ -29,8 +28,7 @@ final class BoundedConnection implements AutoCloseable {
 
   // Referenced as long as it listens: pgjdbc-ng collects a connection that nobody references.
   private final WakeUpConnection connection;
-  private final AtomicBoolean closing = new AtomicBoolean();
-  private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+  private @Nullable CompletableFuture<@Nullable Void> closed; // guarded by this
 
   private BoundedConnection(WakeUpConnection connection) {
     this.connection = connection;
@@ -86,25 +84,24 @@ final class BoundedConnection implements AutoCloseable {
 
   /** Returns within a second, though the peer is frozen or this thread interrupted. Idempotent. */
   @Override
-  public void close() {
-    if (closing.compareAndSet(false, true)) {
-      var unused = closed.completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
-      Threads.daemon("pgonce-close", this::unlistenAndClose).start();
+  public synchronized void close() {
+    if (closed == null) {
+      closed =
+          CompletableFuture.runAsync(
+                  this::unlistenAndClose, work -> Threads.daemon("pgonce-close", work).start())
+              .completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
     }
     closed.join();
   }
 
   private void unlistenAndClose() {
-    try {
-      // A pooler lends the backend to others next, and one that LISTENs slows all writers down.
+    // A pooler lends the backend to others next, and one that LISTENs slows all writers down.
+    try (connection) {
       if (connection.pooled()) {
         execute(List.of("UNLISTEN *"), UNLISTEN_BOUND);
       }
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       log.debug("could not UNLISTEN through the pooler: {}", e.toString());
-    } finally {
-      connection.close();
-      closed.complete(null);
     }
   }
 

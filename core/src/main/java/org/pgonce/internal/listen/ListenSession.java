@@ -138,7 +138,7 @@ final class ListenSession implements WakeUpSource.Callback, AutoCloseable {
   public void notified(String channel, String payload) {
     var echo = expected;
     if (!channel.equals(ownChannel)) {
-      wakeUps.accept(channel, payload);
+      NotificationListener.guarded(() -> wakeUps.accept(channel, payload));
     } else if (payload.equals(echo.token())) {
       echo.arrived().complete(null);
     }

@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
@@ -55,7 +54,6 @@ public final class NotificationListener implements AutoCloseable {
   private final Set<String> channels;
   private final Callback callback;
   private final Thread thread = Threads.daemon("pgonce-listen", this::run);
-  private final AtomicBoolean started = new AtomicBoolean();
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private volatile ListenStatus status = ListenStatus.BEFORE_FIRST_ATTEMPT;
   private volatile boolean open = true;
@@ -88,7 +86,7 @@ public final class NotificationListener implements AutoCloseable {
 
   /** Begins to listen, in the background. May be called once. */
   public void start() {
-    if (!started.compareAndSet(false, true)) {
+    if (!open || thread.getState() != Thread.State.NEW) {
       throw new IllegalStateException("the listener was started or closed before; make a new one");
     }
     thread.start();
@@ -116,7 +114,7 @@ public final class NotificationListener implements AutoCloseable {
   @Override
   public void close() {
     open = false;
-    if (!started.getAndSet(true) || Thread.currentThread() == thread) {
+    if (Thread.currentThread() == thread) {
       return;
     }
     thread.interrupt();
@@ -206,7 +204,7 @@ public final class NotificationListener implements AutoCloseable {
     hasConnected = false;
     for (var source : usable) {
       try {
-        var session = new ListenSession(source, address, config, this::notified);
+        var session = new ListenSession(source, address, config, callback::notified);
         hasConnected = true;
         return session;
       } catch (ListenFailure e) {
@@ -251,11 +249,8 @@ public final class NotificationListener implements AutoCloseable {
     return new ListenStatus(null, failure, failedSources, status.reconnects());
   }
 
-  private void notified(String channel, String payload) {
-    guarded(() -> callback.notified(channel, payload));
-  }
-
-  private static void guarded(Runnable call) {
+  /** What the owner throws must not end the thread that it is called on. */
+  static void guarded(Runnable call) {
     try {
       call.run();
     } catch (RuntimeException | Error e) {
