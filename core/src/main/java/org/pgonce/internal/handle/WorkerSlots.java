@@ -36,8 +36,9 @@ public final class WorkerSlots {
   private final Set<Slot> handling = new HashSet<>();
   private final Set<Slot> working = new HashSet<>();
   private final Set<Slot> stuck = new HashSet<>();
-  private final OverrunWatch overruns;
   private boolean stopping;
+  // For when the first of the running handlers overruns, or before.
+  private boolean isTickPlanned;
 
   /**
    * @param whenFree called, on any thread, when a slot may have become free by cutting a handler
@@ -47,7 +48,6 @@ public final class WorkerSlots {
     this.subscribed = subscribed;
     this.threads = threads;
     this.whenFree = whenFree;
-    this.overruns = new OverrunWatch(this, handling, threads);
   }
 
   /** Why a handler was cut off. */
@@ -116,6 +116,28 @@ public final class WorkerSlots {
     }
   }
 
+  /**
+   * Cuts off the handlers that overran {@code ListenOptions.handlerTimeout}. One tick for all, as
+   * most handlers end long before.
+   */
+  private void cutOffOverruns() {
+    var now = System.nanoTime();
+    var next = Long.MAX_VALUE;
+    synchronized (this) {
+      for (var slot : List.copyOf(handling)) {
+        if (slot.overrunAt - now <= 0) {
+          slot.cutOff(slot.attempt, Cause.OVERRUN);
+        } else {
+          next = Math.min(next, slot.overrunAt - now);
+        }
+      }
+      isTickPlanned = next < Long.MAX_VALUE;
+    }
+    if (next < Long.MAX_VALUE) {
+      threads.tickLater(Duration.ofNanos(next), this::cutOffOverruns);
+    }
+  }
+
   public synchronized ChannelActivity activity(
       long claims, long emptyClaims, @Nullable Paused paused, @Nullable String outdated) {
     return new ChannelActivity(
@@ -146,7 +168,7 @@ public final class WorkerSlots {
     /** A handler begins on this thread, before {@link #end}. False if none may begin any more. */
     public boolean begin(Attempt begun) {
       var timeout = subscribed.options().handlerTimeout();
-      boolean tickIsMissing;
+      boolean planned;
       synchronized (WorkerSlots.this) {
         if (stopping) {
           return false;
@@ -155,22 +177,15 @@ public final class WorkerSlots {
         thread = Thread.currentThread();
         overrunAt = System.nanoTime() + timeout.toNanos();
         handling.add(this);
-        tickIsMissing = overruns.tickIsMissing();
+        planned = isTickPlanned;
+        isTickPlanned = true;
       }
-      if (tickIsMissing) {
-        overruns.tickIn(timeout);
+      if (!planned) {
+        // Not within the monitor: to wait for the timer's lock there pins a virtual thread up to
+        // JDK 23.
+        threads.tickLater(timeout, WorkerSlots.this::cutOffOverruns);
       }
       return true;
-    }
-
-    /** By System.nanoTime(). Called within the monitor. */
-    long overrunAt() {
-      return overrunAt;
-    }
-
-    /** Called within the monitor. */
-    void overruns() {
-      cutOff(attempt, Cause.OVERRUN);
     }
 
     public boolean isCutOff() {
