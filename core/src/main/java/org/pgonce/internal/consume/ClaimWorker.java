@@ -26,7 +26,7 @@ final class ClaimWorker implements Runnable, Worker {
   private final ClaimLoop loop;
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
-  private final RateLimiter rate;
+  private final @Nullable RateLimiter rate;
   private WorkerSlots.@Nullable Slot slot;
   // Permits of the rate that no handler has used.
   private int permits;
@@ -66,9 +66,9 @@ final class ClaimWorker implements Runnable, Worker {
 
   private void work() {
     try {
-      var wait = rate.enter();
+      var wait = rate == null ? Duration.ZERO : rate.enter();
       if (wait.isZero()) {
-        permits = 1;
+        permits = rate == null ? 0 : 1;
         loop.work(this);
       } else {
         rest(wait);
@@ -114,6 +114,9 @@ final class ClaimWorker implements Runnable, Worker {
 
   @Override
   public int permits(int wanted) {
+    if (rate == null) {
+      return wanted;
+    }
     if (permits < wanted) {
       permits += rate.enterMore(wanted - permits);
     }
@@ -134,8 +137,10 @@ final class ClaimWorker implements Runnable, Worker {
   }
 
   private void keepPermits(int count) {
-    rate.giveBack(permits - count);
-    permits = count;
+    if (rate != null) {
+      rate.giveBack(permits - count);
+      permits = count;
+    }
   }
 
   @Override
@@ -148,7 +153,7 @@ final class ClaimWorker implements Runnable, Worker {
     if (!mayBegin() || !slot().begin(attempt)) {
       return false;
     }
-    permits -= count;
+    permits -= rate == null ? 0 : count;
     return true;
   }
 

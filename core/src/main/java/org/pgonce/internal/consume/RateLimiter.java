@@ -3,7 +3,6 @@ package org.pgonce.internal.consume;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.pgonce.ChannelOptions;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
@@ -82,9 +81,6 @@ final class RateLimiter {
 
   /** Takes as many permits as this process has, at most so many; returns how many. */
   synchronized int enterMore(int most) {
-    if (maxRate == ChannelOptions.NO_MAX_RATE) {
-      return most;
-    }
     var taken = isKept() ? Math.min(permits, most) : 0;
     permits -= taken;
     return taken;
@@ -96,6 +92,6 @@ final class RateLimiter {
 
   /** So many permits were not needed. */
   synchronized void giveBack(int count) {
-    permits += maxRate == ChannelOptions.NO_MAX_RATE ? 0 : count;
+    permits += count;
   }
 }

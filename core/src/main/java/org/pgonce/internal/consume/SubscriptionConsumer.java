@@ -5,6 +5,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.context.ListenerContext;
@@ -28,7 +29,8 @@ public final class SubscriptionConsumer<T> implements PollTarget {
 
   final FetchTrigger trigger;
   final ClaimCursors cursors;
-  final RateLimiter rate;
+  // Null where the channel has no rate.
+  final @Nullable RateLimiter rate;
   final Reports reports;
   private final int subscription;
   private final ListenerContext context;
@@ -52,12 +54,12 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     this.reports = new Reports(subscribed, context.observer(), poll::within);
     this.slots =
         new WorkerSlots(subscribed, context.threads(), () -> freed(subscribed.goesByKey()));
+    var maxRate = subscribed.channel().options().maxRate();
     this.rate =
-        new RateLimiter(
-            context.transactions(),
-            subscription,
-            subscribed.channel().options().maxRate(),
-            subscribed.options().batch() > 1);
+        maxRate == ChannelOptions.NO_MAX_RATE
+            ? null
+            : new RateLimiter(
+                context.transactions(), subscription, maxRate, subscribed.options().batch() > 1);
     this.trigger =
         new FetchTrigger(
             context.threads()::tickLater, lock, System::nanoTime, cursors, this::beginWorker);
