@@ -48,7 +48,7 @@ public record Claim(
     boolean suspect,
     @Nullable HandlerSession holder) {
 
-  /** Reads the columns of {@link ClaimSql#COLUMNS}. */
+  /** Reads the columns of {@link ClaimSql#COLUMNS}, by their position, which is the quicker way. */
   static Claim read(
       ResultSet row,
       int subscription,
@@ -57,24 +57,23 @@ public record Claim(
       @Nullable HandlerSession holder,
       Payload.Reading reading)
       throws SQLException {
-    var id = row.getLong("id");
-    var createdAt = row.getObject("created_at", OffsetDateTime.class).toInstant();
-    var dueAt = row.getObject("due_at", OffsetDateTime.class);
+    var id = row.getLong(1);
+    var createdAt = row.getObject(3, OffsetDateTime.class).toInstant();
+    // A new row has neither.
+    var dueAt = scheduled ? row.getObject(4, OffsetDateTime.class) : null;
+    var token = scheduled ? row.getString(11) : null;
     return new Claim(
         subscription,
         id,
         scheduled,
-        row.getInt("attempts"),
-        row.getString("token"),
+        row.getInt(2),
+        token,
         createdAt,
         dueAt == null ? createdAt : dueAt.toInstant(),
-        row.getObject("claimed_at", OffsetDateTime.class).toInstant(),
-        new Payload(row.getString("payload"), reading, subscription, id, scheduled),
+        row.getObject(5, OffsetDateTime.class).toInstant(),
+        new Payload(row.getString(6), reading, subscription, id, scheduled),
         NotificationHeaders.stamped(
-            row.getString("delivery_key"),
-            row.getString("order_key"),
-            row.getString("context"),
-            row.getInt("stamp")),
+            row.getString(7), row.getString(8), row.getString(9), row.getInt(10)),
         suspect,
         holder);
   }

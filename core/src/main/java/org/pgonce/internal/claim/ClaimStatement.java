@@ -127,7 +127,8 @@ public final class ClaimStatement {
   private static Claim claim(
       ResultSet row, ClaimSession session, int subscription, boolean due, HandlerSession holder)
       throws SQLException {
-    var suspect = row.getString("token") != null || !"0".equals(row.getString("held"));
+    // By the token, which a new row does not have, and by the former lock.
+    var suspect = (due && row.getString(11) != null) || !"0".equals(row.getString(12));
     return Claim.read(
         row, subscription, due, suspect, holder, work -> work.on(session.connection()));
   }

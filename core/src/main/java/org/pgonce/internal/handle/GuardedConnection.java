@@ -81,7 +81,7 @@ public final class GuardedConnection {
 
   /** What the handler gets: always the same object. */
   public Connection connection() {
-    return scope.guarded;
+    return scope.guarded();
   }
 
   /**

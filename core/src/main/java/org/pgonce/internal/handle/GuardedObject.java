@@ -85,7 +85,7 @@ final class GuardedObject implements InvocationHandler {
     return switch (method.getName()) {
       case "unwrap" -> unwrap(proxy, (Class<?>) args[0]);
       case "isWrapperFor" -> ((Class<?>) args[0]).isInstance(proxy);
-      case "getConnection" -> scope.guarded;
+      case "getConnection" -> scope.guarded();
       default ->
           real instanceof Connection
               ? ofConnection(method, args)

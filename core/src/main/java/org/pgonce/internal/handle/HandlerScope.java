@@ -27,8 +27,8 @@ final class HandlerScope {
   private static final Logger LOG = LoggerFactory.getLogger(HandlerScope.class);
 
   final Object notification;
-  final Connection guarded;
   private final Connection real;
+  private @Nullable Connection guarded;
   private final Duration patience;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean ended;
@@ -61,7 +61,14 @@ final class HandlerScope {
     this.before = before;
     this.notification = notification;
     this.patience = patience;
-    this.guarded = GuardedObject.connection(this, real);
+  }
+
+  /** What the handler gets, always the same: made when it first asks, as some never do. */
+  synchronized Connection guarded() {
+    if (guarded == null) {
+      guarded = GuardedObject.connection(this, real);
+    }
+    return guarded;
   }
 
   /**
