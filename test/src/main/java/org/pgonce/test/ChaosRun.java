@@ -110,7 +110,7 @@ final class ChaosRun<T> implements AutoCloseable {
   private ComposedHandler<T> counted(Handler<T> handler) {
     var whole = ComposedHandler.of(what.handler());
     return new ComposedHandler<>(
-        whole.condition(),
+        whole.conditions(),
         (notifications, tx) -> {
           begins(notifications.get(0).id());
           if (handler == what.handler()) {
