@@ -7,7 +7,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
@@ -15,8 +14,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.web.Hosts;
@@ -43,7 +40,10 @@ public final class ConsoleServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ConsoleServer.class);
 
   private static final int THREADS = 16;
-  private static final int AT_ONCE = 8;
+
+  /** Pages at once, for {@link Console#of}. */
+  public static final int AT_ONCE = 8;
+
   private static final int LONGEST_BODY = 64 << 10;
   private static final int STOP_SECONDS = 1;
 
@@ -87,7 +87,6 @@ public final class ConsoleServer implements AutoCloseable {
 
   private final HttpServer server;
   private final ExecutorService threads;
-  private final Semaphore places = new Semaphore(AT_ONCE);
   private final Gate gate;
   private final Options options;
 
@@ -109,7 +108,6 @@ public final class ConsoleServer implements AutoCloseable {
   /**
    * Begins to answer. The caller closes it.
    *
-   * @param console one whose path is empty
    * @throws IOException if the port is in use, or the address is none of this machine's
    */
   public static ConsoleServer start(Console console, Options options) throws IOException {
@@ -168,15 +166,10 @@ public final class ConsoleServer implements AutoCloseable {
   private void handle(HttpExchange exchange) throws IOException {
     try (exchange) {
       send(exchange, answered(exchange));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // it is being closed
     }
   }
 
-  private Response answered(HttpExchange exchange) throws IOException, InterruptedException {
-    if (!places.tryAcquire(2, TimeUnit.SECONDS)) {
-      return Response.text(503, "The console is busy: try again.\n").with("Retry-After", "2");
-    }
+  private Response answered(HttpExchange exchange) throws IOException {
     try {
       var body = exchange.getRequestBody().readNBytes(LONGEST_BODY + 1);
       if (body.length > LONGEST_BODY) {
@@ -188,28 +181,22 @@ public final class ConsoleServer implements AutoCloseable {
     } catch (RuntimeException e) {
       LOG.error("pgonce console: a request failed", e);
       return Response.text(500, "This is a bug; the console's log says more\n");
-    } finally {
-      places.release();
     }
   }
 
   private static Request request(HttpExchange exchange, byte[] body) {
     var uri = exchange.getRequestURI();
-    var headers = new HashMap<String, String>();
-    exchange
-        .getRequestHeaders()
-        .forEach(
-            (name, values) -> headers.put(name.toLowerCase(Locale.ROOT), String.join(",", values)));
-    var isForm =
-        headers.getOrDefault("content-type", "").startsWith("application/x-www-form-urlencoded");
-    return new Request(
+    var type = exchange.getRequestHeaders().getFirst("Content-Type");
+    var isForm = type != null && type.startsWith("application/x-www-form-urlencoded");
+    return Request.of(
+        "",
         exchange.getRequestMethod(),
-        UrlEncoded.path(uri.getRawPath()),
-        UrlEncoded.parameters(uri.getRawQuery()),
+        uri.getRawPath(),
+        uri.getRawQuery(),
         exchange.getRequestMethod().equals("POST") && isForm
             ? UrlEncoded.parameters(new String(body, StandardCharsets.UTF_8))
             : Map.of(),
-        headers);
+        exchange.getRequestHeaders());
   }
 
   private static void send(HttpExchange exchange, Response response) throws IOException {

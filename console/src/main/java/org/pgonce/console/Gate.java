@@ -3,7 +3,6 @@ package org.pgonce.console;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.console.internal.page.Section.Note;
 import org.pgonce.console.internal.page.Section.TokenForm;
 import org.pgonce.console.internal.web.Hosts;
 import org.pgonce.console.internal.web.Sessions;
@@ -41,7 +40,7 @@ record Gate(
     } else if (session != null) {
       return console.answer(request, visitor(session));
     } else if (token != null) {
-      return Sessions.isSame(token, request.parameter("token")) ? entered() : refused();
+      return Sessions.isSame(token, request.parameter("token")) ? entered() : refused(request);
     } else if (request.path().equals(List.of("act"))) {
       return entered(); // a stranger's link: not even a dry run for it
     }
@@ -51,13 +50,13 @@ record Gate(
 
   private Response post(Request request, @Nullable String session) {
     if (!isOurs(request)) {
-      return forbidden("The form is not of this console.");
+      return forbidden(request, "The form is not of this console.");
     } else if (token != null && request.path().equals(ENTER)) {
-      return Sessions.isSame(token, request.field("token")) ? entered() : refused();
+      return Sessions.isSame(token, request.field("token")) ? entered() : refused(request);
     } else if (session == null) {
-      return forbidden("The session has ended: open the page again.");
+      return forbidden(request, "The session has ended: open the page again.");
     } else if (!Sessions.isSame(sessions.csrfToken(session), request.field(CSRF))) {
-      return forbidden("The form is of another session: open the page again.");
+      return forbidden(request, "The form is of another session: open the page again.");
     }
     return console.answer(request, visitor(session));
   }
@@ -82,7 +81,7 @@ record Gate(
   }
 
   private Visitor visitor(String session) {
-    return new Visitor(person, true, CSRF, sessions.csrfToken(session));
+    return new Visitor(person, true, true, CSRF, sessions.csrfToken(session));
   }
 
   /** Always a new session: one that the browser brought is never made to count. */
@@ -95,12 +94,12 @@ record Gate(
         "Set-Cookie", cookie + "=" + value + "; Path=/; HttpOnly; SameSite=Strict");
   }
 
-  private Response refused() {
-    return console.stranger(401, "Who is there?", new TokenForm("/enter"));
+  private Response refused(Request request) {
+    return console.stranger(request, 401, "Who is there?", new TokenForm("/enter"));
   }
 
-  private Response forbidden(String why) {
-    return console.stranger(403, "Not allowed", new Note(why, "bad"));
+  private Response forbidden(Request request, String why) {
+    return console.refuse(request, 403, "Not allowed", why);
   }
 
   private @Nullable String cookieOf(Request request) {

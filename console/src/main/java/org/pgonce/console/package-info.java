@@ -5,7 +5,8 @@
  *
  * <ol>
  *   <li><b>Parses</b>: an adapter makes a {@link org.pgonce.console.Request} of what came in,
- *       within bounds. {@link org.pgonce.console.ConsoleServer} is one, over the JDK's server.
+ *       within bounds. {@link org.pgonce.console.ConsoleServer} is one, over the JDK's server; the
+ *       Spring Boot starters have one over servlets.
  *   <li><b>Guards</b>: {@code internal.web.Gate} refuses foreign hosts, wants the token where there
  *       is one, gives each browser a session, and refuses what is posted without the session's own
  *       CSRF token. What passes has a {@link org.pgonce.console.Visitor}. An application that

@@ -102,7 +102,7 @@ class BoundsTest {
     browser.close();
     try (var again =
         ConsoleServer.start(
-            Console.of(database.dataSource(), "", false),
+            Console.of(database.dataSource(), false, ConsoleServer.AT_ONCE),
             new ConsoleServer.Options(
                 InetAddress.getLoopbackAddress(), browser.server.port(), Set.of(), false, null))) {
       assertThat(again.port()).isEqualTo(browser.server.port());

@@ -38,7 +38,7 @@ final class Browser implements AutoCloseable {
   Browser(Login login, boolean operates, String address) throws Exception {
     server =
         ConsoleServer.start(
-            Console.of(login.dataSource(), "", operates),
+            Console.of(login.dataSource(), operates, ConsoleServer.AT_ONCE),
             new ConsoleServer.Options(InetAddress.getByName(address), 0, Set.of(), false, "Ada"));
     origin = "http://127.0.0.1:" + server.port();
   }

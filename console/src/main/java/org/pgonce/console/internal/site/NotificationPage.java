@@ -157,7 +157,9 @@ final class NotificationPage {
     if (absent) {
       return List.of();
     }
-    var may = visit.database().read(statements -> statements.isTrue(Queries.MAY_SEE_PAYLOADS));
+    var may =
+        visit.visitor().mayReadPayloads()
+            && visit.database().read(statements -> statements.isTrue(Queries.MAY_SEE_PAYLOADS));
     if (!visit.orEmpty("payload").equals("show")) {
       return may
           ? List.of(
@@ -169,11 +171,11 @@ final class NotificationPage {
                           "Show the payload, which may be secret",
                           Paths.with(visit.paths().notification(channel, id), "payload", "show")))))
           : List.of(
-              new Note("The console's role may not see payloads: GRANT pgonce_admin.", "good"));
+              new Note("Payloads, which may be secret, are hidden here: %s.".formatted(toSee(visit)), "good"));
     }
     if (!may) {
       throw new ForbiddenException(
-          "The console's role may not see payloads, which may be secret: GRANT pgonce_admin.");
+          "Payloads, which may be secret, are hidden here: %s.".formatted(toSee(visit)));
     }
     var found = visit.rows(Queries.PAYLOAD, id).objects();
     if (found.isEmpty()) {
@@ -186,5 +188,11 @@ final class NotificationPage {
                 ? "Payload: the first 100,000 of %,d characters".formatted(length)
                 : "Payload",
             String.valueOf(found.get(0).get("payload"))));
+  }
+
+  private static String toSee(Visit visit) {
+    return visit.visitor().mayReadPayloads()
+        ? "the console's database role has to be granted pgonce_admin"
+        : "they are for persons who may operate";
   }
 }

@@ -42,7 +42,6 @@ public final class Site {
 
   private final Source source;
   private final boolean operates;
-  private final Paths paths;
   private final Renderer renderer = new Renderer();
   private final History history = new History();
   private final Examination examination = new Examination();
@@ -50,26 +49,26 @@ public final class Site {
   /**
    * @param operates whether anything may be done here at all
    */
-  public Site(Source source, boolean operates, Paths paths) {
+  public Site(Source source, boolean operates) {
     this.source = source;
     this.operates = operates;
-    this.paths = paths;
   }
 
   public Response answer(Request request, Visitor visitor) {
+    var paths = new Paths(request.base());
     try {
-      return dispatch(request, visitor);
+      return dispatch(request, visitor, paths);
     } catch (ForbiddenException e) {
-      return page(Content.failed(403, "Not allowed", String.valueOf(e.getMessage())), null);
+      return page(paths, Content.failed(403, "Not allowed", String.valueOf(e.getMessage())), null);
     } catch (Visit.BadRequestException e) {
-      return page(Content.failed(400, "Not understood", String.valueOf(e.getMessage())), null);
+      return page(paths, Content.failed(400, "Not understood", String.valueOf(e.getMessage())), null);
     } catch (RefusedException e) {
-      return page(
+      return page(paths,
           Content.failed(status(e), "The database refused", String.valueOf(e.getMessage())), null);
     } catch (RuntimeException e) {
       // Without its message on the page: it may quote anything.
       LOG.error("pgonce console: a page failed", e);
-      return page(
+      return page(paths,
           Content.failed(500, "This page failed", "The console's log says why. This is a bug."),
           null);
     }
@@ -86,10 +85,10 @@ public final class Site {
         : 503;
   }
 
-  private Response dispatch(Request request, Visitor visitor) {
+  private Response dispatch(Request request, Visitor visitor, Paths paths) {
     var path = request.path();
     if (request.isPost() && !path.equals(List.of("act"))) {
-      return page(Content.failed(405, "Not allowed", "This page takes no POST."), null)
+      return page(paths, Content.failed(405, "Not allowed", "This page takes no POST."), null)
           .with("Allow", "GET, HEAD");
     }
     try (var database = source.open()) {
@@ -99,7 +98,7 @@ public final class Site {
         forget();
         return done;
       }
-      return page(content(visit, path), visit);
+      return page(paths, content(visit, path), visit);
     }
   }
 
@@ -146,7 +145,7 @@ public final class Site {
   /**
    * @param visit null where the page failed: then nothing is asked of the database
    */
-  private Response page(Content content, @Nullable Visit visit) {
+  private Response page(Paths paths, Content content, @Nullable Visit visit) {
     var sections = new ArrayList<Section>();
     if (visit != null) {
       sections.addAll(ActPage.done(visit));
@@ -178,9 +177,9 @@ public final class Site {
   }
 
   /** A page for a visitor who may not look: without a word about the database. */
-  public Response stranger(int status, String title, Section section) {
+  public Response stranger(String base, int status, String title, Section section) {
     return Response.html(
         status,
-        renderer.html(new Page(title, paths.base(), List.of(), null, false, List.of(section))));
+        renderer.html(new Page(title, base, List.of(), null, false, List.of(section))));
   }
 }
