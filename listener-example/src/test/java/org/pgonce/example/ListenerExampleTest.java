@@ -1,7 +1,15 @@
 package org.pgonce.example;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.awaitility.Awaitility;
@@ -64,6 +72,35 @@ class ListenerExampleTest {
           .containsEntry("duplicates", 1L)
           .containsEntry("lost", 0L);
     }
+  }
+
+  @Test
+  void theRunCanBeWatchedInABrowserUntilItEnds() throws Exception {
+    try (var run =
+        ExampleRun.startOnSharedServer(
+            "--console", "--rows", "40", "--rate", "20", "--processes", "1", "--kills", "0")) {
+      var line = run.awaitLine("console      http://127.0.0.1:");
+      var page = URI.create(line.substring(line.indexOf("http")));
+      assertThat(get(page)).contains("author_inserted").contains("For reading only.");
+      run.awaitStatus(ExitStatus.KEPT);
+      assertThatThrownBy(() -> get(page)).isInstanceOf(ConnectException.class);
+    }
+  }
+
+  @Test
+  void aPortThatIsTakenIsNamed() throws Exception {
+    try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        var run =
+            ExampleRun.startOnSharedServer(
+                "--console", String.valueOf(taken.getLocalPort()), "--processes", "1")) {
+      assertThat(run.awaitStatus(ExitStatus.CANNOT_RUN))
+          .anyMatch(line -> line.contains("cannot listen at port " + taken.getLocalPort()));
+    }
+  }
+
+  private static String get(URI page) throws Exception {
+    var request = HttpRequest.newBuilder(page).timeout(Duration.ofSeconds(30)).build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
   }
 
   @Test

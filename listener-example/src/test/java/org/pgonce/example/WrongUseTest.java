@@ -22,6 +22,7 @@ class WrongUseTest {
     "--rows many, '--rows': 'many' is not a long",
     "--processes 33, --processes 33 is not between 1 and 32",
     "--kill-interval 1, --kill-interval 1 is not between 10 and 60\\,000",
+    "--console 70000, --console 70000 is not between 0 and 65\\,535",
     "--mode twice, expected exactly-once or broadcast",
     "--rosw 10, Unknown options: '--rosw'",
     "--url jdbc:mysql://localhost/x, not of the form jdbc:postgresql:",

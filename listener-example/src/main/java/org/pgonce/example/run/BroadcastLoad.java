@@ -24,6 +24,9 @@ final class BroadcastLoad implements Watch.Mishap {
   private final Writers writers;
   private final Writers.Plan plan;
 
+  /**
+   * @param listeners at work
+   */
   BroadcastLoad(Stage stage, Listeners listeners, Killer killer, Writers.Plan plan) {
     this.stage = stage;
     this.listeners = listeners;
@@ -32,11 +35,8 @@ final class BroadcastLoad implements Watch.Mishap {
     this.writers = stage.writers(plan);
   }
 
-  int run(int processes) throws InterruptedException, SQLException {
+  int run() throws InterruptedException, SQLException {
     var console = stage.console();
-    listeners.start(processes);
-    listeners.awaitListening();
-    console.tell("listeners    " + processes + " at work");
     writers.start();
     var tally = stage.tally(Mode.BROADCAST);
     var goal = new Goal(plan.rows(), counts -> missed(counts) == 0, PATIENCE);

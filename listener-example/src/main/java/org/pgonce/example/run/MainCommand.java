@@ -45,6 +45,7 @@ public final class MainCommand implements Callable<Integer> {
   @Mixin private final ListenerOptions listening = new ListenerOptions();
   @Mixin private final ServerOptions server = new ServerOptions();
   @Mixin private final ConsoleOptions shown = new ConsoleOptions();
+  @Mixin private final PagesOption pages = new PagesOption();
 
   private @Nullable Integer kills;
   private @Nullable Duration killInterval;
@@ -98,16 +99,25 @@ public final class MainCommand implements Callable<Integer> {
 
   private int exactlyOnce(Stage stage, Random random) throws InterruptedException {
     var plan = work.plan(20_000, 0, 20);
-    var listeners = stage.listeners(mode, listening);
+    var listeners = atWork(stage);
     var killer = new Killer(killPlan(KILLS, plan.rows(), random), random, listeners);
-    return new MainRun(stage, listeners, killer, plan).run(listening.processes());
+    return new MainRun(stage, listeners, killer, plan).run();
   }
 
   private int broadcast(Stage stage, Random random) throws InterruptedException, SQLException {
     var plan = work.plan(2_000, 500, 20);
-    var listeners = stage.listeners(mode, listening);
+    var listeners = atWork(stage);
     var killer = new Killer(killPlan(0, plan.rows(), random), random, listeners);
-    return new BroadcastLoad(stage, listeners, killer, plan).run(listening.processes());
+    return new BroadcastLoad(stage, listeners, killer, plan).run();
+  }
+
+  private Listeners atWork(Stage stage) throws InterruptedException {
+    var listeners = stage.listeners(mode, listening);
+    listeners.start(listening.processes());
+    listeners.awaitListening();
+    stage.console().tell("listeners    " + listening.processes() + " at work");
+    pages.open(stage); // not before: what they show is there now
+    return listeners;
   }
 
   private Killer.Plan killPlan(int killsByDefault, long rows, Random random) {

@@ -11,6 +11,9 @@ final class MainRun implements Watch.Mishap {
   private final Writers writers;
   private final Writers.Plan plan;
 
+  /**
+   * @param listeners at work
+   */
   MainRun(Stage stage, Listeners listeners, Killer killer, Writers.Plan plan) {
     this.stage = stage;
     this.listeners = listeners;
@@ -19,11 +22,8 @@ final class MainRun implements Watch.Mishap {
     this.writers = stage.writers(plan);
   }
 
-  int run(int processes) throws InterruptedException {
+  int run() throws InterruptedException {
     var console = stage.console();
-    listeners.start(processes);
-    listeners.awaitListening();
-    console.tell("listeners    " + processes + " at work");
     writers.start();
     var tally = stage.tally(Mode.EXACTLY_ONCE);
     var done =
