@@ -1,6 +1,7 @@
 package org.pgonce.spring;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ListenOptions;
@@ -28,6 +29,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param pollInterval How often the database is asked for what no wake-up announced. Default 1s.
  * @param instance The process's name in the view pgonce.listener_status. Default its process id.
  * @param listenAddress Where the LISTEN connection goes, if not where the data source does.
+ * @param console The console's pages in the service's own web server.
  * @param channels Settings of the channels' handlers in this process, by the channels' names.
  */
 @ConfigurationProperties("pgonce")
@@ -43,6 +45,7 @@ public record PgOnceProperties(
     @Nullable Duration pollInterval,
     @Nullable String instance,
     @Nullable Address listenAddress,
+    @DefaultValue Console console,
     @DefaultValue Map<String, ChannelSettings> channels) {
 
   /** What is done about the schema and the channels. */
@@ -90,6 +93,40 @@ public record PgOnceProperties(
     @Override
     public String toString() {
       return toListenAddress().toString();
+    }
+  }
+
+  /**
+   * The console's pages in the service's own web server. Needs the artifact pgonce-console and
+   * Spring MVC.
+   *
+   * @param enabled Whether they are there.
+   * @param path Where, below the service's own context path; without a slash at its end.
+   * @param operate Whether something can be done there. Needs Spring Security; without it the pages
+   *     are for reading, by everyone.
+   * @param viewers Authorities of Spring Security, one of which a login needs in order to look.
+   *     Payloads stay hidden.
+   * @param operators Authorities, one of which a login needs in order to operate and to read
+   *     payloads. It may look, too.
+   */
+  public record Console(
+      @DefaultValue("false") boolean enabled,
+      @DefaultValue("/pgonce") String path,
+      @DefaultValue("false") boolean operate,
+      @DefaultValue("ROLE_PGONCE_MONITOR") List<String> viewers,
+      @DefaultValue("ROLE_PGONCE_ADMIN") List<String> operators) {
+
+    /**
+     * @throws IllegalArgumentException if the path does not begin with a slash, or ends with one
+     */
+    public Console {
+      if (!path.matches("(/[A-Za-z0-9._~-]+)+")) {
+        throw new IllegalArgumentException(
+            "pgonce.console.path=%s is none: as /pgonce, without a slash at its end"
+                .formatted(path));
+      }
+      viewers = List.copyOf(viewers);
+      operators = List.copyOf(operators);
     }
   }
 

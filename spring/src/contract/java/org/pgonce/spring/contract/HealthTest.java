@@ -16,6 +16,9 @@ import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.boot.WebApplicationType;
+import org.springframework.context.annotation.Bean;
+import org.springframework.security.config.annotation.web.builders.HttpSecurity;
+import org.springframework.security.web.SecurityFilterChain;
 
 /** What Actuator tells over HTTP. */
 @PgTest
@@ -66,6 +69,11 @@ class HealthTest {
   }
 
   static class Fails {
+
+    @Bean
+    static SecurityFilterChain open(HttpSecurity http) throws Exception {
+      return http.authorizeHttpRequests(any -> any.anyRequest().permitAll()).build();
+    }
 
     @PgOnceListener(channel = "job", maxAttempts = "1")
     void handle(Job job) {

@@ -30,7 +30,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 /** The beans that both starters bring. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(PgOnceProperties.class)
-@Import(TestConfiguration.class)
+@Import({TestConfiguration.class, ConsoleConfiguration.class})
 public class PgOnceConfiguration {
 
   /** What core needs at most behind its stop timeout, and one second. */
