@@ -48,7 +48,7 @@ BEGIN
     WHEN split_part(home, ' ', 1) <> own_oid::text
       THEN 'it was made from another database as its template'
   END;
-  RETURN CASE WHEN origin IS NOT NULL THEN format('database "%s" is a copy: %s. What waits in it may have been handled in the original, or will be there, and is not handled here as well, until somebody decides so. If it takes the place of the original, or is to work on its own: SELECT pgonce.adopt(''why''); to have it begin with nothing, before that: TRUNCATE pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.delivery_key',
+  RETURN CASE WHEN origin IS NOT NULL THEN format('database "%s" is a copy: %s. What waits in it may have been handled in the original, or will be there, and is not handled here as well, until somebody decides so. If it takes the place of the original, or is to work on its own: SELECT pgonce.adopt(''why''); to have it begin with nothing, before that: TRUNCATE pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.delivery_key, pgonce.handled',
                 current_database(), origin) END;
 END
 $$;

@@ -309,6 +309,7 @@ DECLARE
   target pgonce.subscription;
   present pgonce.scheduled;
   dead record;
+  done record;
   holder xid;
 BEGIN
   FOR target IN SELECT s.* FROM pgonce.subscription s WHERE s.id = ANY (concerned) ORDER BY s.name LOOP
@@ -344,7 +345,19 @@ BEGIN
     IF FOUND THEN
       SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice FROM pgonce_private.cause_of_row(channel, target, present, holder) r;
     ELSE
-      SELECT a.* INTO cause, detail, advice FROM pgonce_private.cause_of_absence(channel, target, id) a;
+      SELECT h.handled_at, h.took, h.attempts, h.instance, h.skipped INTO done FROM pgonce.handled h
+       WHERE h.subscription_id = target.id AND h.id = cause_of.id AND h.handled_at > clock_timestamp() - channel.history
+       ORDER BY h.handled_at DESC LIMIT 1;
+      IF FOUND THEN
+        cause := 'HANDLED';
+        since := done.handled_at;
+        instance := done.instance;
+        detail := format(CASE WHEN done.skipped THEN 'skipped at attempt %s by %s, as its handler''s condition did not hold' ELSE 'handled at attempt %s by %s, in %s ms' END,
+                         done.attempts, done.instance, round(1000 * extract(epoch FROM done.took), 1));
+        advice := 'Nothing: it is done, and what its handler wrote was committed with it.';
+      ELSE
+        SELECT a.* INTO cause, detail, advice FROM pgonce_private.cause_of_absence(channel, target, id) a;
+      END IF;
     END IF;
     RETURN NEXT;
   END LOOP;

@@ -62,6 +62,8 @@ TO pgonce_listener;
 
 -- Claim and settle, by statements too. UPDATE of any column is what FOR UPDATE asks for.
 GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.scheduled TO pgonce_listener;
+-- handled_at is the database's.
+GRANT INSERT (created_at, due_at, claimed_at, took, id, subscription_id, attempts, skipped, instance, delivery_key, payload) ON pgonce.handled TO pgonce_listener;
 GRANT EXECUTE ON FUNCTION
   pgonce.bound_idle(bigint), pgonce.may_begin_again(integer), pgonce.take_permits(integer, integer),
   pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text),
@@ -80,11 +82,11 @@ GRANT EXECUTE ON FUNCTION
   pgonce.retry_now(text, bigint[], text, text), pgonce.retry_now(text, bigint, text, text), pgonce.forget_keys(integer), pgonce.adopt(text),
   pgonce.would_retry_now(text, bigint[], text), pgonce.would_cancel(text, bigint[], text[], text)
 TO pgonce_admin;
-GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter TO pgonce_admin;
+GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.handled TO pgonce_admin;
 
 -- Install and drop.
 GRANT EXECUTE ON FUNCTION
-  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text), pgonce.let_capture(text, text),
+  pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text, interval, boolean), pgonce.let_capture(text, text),
   pgonce.capturing_role(regclass), pgonce.function_of_another(text, text), pgonce.refuse_function_of_another(text, text),
   pgonce.know_partitions(text, oid), pgonce.has_trigger(regclass, text, text, text)
 TO pgonce_installer, pgonce_admin;
@@ -98,13 +100,15 @@ TO pgonce_admin;
 GRANT EXECUTE ON FUNCTION
   pgonce.installed(text, text), pgonce.subscriptions_sql(text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid)
 TO pgonce_listener, pgonce_admin, pgonce_installer;
--- The views call gate_state, rank and held, and explain calls cause_of. peek gives payloads only to roles that may read them above.
+-- The views call gate_state, rank and held, and explain calls cause_of. peek and history_of give payloads only to roles that may read them above.
 GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO pgonce_listener, pgonce_admin, pgonce_installer, pgonce_monitor;
 GRANT EXECUTE ON FUNCTION pgonce.held(integer), pgonce.cause_of(text, bigint, text), pgonce.explain(text, bigint, text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
-GRANT EXECUTE ON FUNCTION pgonce.peek(text, integer, text, boolean) TO pgonce_admin, pgonce_monitor;
+GRANT EXECUTE ON FUNCTION
+  pgonce.peek(text, integer, text, boolean), pgonce.history_of(text, timestamptz, timestamptz, bigint, integer, text, text, boolean)
+TO pgonce_admin, pgonce_monitor;
 GRANT SELECT ON
   pgonce.schema_version, pgonce.channel_settings, pgonce.channel_status, pgonce.channel_gauges, pgonce.at_work, pgonce.dead_letter_status,
-  pgonce.retry_status, pgonce.listener_status, pgonce.operation_log
+  pgonce.retry_status, pgonce.listener_status, pgonce.operation_log, pgonce.history
 TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT SELECT ON pgonce.schema_version TO pgonce_installer, pgonce_publisher;
 

@@ -37,12 +37,12 @@ $$;
 -- still wait: see change_mode and drop_channel. Other differences are changed. Listeners with the former definition then handle nothing more of the
 -- channel; a wake-up tells them, or their next poll.
 -- subscriptions is an object: name to filter, or to null. A subscription gets what is stored from its installation on. Subscriptions that are not
--- named stay as they are (drop_subscription). max_rate, max_per_key and wake_ups: see pgonce.channel. Waits for another transaction that changes the
--- channel as lock_timeout says, and for no longer than 10 s where that is not set.
+-- named stay as they are (drop_subscription). max_rate, max_per_key, wake_ups, history and history_payload: see pgonce.channel. Waits for another
+-- transaction that changes the channel as lock_timeout says, and for no longer than 10 s where that is not set.
 CREATE OR REPLACE FUNCTION pgonce.install_channel(
   channel_name text, mode text, feed text, subscriptions jsonb DEFAULT '{"default": null}',
   key_memory interval DEFAULT '0', key_order text DEFAULT 'NONE', max_depth integer DEFAULT 100, max_rate integer DEFAULT NULL,
-  max_per_key integer DEFAULT NULL, wake_ups text DEFAULT 'GATED')
+  max_per_key integer DEFAULT NULL, wake_ups text DEFAULT 'GATED', history interval DEFAULT NULL, history_payload boolean DEFAULT false)
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -61,7 +61,9 @@ BEGIN
     FROM (VALUES ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
                  ('max_depth', max_depth::text, max_depth BETWEEN 1 AND 10000, '1 to 10000'),
                  ('max_rate', max_rate::text, max_rate IS NULL OR max_rate BETWEEN 1 AND 1000000, '1 to 1000000, or null for none'),
-                 ('max_per_key', max_per_key::text, max_per_key IS NULL OR max_per_key BETWEEN 1 AND 100, '1 to 100, or null for none'))
+                 ('max_per_key', max_per_key::text, max_per_key IS NULL OR max_per_key BETWEEN 1 AND 100, '1 to 100, or null for none'),
+                 ('history', history::text, history IS NULL OR history BETWEEN interval '1 minute' AND interval '9600 hours', '1 minute to 400 days, or null for none'),
+                 ('history_payload', history_payload::text, NOT history_payload OR history IS NOT NULL, 'true or false, and false without a history'))
       AS s (name, given, fits, bounds)
    WHERE s.fits IS NOT TRUE;
   IF unfit IS NOT NULL THEN
@@ -76,8 +78,13 @@ BEGIN
     RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key beside its order, by which one notification of a key is handled at a time: leave max_per_key out, or key_order',
       channel_name USING ERRCODE = 'invalid_parameter_value';
   END IF;
+  IF history IS NOT NULL AND mode = 'BROADCAST' THEN
+    RAISE EXCEPTION 'pgonce: channel "%" cannot have a history: it is a BROADCAST, which stores nothing; leave history out, or take another mode',
+      channel_name USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   -- In hours: a day of a session's zone may have 23.
   key_memory := extract(epoch FROM key_memory) * interval '1 second';
+  history := extract(epoch FROM history) * interval '1 second';
   BEGIN
     IF set_before = '0' THEN
       PERFORM set_config('lock_timeout', '10s', true);
@@ -88,9 +95,10 @@ BEGIN
       SELECT c.* INTO channel FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
       is_new := NOT FOUND;
       EXIT WHEN FOUND;
-      INSERT INTO pgonce.channel AS c (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, owner)
+      INSERT INTO pgonce.channel AS c (name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, history, history_payload, owner)
       VALUES (channel_name, install_channel.mode, install_channel.feed, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-              install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups, pgonce_private.caller())
+              install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups, install_channel.history,
+              install_channel.history_payload, pgonce_private.caller())
       ON CONFLICT (name) DO NOTHING RETURNING c.* INTO channel;
       EXIT WHEN FOUND;
     END LOOP;
@@ -111,10 +119,12 @@ BEGIN
       channel_name, channel.mode, install_channel.mode, quote_literal(channel_name), quote_literal(install_channel.mode) USING ERRCODE = 'PO003';
   END IF;
   UPDATE pgonce.channel c SET key_memory = install_channel.key_memory, key_order = install_channel.key_order, max_depth = install_channel.max_depth,
-         max_rate = install_channel.max_rate, max_per_key = install_channel.max_per_key, wake_ups = install_channel.wake_ups
+         max_rate = install_channel.max_rate, max_per_key = install_channel.max_per_key, wake_ups = install_channel.wake_ups,
+         history = install_channel.history, history_payload = install_channel.history_payload
    WHERE c.id = channel.id
-     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key, c.wake_ups) IS DISTINCT FROM
-         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups);
+     AND (c.key_memory, c.key_order, c.max_depth, c.max_rate, c.max_per_key, c.wake_ups, c.history, c.history_payload) IS DISTINCT FROM
+         (install_channel.key_memory, install_channel.key_order, install_channel.max_depth, install_channel.max_rate, install_channel.max_per_key, install_channel.wake_ups,
+          install_channel.history, install_channel.history_payload);
   changed := is_new OR FOUND;
   SELECT count(*) INTO added FROM jsonb_object_keys(subscriptions) AS u (name)
    WHERE NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = channel.id AND s.name = u.name);
@@ -145,9 +155,10 @@ BEGIN
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN
     PERFORM pgonce_private.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
-      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s',
+      format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s, history %s',
         install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
-        coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none'), install_channel.wake_ups));
+        coalesce(install_channel.max_rate::text, 'none'), coalesce(install_channel.max_per_key::text, 'none'), install_channel.wake_ups,
+        coalesce(install_channel.history::text, 'none') || CASE WHEN install_channel.history_payload THEN ' with payloads' ELSE '' END));
     IF NOT is_new THEN -- its listeners compare it with their definition
       PERFORM pgonce.wake_up(channel_name, 'definition');
     END IF;

@@ -134,6 +134,8 @@ BEGIN
       RETURN pgonce_private.clear_leftovers() > 0;
     WHEN 'delivery keys' THEN
       RETURN pgonce.forget_keys() >= 10000;
+    WHEN 'history' THEN
+      RETURN pgonce_private.keep_history();
     WHEN 'list of listeners' THEN -- a silent process may be frozen, and hold its row
       DELETE FROM pgonce.listener l
        WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED));

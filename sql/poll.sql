@@ -82,11 +82,11 @@ $$;
 -- be stored. ROWS 1: with the default of 1,000, the poll would look expensive enough to be compiled.
 CREATE OR REPLACE FUNCTION pgonce.installed(channel_name text, subscription_name text)
 RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text)
+               wake_ups text, history_ms bigint, history_payload boolean, epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
-         c.wake_ups, i.epoch, getdatabaseencoding()::text
+         c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
    WHERE c.name = channel_name
@@ -104,7 +104,7 @@ CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
-               wake_ups text, epoch text, encoding text, gate_unfit boolean, gate_open boolean, listeners integer, rank integer)
+               wake_ups text, history_ms bigint, history_payload boolean, epoch text, encoding text, gate_unfit boolean, gate_open boolean, listeners integer, rank integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -129,7 +129,7 @@ BEGIN
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            -- As pgonce.installed, which would cost more than all the rest if it were called for each subscription.
            c.mode, c.feed, k.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate,
-           c.max_per_key, c.wake_ups, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
+           c.max_per_key, c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
            k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
            (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),

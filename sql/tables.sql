@@ -50,6 +50,9 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   owner        text        NOT NULL,
   -- How many subscriptions it has had: see subscription.id.
   numbered     integer     NOT NULL DEFAULT 0 CHECK (numbered BETWEEN 0 AND 4095),
+  -- How long pgonce.history shows what was handled, and whether with its payload; null: nothing is kept. See history.sql.
+  history      interval    CHECK (history BETWEEN interval '1 minute' AND interval '9600 hours'),
+  history_payload boolean  NOT NULL DEFAULT false CHECK (history IS NOT NULL OR NOT history_payload),
   UNIQUE (id, name),
   CHECK (max_per_key IS NULL OR key_order = 'NONE')
 );
@@ -157,6 +160,41 @@ CREATE TABLE IF NOT EXISTS pgonce.dead_letter (
   stamp           integer,
   PRIMARY KEY (subscription_id, id)
 );
+
+-- What was handled, of channels that ask for it: see history.sql. A row is inserted by the statement that deletes the notification, and never changed.
+-- Its partitions are dropped whole. No CHECK here: PostgreSQL would plan it anew for each statement.
+CREATE TABLE IF NOT EXISTS pgonce.handled (
+  handled_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_at      timestamptz NOT NULL,
+  due_at          timestamptz NOT NULL,
+  claimed_at      timestamptz NOT NULL,
+  -- The handler's time; of a batch, that of the batch.
+  took            interval    NOT NULL,
+  id              bigint      NOT NULL,
+  subscription_id integer     NOT NULL,
+  attempts        integer     NOT NULL,
+  -- Its handler's condition did not hold, so the handler did not run.
+  skipped         boolean     NOT NULL,
+  instance        text COLLATE "C" NOT NULL,
+  delivery_key    text COLLATE "C",
+  payload         json,
+  PRIMARY KEY (subscription_id, id, handled_at)
+) PARTITION BY RANGE (handled_at);
+
+DO $$
+BEGIN
+  IF to_regclass('pgonce.handled_when') IS NULL THEN
+    CREATE INDEX handled_when ON pgonce.handled (subscription_id, handled_at, id);
+  END IF;
+  IF to_regclass('pgonce.handled_key') IS NULL THEN
+    CREATE INDEX handled_key ON pgonce.handled (subscription_id, delivery_key) WHERE delivery_key IS NOT NULL;
+  END IF;
+  -- The net: an insert must not fail because no partition was made in time.
+  IF to_regclass('pgonce.handled_default') IS NULL THEN
+    CREATE TABLE pgonce.handled_default PARTITION OF pgonce.handled DEFAULT;
+  END IF;
+END
+$$;
 
 -- The keys that publishers gave, unique within a channel: from publishing until each subscription is done with the notification, and then for as long
 -- as the channel remembers them.

@@ -14,8 +14,8 @@ BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
     -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
     ('channel_settings', $$
-    SELECT c.name AS channel, s.name AS subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, s.filter,
-           c.owner, c.installed_at, c.installed_by
+    SELECT c.name AS channel, s.name AS subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.history, c.history_payload,
+           s.filter, c.owner, c.installed_at, c.installed_by
       FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id $$),
 
     -- What is at work: by whom, since when, and its last SQL, as far as pg_stat_activity lets the role see it (pg_read_all_stats sees all). instance: the
@@ -78,6 +78,13 @@ BEGIN
            (coalesce(d.stamp, 0) >> 16) + 1 AS version
       FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
      WHERE d.attempts > 0 $$),
+
+    -- What was handled, as long as its channel asks for it. For the latest of a channel, or for a delivery key, history_of is faster.
+    ('history', $$
+    SELECT c.name AS channel, s.name AS subscription, h.id, CASE WHEN h.skipped THEN 'SKIPPED' ELSE 'HANDLED' END AS outcome, h.delivery_key,
+           h.created_at, h.due_at, h.claimed_at, h.handled_at, h.took, h.attempts, h.instance
+      FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+      JOIN pgonce.handled h ON h.subscription_id = s.id AND h.handled_at > clock_timestamp() - c.history $$),
 
     -- first_for: the channels whose wake-ups the listener answers at once, while others wait a moment. A BROADCAST has no such listener. outdated: what it
     -- does not handle, as it was changed since, and in what.

@@ -38,6 +38,7 @@ import org.pgonce.internal.store.ChannelNames;
  *     WakeUps#GATED}
  * @param payload which version of the payload this code writes, and how earlier ones are read.
  *     Default {@link PayloadRules#DEFAULT}
+ * @param history how long what was handled is kept, to be looked up. Default {@link History#NONE}
  */
 public record ChannelOptions(
     Map<String, Map<String, String>> subscriptions,
@@ -47,7 +48,8 @@ public record ChannelOptions(
     int maxRate,
     int maxPerKey,
     WakeUps wakeUps,
-    PayloadRules payload) {
+    PayloadRules payload,
+    History history) {
 
   /** The one subscription of a channel that names none. */
   public static final String DEFAULT_SUBSCRIPTION = "default";
@@ -67,7 +69,8 @@ public record ChannelOptions(
           NO_MAX_RATE,
           NO_MAX_PER_KEY,
           WakeUps.GATED,
-          PayloadRules.DEFAULT);
+          PayloadRules.DEFAULT,
+          History.NONE);
 
   public ChannelOptions {
     var checked = new LinkedHashMap<String, Map<String, String>>();
@@ -98,16 +101,17 @@ public record ChannelOptions(
     }
     Objects.requireNonNull(wakeUps, "wakeUps");
     Objects.requireNonNull(payload, "payload");
+    Objects.requireNonNull(history, "history");
   }
 
   public ChannelOptions withMaxRate(int maxRate) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   public ChannelOptions withMaxPerKey(int maxPerKey) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   /** Whether notifications have a key that their claims go by: by an order, or a limit. */
@@ -127,7 +131,7 @@ public record ChannelOptions(
   /** These subscriptions instead of those that it has. */
   public ChannelOptions withSubscriptions(Map<String, Map<String, String>> subscriptions) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   /** One more subscription, for what is written in a context with all these entries. */
@@ -139,27 +143,37 @@ public record ChannelOptions(
 
   public ChannelOptions withKeyMemory(Duration keyMemory) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   public ChannelOptions withOrder(KeyOrder order) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   public ChannelOptions withMaxDepth(int maxDepth) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   public ChannelOptions withWakeUps(WakeUps wakeUps) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   public ChannelOptions withPayload(PayloadRules payload) {
     return new ChannelOptions(
-        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload);
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
+  }
+
+  /** Keeps for this time what was handled, without payloads: see {@link History}. */
+  public ChannelOptions withHistory(Duration retention) {
+    return withHistory(History.of(retention));
+  }
+
+  public ChannelOptions withHistory(History history) {
+    return new ChannelOptions(
+        subscriptions, keyMemory, order, maxDepth, maxRate, maxPerKey, wakeUps, payload, history);
   }
 
   /** The names of the subscriptions. */
@@ -177,7 +191,7 @@ public record ChannelOptions(
             .withPayload(payload);
     if (mode == Mode.BROADCAST && !equals(asBroadcast)) {
       throw new IllegalArgumentException(
-          "a BROADCAST stores nothing, so it has no filter, key memory, order, rate, limit per key or wake-ups: "
+          "a BROADCAST stores nothing, so it has no filter, key memory, order, rate, limit per key, wake-ups or history: "
               + this
               + "; take another mode, or leave them at their defaults");
     }

@@ -66,7 +66,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
       if (transaction.tx().hasCallbacks() && slot.isCutOff()) {
         return settlement.afterFailure(); // a commit might fail, and not be known to
       }
-      var left = acknowledge(slot);
+      var left = acknowledge(slot, handled, inHandler);
       loop.reports.settled(claim, handled, inHandler);
       return left;
     } catch (Throwable failure) {
@@ -82,14 +82,15 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     return subscribed.channel().mode() == Mode.AT_MOST_ONCE;
   }
 
-  private RowsBehind acknowledge(WorkerSlots.Slot slot) throws Exception {
+  private RowsBehind acknowledge(WorkerSlots.Slot slot, boolean handled, Duration inHandler)
+      throws Exception {
     transaction.requireUsable();
     try {
-      return transaction.commitWith(own -> settlement.acknowledge(own, claim));
+      return transaction.commitWith(own -> settlement.acknowledge(own, claim, handled, inHandler));
     } catch (SQLException e) {
       try {
         if (!transaction.isUsed() && !slot.isCutOff() && LostConnection.isLikely(e)) {
-          return acknowledgeAgain(slot);
+          return acknowledgeAgain(slot, handled, inHandler);
         }
         throw e;
       } catch (SQLException unsettled) {
@@ -108,12 +109,13 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
    * so the token tells: a deletion by it waits for the first try to end. Nothing of the handler's
    * is in that transaction.
    */
-  private RowsBehind acknowledgeAgain(WorkerSlots.Slot slot)
+  private RowsBehind acknowledgeAgain(
+      WorkerSlots.Slot slot, boolean handled, Duration inHandler)
       throws SQLException, InterruptedException {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
     for (var failures = 1; ; failures++) {
       try {
-        return transaction.commitWith(own -> settlement.acknowledge(own, claim));
+        return transaction.commitWith(own -> settlement.acknowledge(own, claim, handled, inHandler));
       } catch (SQLException e) {
         if (!LostConnection.isLikely(e) || slot.isCutOff() || System.nanoTime() - end > 0) {
           throw e;

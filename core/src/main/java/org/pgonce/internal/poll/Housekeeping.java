@@ -30,7 +30,8 @@ final class Housekeeping {
           "padding rows",
           "list of listeners",
           "leftovers of drops",
-          "delivery keys");
+          "delivery keys",
+          "history");
 
   // The server gives a task up after 10 s.
   private static final String BOUND_THE_TASK =

@@ -4,6 +4,8 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.function.BinaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.jdbc.Pipeline;
@@ -17,8 +19,10 @@ import org.pgonce.internal.jdbc.Pipeline;
  *     must still have its token
  * @param byKey whether the channel has an order or a limit per key
  * @param ofMany whether others surely lie behind the one, by what was seen lately
+ * @param entries what it writes to the history; null if the channel keeps none
  */
-record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
+record Deletion(
+    List<Claim> claims, boolean byKey, boolean ofMany, @Nullable HistoryEntries entries)
     implements Pipeline.Part<RowsBehind> {
 
   private static final String NOT_THERE = "PO001";
@@ -29,7 +33,7 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
         DELETE FROM pgonce.%s AS h
          WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ? %s
         RETURNING %s
-      )
+      )%s
       SELECT pg_catalog.bool_or(g.more) AS more, pg_catalog.bool_or(g.due) AS due,
              CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 THEN true ELSE pgonce.not_there(1, pg_catalog.count(*)) END
         FROM gone AS g
@@ -60,29 +64,50 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
           AND d.order_key OPERATOR(pg_catalog.>=) h.order_key AND d.order_key OPERATOR(pg_catalog.<=) h.order_key
         ORDER BY d.order_key, d.due_at, d.id LIMIT 1) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp(), false) AS due""";
 
-  private static final String NEW = ONE.formatted("notification", "", BEHIND);
-  private static final String NEW_OF_MANY = ONE.formatted("notification", "", SURELY);
-  private static final String NEW_BY_KEY = ONE.formatted("notification", "", BEHIND_IN_KEY);
-  private static final String DUE = ONE.formatted("scheduled", "", NOTHING);
-  private static final String DUE_BY_KEY = ONE.formatted("scheduled", "", BEHIND_IN_KEY);
-  private static final String LEASED = ONE.formatted("scheduled", HAS_TOKEN, BEHIND);
-  private static final String LEASED_BY_KEY = ONE.formatted("scheduled", HAS_TOKEN, BEHIND_IN_KEY);
+  private static final Form NEW = one("notification", "", BEHIND);
+  private static final Form NEW_OF_MANY = one("notification", "", SURELY);
+  private static final Form NEW_BY_KEY = one("notification", "", BEHIND_IN_KEY);
+  private static final Form DUE = one("scheduled", "", NOTHING);
+  private static final Form DUE_BY_KEY = one("scheduled", "", BEHIND_IN_KEY);
+  private static final Form LEASED = one("scheduled", HAS_TOKEN, BEHIND);
+  private static final Form LEASED_BY_KEY = one("scheduled", HAS_TOKEN, BEHIND_IN_KEY);
 
   private static final String SEVERAL =
       """
       WITH gone AS (
         DELETE FROM pgonce.%s AS h
          WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ANY (?::pg_catalog.text::pg_catalog.int8[])
-        RETURNING h.id
-      )
+        RETURNING h.id%s
+      )%s
       SELECT (SELECT b.id FROM pgonce.notification AS b
                WHERE b.subscription_id OPERATOR(pg_catalog.=) ? AND b.id OPERATOR(pg_catalog.>) ?
                ORDER BY b.id LIMIT 1) IS NOT NULL AS more, false AS due,
              CASE WHEN g.deleted OPERATOR(pg_catalog.=) w.claimed THEN true ELSE pgonce.not_there(w.claimed, g.deleted) END
         FROM (SELECT ?::pg_catalog.int8) AS w (claimed), (SELECT pg_catalog.count(*) FROM gone) AS g (deleted)
       """;
-  private static final String SEVERAL_NEW = SEVERAL.formatted("notification");
-  private static final String SEVERAL_DUE = SEVERAL.formatted("scheduled");
+  private static final Form SEVERAL_NEW = several("notification");
+  private static final Form SEVERAL_DUE = several("scheduled");
+
+  /** A statement, and the same for a channel with a history, without payloads and with them. */
+  private record Form(String plain, String kept, String keptWithPayload) {
+
+    static Form of(boolean several, BinaryOperator<String> text) {
+      return new Form(text.apply("", ""), kept(several, false, text), kept(several, true, text));
+    }
+
+    private static String kept(boolean several, boolean payloads, BinaryOperator<String> text) {
+      return text.apply(
+          HistoryEntries.returned(payloads), HistoryEntries.insert(several, payloads));
+    }
+  }
+
+  private static Form one(String table, String condition, String behind) {
+    return Form.of(false, (more, insert) -> ONE.formatted(table, condition, behind + more, insert));
+  }
+
+  private static Form several(String table) {
+    return Form.of(true, (more, insert) -> SEVERAL.formatted(table, more, insert));
+  }
 
   Claim first() {
     return claims.get(0);
@@ -95,6 +120,13 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
 
   @Override
   public String sql() {
+    var form = form();
+    return entries == null
+        ? form.plain()
+        : entries.payloads() ? form.keptWithPayload() : form.kept();
+  }
+
+  private Form form() {
     if (claims.size() > 1) {
       return first().scheduled() ? SEVERAL_DUE : SEVERAL_NEW;
     }
@@ -109,7 +141,9 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
 
   @Override
   public int parameters() {
-    return claims.size() > 1 ? 5 : first().token() == null ? 2 : 3;
+    var several = claims.size() > 1;
+    return (several ? 5 : first().token() == null ? 2 : 3)
+        + (entries == null ? 0 : HistoryEntries.parameters(several));
   }
 
   @Override
@@ -118,14 +152,22 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany)
     statement.setInt(first, subscription);
     if (claims.size() > 1) {
       statement.setString(first + 1, Claim.ids(claims));
-      statement.setInt(first + 2, subscription);
-      statement.setLong(first + 3, claims.get(claims.size() - 1).id());
-      statement.setLong(first + 4, claims.size());
+      var next = first + 2;
+      if (entries != null) {
+        entries.bind(statement, next, claims);
+        next += HistoryEntries.parameters(true);
+      }
+      statement.setInt(next, subscription);
+      statement.setLong(next + 1, claims.get(claims.size() - 1).id());
+      statement.setLong(next + 2, claims.size());
       return;
     }
     statement.setLong(first + 1, first().id());
     if (first().token() != null) {
       statement.setString(first + 2, first().token());
+    }
+    if (entries != null) {
+      entries.bind(statement, first + (first().token() == null ? 2 : 3), claims);
     }
   }
 

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -70,11 +71,14 @@ public sealed class Settlement permits TransactionalSettlement {
   /**
    * Deletes a leased row in its handler's transaction, and may commit in the same message.
    *
+   * @param handled whether its handler ran
    * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
    */
-  public final RowsBehind acknowledge(Connection transaction, Claim claim) throws SQLException {
-    var deletion = deletion(List.of(claim));
+  public final RowsBehind acknowledge(
+      Connection transaction, Claim claim, boolean handled, Duration inHandler)
+      throws SQLException {
+    var deletion = deletion(List.of(claim), handled ? Set.of(claim.id()) : Set.of(), inHandler);
     var message = new Pipeline(transaction);
     message.add(Pipeline.command(BOUND_THE_WAIT));
     var left = message.add(deletion);
@@ -88,8 +92,16 @@ public sealed class Settlement permits TransactionalSettlement {
     return seen(deletion, left.result());
   }
 
-  final Deletion deletion(List<Claim> claims) {
-    return new Deletion(claims, byKey, isPlain(claims) && backlog.goesOn());
+  /**
+   * @param handled the ids of those whose handler ran
+   */
+  final Deletion deletion(List<Claim> claims, Set<Long> handled, Duration inHandler) {
+    var history = subscribed.channel().options().history();
+    var entries =
+        history.isKept()
+            ? new HistoryEntries(handled, inHandler, pausing.instance(), history.payloads())
+            : null;
+    return new Deletion(claims, byKey, isPlain(claims) && backlog.goesOn(), entries);
   }
 
   final RowsBehind seen(Deletion deletion, RowsBehind left) {

@@ -49,7 +49,7 @@ public final class TransactionalSettlement extends Settlement {
       Duration inHandler,
       Supplier<Pipeline.@Nullable Next> next)
       throws SQLException {
-    var deletion = deletion(claims);
+    var deletion = deletion(claims, handled, inHandler);
     // Otherwise the claim might find nothing.
     var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
     var left = seen(deletion, commit(session, guarded, deletion, behind));

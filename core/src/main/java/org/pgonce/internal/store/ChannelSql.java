@@ -50,7 +50,13 @@ public final class ChannelSql {
         + onlyIf(options.maxDepth() != none.maxDepth(), "max_depth => %d", options.maxDepth())
         + onlyIf(options.maxRate() != none.maxRate(), "max_rate => %d", options.maxRate())
         + onlyIf(options.maxPerKey() != none.maxPerKey(), "max_per_key => %d", options.maxPerKey())
-        + onlyIf(options.wakeUps() != none.wakeUps(), "wake_ups => '%s'", options.wakeUps());
+        + onlyIf(options.wakeUps() != none.wakeUps(), "wake_ups => '%s'", options.wakeUps())
+        + onlyIf(
+            options.history().isKept(),
+            "history => '%s s'",
+            seconds(options.history().retention()))
+        + onlyIf(
+            options.history().payloads(), "history_payload => %s", options.history().payloads());
   }
 
   private static String onlyIf(boolean given, String argument, Object value) {

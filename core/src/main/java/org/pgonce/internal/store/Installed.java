@@ -36,7 +36,7 @@ public record Installed(
 
   /** What {@link #of} reads, of {@code pgonce.installed} or {@code pgonce.poll} as i. */
   public static final String COLUMNS =
-      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.epoch, i.encoding";
+      "i.subscription, i.mode, i.feed, i.filter, i.key_memory_ms, i.key_order, i.max_depth, i.max_rate, i.max_per_key, i.wake_ups, i.history_ms, i.history_payload, i.epoch, i.encoding";
 
   private static final String INSTALLED = "SELECT " + COLUMNS + " FROM pgonce.installed(?, ?) AS i";
 
@@ -83,6 +83,9 @@ public record Installed(
     settings.put("maximum rate", Integer.toString(row.getInt("max_rate")));
     settings.put("maximum per key", Integer.toString(row.getInt("max_per_key")));
     settings.put("wake-ups", row.getString("wake_ups"));
+    settings.put(
+        "history",
+        inWords(Duration.ofMillis(row.getLong("history_ms")), row.getBoolean("history_payload")));
     return new Installed(
         true,
         true,
@@ -104,7 +107,13 @@ public record Installed(
         "maximum depth", Integer.toString(options.maxDepth()),
         "maximum rate", Integer.toString(options.maxRate()),
         "maximum per key", Integer.toString(options.maxPerKey()),
-        "wake-ups", options.wakeUps().name());
+        "wake-ups", options.wakeUps().name(),
+        "history", inWords(options.history().retention(), options.history().payloads()));
+  }
+
+  /** Of a history. */
+  private static String inWords(Duration retention, boolean payloads) {
+    return retention.isZero() ? "none" : retention + (payloads ? " with payloads" : "");
   }
 
   /** Whether the database can store any text. */

@@ -44,6 +44,10 @@ public final class Rights {
        WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname IN ('notification', 'scheduled')
          AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE') AND has_any_column_privilege(c.oid, 'UPDATE'))
       UNION ALL
+      SELECT format('role %I may not write the history %s: GRANT pgonce_listener TO %I', current_user, c.oid::regclass, current_user)
+        FROM pg_class c
+       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname = 'handled' AND NOT has_any_column_privilege(c.oid, 'INSERT')
+      UNION ALL
       SELECT format('row-level security on %s would hide its rows: ALTER TABLE %s DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
                     c.oid::regclass, c.oid::regclass)
         FROM pg_class c
