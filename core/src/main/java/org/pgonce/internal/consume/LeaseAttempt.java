@@ -109,13 +109,13 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
    * so the token tells: a deletion by it waits for the first try to end. Nothing of the handler's
    * is in that transaction.
    */
-  private RowsBehind acknowledgeAgain(
-      WorkerSlots.Slot slot, boolean handled, Duration inHandler)
+  private RowsBehind acknowledgeAgain(WorkerSlots.Slot slot, boolean handled, Duration inHandler)
       throws SQLException, InterruptedException {
     var end = System.nanoTime() + subscribed.options().lease().toNanos();
     for (var failures = 1; ; failures++) {
       try {
-        return transaction.commitWith(own -> settlement.acknowledge(own, claim, handled, inHandler));
+        return transaction.commitWith(
+            own -> settlement.acknowledge(own, claim, handled, inHandler));
       } catch (SQLException e) {
         if (!LostConnection.isLikely(e) || slot.isCutOff() || System.nanoTime() - end > 0) {
           throw e;

@@ -21,8 +21,7 @@ import org.pgonce.internal.jdbc.Pipeline;
  * @param ofMany whether others surely lie behind the one, by what was seen lately
  * @param entries what it writes to the history; null if the channel keeps none
  */
-record Deletion(
-    List<Claim> claims, boolean byKey, boolean ofMany, @Nullable HistoryEntries entries)
+record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable HistoryEntries entries)
     implements Pipeline.Part<RowsBehind> {
 
   private static final String NOT_THERE = "PO001";

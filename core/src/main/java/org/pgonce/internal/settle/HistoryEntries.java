@@ -35,15 +35,18 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
                ?::pg_catalog.text::pg_catalog.interval, ?::pg_catalog.text
           FROM gone AS g
       )""";
+  // unnest of several arrays at once cannot be called by its full name.
   private static final String SEVERAL =
       """
       , kept AS (
         INSERT INTO pgonce.handled (subscription_id, id, created_at, delivery_key%1$s, due_at, claimed_at, attempts, skipped, took, instance)
         SELECT g.subscription_id, g.its_id, g.created_at, g.delivery_key%2$s, c.due_at, c.claimed_at, c.attempts, c.skipped,
                ?::pg_catalog.text::pg_catalog.interval, ?::pg_catalog.text
-          FROM gone AS g JOIN pg_catalog.unnest(
-            ?::pg_catalog.text::pg_catalog.int8[], ?::pg_catalog.text::pg_catalog.timestamptz[], ?::pg_catalog.text::pg_catalog.timestamptz[],
-            ?::pg_catalog.text::pg_catalog.int4[], ?::pg_catalog.text::pg_catalog.bool[]) AS c (id, due_at, claimed_at, attempts, skipped)
+          FROM gone AS g JOIN ROWS FROM (
+            pg_catalog.unnest(?::pg_catalog.text::pg_catalog.int8[]),
+            pg_catalog.unnest(?::pg_catalog.text::pg_catalog.timestamptz[]), pg_catalog.unnest(?::pg_catalog.text::pg_catalog.timestamptz[]),
+            pg_catalog.unnest(?::pg_catalog.text::pg_catalog.int4[]), pg_catalog.unnest(?::pg_catalog.text::pg_catalog.bool[])
+          ) AS c (id, due_at, claimed_at, attempts, skipped)
             ON c.id OPERATOR(pg_catalog.=) g.its_id
       )""";
 

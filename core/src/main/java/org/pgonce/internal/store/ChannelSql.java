@@ -52,9 +52,7 @@ public final class ChannelSql {
         + onlyIf(options.maxPerKey() != none.maxPerKey(), "max_per_key => %d", options.maxPerKey())
         + onlyIf(options.wakeUps() != none.wakeUps(), "wake_ups => '%s'", options.wakeUps())
         + onlyIf(
-            options.history().isKept(),
-            "history => '%s s'",
-            seconds(options.history().retention()))
+            options.history().isKept(), "history => '%s s'", seconds(options.history().retention()))
         + onlyIf(
             options.history().payloads(), "history_payload => %s", options.history().payloads());
   }
