@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -171,11 +172,15 @@ public final class ConsoleServer implements AutoCloseable {
 
   private Response answered(HttpExchange exchange) throws IOException {
     try {
-      var body = exchange.getRequestBody().readNBytes(LONGEST_BODY + 1);
-      if (body.length > LONGEST_BODY) {
-        return Response.text(413, "At most %,d bytes\n".formatted(LONGEST_BODY));
+      var head = request(exchange, Map.of());
+      var refused = gate.refusal(head);
+      if (refused != null || !head.isPost()) {
+        return refused != null ? refused : gate.answer(head);
       }
-      return gate.answer(request(exchange, body));
+      var body = exchange.getRequestBody().readNBytes(LONGEST_BODY + 1);
+      return body.length > LONGEST_BODY
+          ? Response.text(413, "At most %,d bytes\n".formatted(LONGEST_BODY))
+          : gate.answer(request(exchange, form(exchange, body)));
     } catch (IllegalArgumentException e) {
       return Response.text(400, "The request cannot be read\n");
     } catch (RuntimeException e) {
@@ -184,19 +189,22 @@ public final class ConsoleServer implements AutoCloseable {
     }
   }
 
-  private static Request request(HttpExchange exchange, byte[] body) {
+  private static Request request(HttpExchange exchange, Map<String, List<String>> form) {
     var uri = exchange.getRequestURI();
-    var type = exchange.getRequestHeaders().getFirst("Content-Type");
-    var isForm = type != null && type.startsWith("application/x-www-form-urlencoded");
     return Request.of(
         "",
         exchange.getRequestMethod(),
         uri.getRawPath(),
         uri.getRawQuery(),
-        exchange.getRequestMethod().equals("POST") && isForm
-            ? UrlEncoded.parameters(new String(body, StandardCharsets.UTF_8))
-            : Map.of(),
+        form,
         exchange.getRequestHeaders());
+  }
+
+  private static Map<String, List<String>> form(HttpExchange exchange, byte[] body) {
+    var type = exchange.getRequestHeaders().getFirst("Content-Type");
+    return type != null && type.startsWith("application/x-www-form-urlencoded")
+        ? UrlEncoded.parameters(new String(body, StandardCharsets.UTF_8))
+        : Map.of();
   }
 
   private static void send(HttpExchange exchange, Response response) throws IOException {

@@ -182,6 +182,93 @@ class GateTest {
     }
   }
 
+  /** A proxy would make those of this machine out of all its users. */
+  @Test
+  void whatCameThroughAProxyIsRefusedWhereNoTokenIsAskedFor() throws Exception {
+    try (var browser = new Browser(database.login(), false)) {
+      browser.page("/");
+      for (var header :
+          List.of("X-Forwarded-For", "x-forwarded-host", "Forwarded", "Via", "X-Real-IP")) {
+        var refused = browser.get("/", header, "for=203.0.113.7");
+        assertThat(refused.statusCode()).as(header).isEqualTo(403);
+        assertThat(refused.body()).contains("--name").doesNotContain("mails");
+      }
+    }
+    try (var browser = new Browser(database.login(), false, "0.0.0.0")) {
+      var entered = browser.get("/" + query(browser), "X-Forwarded-For", "203.0.113.7");
+      assertThat(entered.statusCode()).isEqualTo(303);
+      assertThat(browser.get("/", "X-Forwarded-For", "203.0.113.7").statusCode()).isEqualTo(200);
+    }
+  }
+
+  private static String query(Browser browser) {
+    return browser.server.url().replaceFirst(".*/", "");
+  }
+
+  @Test
+  void aCookieIsSecureWhereTheProxySpeaksTls() throws Exception {
+    try (var browser = new Browser(database.login(), false, "0.0.0.0")) {
+      for (var header : List.of("X-Forwarded-Proto: https", "Forwarded: for=x;proto=https")) {
+        var pair = header.split(": ", 2);
+        var cookie = browser.get("/" + query(browser), pair[0], pair[1]).headers();
+        assertThat(cookie.firstValue("Set-Cookie").orElseThrow()).contains("; Secure");
+        browser.cookie = null;
+      }
+      var cookie = browser.get("/" + query(browser)).headers();
+      assertThat(cookie.firstValue("Set-Cookie").orElseThrow()).doesNotContain("Secure");
+    }
+  }
+
+  @Test
+  void theTokenStaysInNoAddress() throws Exception {
+    try (var browser = new Browser(database.login(), false, "0.0.0.0")) {
+      browser.get("/" + query(browser));
+      for (var path : List.of("/" + query(browser), "/dead?channel=mails&token=wrong")) {
+        var answer = browser.get(path);
+        assertThat(answer.statusCode()).as(path).isEqualTo(303);
+        assertThat(answer.headers().firstValue("Location")).hasValue("/");
+      }
+    }
+  }
+
+  /** Before a byte of its body is read. */
+  @Test
+  void aBodyOfAStrangerIsNotRead() throws Exception {
+    try (var browser = new Browser(database.login(), true)) {
+      var large = "x=" + "y".repeat(100_000);
+      assertThat(browser.post("/act", large).statusCode()).isEqualTo(403);
+      browser.page("/");
+      assertThat(browser.post("/act", large).statusCode()).isEqualTo(413);
+      assertThat(
+              raw(
+                  browser,
+                  "POST /act HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 10\r\nConnection: close\r\n\r\n"))
+          .startsWith("HTTP/1.1 421");
+    }
+  }
+
+  @Test
+  void whatTheBrowserSaysIsFromElsewhereDoesNothing() throws Exception {
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      var ask = "/act?do=discard&channel=mails&all=yes";
+      var form = Browser.form(browser.page(ask), "a test");
+      for (var site : List.of("cross-site", "same-site", "none")) {
+        var request =
+            browser
+                .request("/act", "Content-Type", "application/x-www-form-urlencoded")
+                .headers("Origin", browser.origin, "Sec-Fetch-Site", site);
+        assertThat(browser.send(request.POST(BodyPublishers.ofString(form))).statusCode())
+            .as(site)
+            .isEqualTo(403);
+      }
+      var led = browser.get(ask, "Sec-Fetch-Site", "same-site");
+      assertThat(led.statusCode()).isEqualTo(303);
+      assertThat(led.headers().firstValue("Location")).hasValue("/");
+      assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isEqualTo(1);
+    }
+  }
+
   @Test
   void otherMethodsAreRefused() throws Exception {
     try (var browser = new Browser(database.login(), true)) {

@@ -171,7 +171,9 @@ final class NotificationPage {
                           "Show the payload, which may be secret",
                           Paths.with(visit.paths().notification(channel, id), "payload", "show")))))
           : List.of(
-              new Note("Payloads, which may be secret, are hidden here: %s.".formatted(toSee(visit)), "good"));
+              new Note(
+                  "Payloads, which may be secret, are hidden here: %s.".formatted(toSee(visit)),
+                  "good"));
     }
     if (!may) {
       throw new ForbiddenException(

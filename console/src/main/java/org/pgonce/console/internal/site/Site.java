@@ -61,14 +61,18 @@ public final class Site {
     } catch (ForbiddenException e) {
       return page(paths, Content.failed(403, "Not allowed", String.valueOf(e.getMessage())), null);
     } catch (Visit.BadRequestException e) {
-      return page(paths, Content.failed(400, "Not understood", String.valueOf(e.getMessage())), null);
+      return page(
+          paths, Content.failed(400, "Not understood", String.valueOf(e.getMessage())), null);
     } catch (RefusedException e) {
-      return page(paths,
-          Content.failed(status(e), "The database refused", String.valueOf(e.getMessage())), null);
+      return page(
+          paths,
+          Content.failed(status(e), "The database refused", String.valueOf(e.getMessage())),
+          null);
     } catch (RuntimeException e) {
       // Without its message on the page: it may quote anything.
       LOG.error("pgonce console: a page failed", e);
-      return page(paths,
+      return page(
+          paths,
           Content.failed(500, "This page failed", "The console's log says why. This is a bug."),
           null);
     }
@@ -179,7 +183,6 @@ public final class Site {
   /** A page for a visitor who may not look: without a word about the database. */
   public Response stranger(String base, int status, String title, Section section) {
     return Response.html(
-        status,
-        renderer.html(new Page(title, base, List.of(), null, false, List.of(section))));
+        status, renderer.html(new Page(title, base, List.of(), null, false, List.of(section))));
   }
 }
