@@ -7,7 +7,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The last looks at the counts, for plots. A look is taken when a page asks for one and the last is
@@ -38,28 +37,28 @@ public final class History {
         }
       };
 
-  private volatile boolean expired;
-  private @Nullable Counts last;
+  private final Latest<Counts> latest = new Latest<>(FRESH_NANOS);
 
-  /** At most a second old. */
-  public synchronized Counts counts(Supplier<Counts> look) {
-    var newest = last;
-    if (newest == null || expired || System.nanoTime() - newest.takenNanos() > FRESH_NANOS) {
-      expired = false;
-      newest = look.get();
-      keep(newest);
-    }
-    return newest;
+  /** A second old, or as old as a look that another takes just now. */
+  public Counts counts(Supplier<Counts> look) {
+    return latest.of(
+        () -> {
+          var counts = look.get();
+          keep(counts);
+          return counts;
+        });
   }
 
-  /** Something was done here: the next page is to show it. Returns at once, whoever looks. */
+  /** Something was done here: the next page is to show it. */
   public void expire() {
-    expired = true;
+    latest.expire();
   }
 
-  private void keep(Counts counts) {
-    last = counts;
-    add(moments, new Moment(totals(counts), counts.waiting()));
+  private synchronized void keep(Counts counts) {
+    var before = moments.peekLast();
+    if (before == null || counts.takenNanos() - before.counts().takenNanos() > 0) {
+      add(moments, new Moment(totals(counts), counts.waiting()));
+    }
   }
 
   /** A channel's page has looked at it. */

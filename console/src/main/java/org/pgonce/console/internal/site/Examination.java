@@ -2,7 +2,7 @@ package org.pgonce.console.internal.site;
 
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.look.Latest;
 import org.pgonce.console.internal.page.Section.Cell;
 import org.pgonce.console.internal.page.Section.Row;
 import org.pgonce.console.internal.page.Section.Table;
@@ -29,30 +29,16 @@ final class Examination {
   // They say that something could not be looked at: so neither page may say that nothing was found.
   private static final Set<String> OF_BOTH = Set.of("NOT_EXAMINED", "RIGHTS");
 
-  private volatile boolean expired;
-  private @Nullable List<Finding> last;
-  private long takenNanos;
+  private final Latest<List<Finding>> latest = new Latest<>(FRESH_NANOS);
 
-  private synchronized List<Finding> findings(Database database) {
-    var found = last;
-    if (found == null || expired || System.nanoTime() - takenNanos > FRESH_NANOS) {
-      expired = false;
-      found = Doctor.examine(database, OLD_SECONDS, List.of());
-      last = found;
-      takenNanos = System.nanoTime();
-    }
-    return found;
-  }
-
-  /** Returns at once, whoever looks meanwhile. */
   void expire() {
-    expired = true;
+    latest.expire();
   }
 
   /** What was found of the definitions, or of all else. */
   Table table(Database database, boolean ofDefinitions) {
     var rows =
-        findings(database).stream()
+        latest.of(() -> Doctor.examine(database, OLD_SECONDS, List.of())).stream()
             .filter(
                 one ->
                     OF_BOTH.contains(one.name())
