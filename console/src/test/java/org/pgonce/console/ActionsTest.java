@@ -147,13 +147,22 @@ class ActionsTest {
   }
 
   @Test
-  void manyDeadLettersAreTakenInBatches(TestDatabase database) throws Exception {
+  void manyDeadLettersAreTakenInBatchesAndAFormSentTwiceTakesOne(TestDatabase database) throws Exception {
     Stage.bury(database, 10_001, "REJECTED", "no");
     try (var browser = new Browser(database.login(), true)) {
       browser.page("/");
       var all = "/act?do=redrive&channel=mails&all=yes";
-      assertThat(browser.page(all)).contains("10,001").contains("done for the first 10,000");
-      assertThat(browser.act(all, "again")).contains("10,000 dead letters redriven.");
+      var page = browser.page(all);
+      assertThat(page)
+          .contains("Redrive 10,000 dead letters?")
+          .contains("10,001 dead letters fit")
+          .contains("the first 10,000 notifications");
+      var form = Browser.form(page, "again");
+      assertThat(browser.post("/act", form).headers().firstValue("Location").orElseThrow())
+          .contains("touched=10000");
+      // Sent again, as by a second click: it is about what was shown.
+      assertThat(browser.post("/act", form).headers().firstValue("Location").orElseThrow())
+          .contains("touched=0");
       assertThat(browser.act(all, "again")).contains("1 dead letters redriven.");
     }
   }

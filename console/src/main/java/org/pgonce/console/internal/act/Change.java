@@ -11,7 +11,10 @@ import org.pgonce.operations.internal.sql.Statements;
 /** Something that is done to a target, in one transaction with its entry of the operation log. */
 public record Change(Verb verb, Target target) {
 
-  /** Dead letters of one change: so that no transaction, and no answer, takes long. */
+  /**
+   * Ids of dead letters of one change, each with a row for each subscription: so that no
+   * transaction, and no answer, takes long.
+   */
   public static final int BATCH = 10_000;
 
   private static final String DEAD_COUNT =
@@ -23,6 +26,8 @@ public record Change(Verb verb, Target target) {
           + Queries.DEAD_FITS
           + " ORDER BY d.id LIMIT "
           + BATCH;
+
+  private static final String DEAD_LAST = "SELECT max(i.id) FROM (" + DEAD_IDS + ") i";
 
   /**
    * How many it would touch now. Notifications are counted without a lock, which would leave a mark
@@ -49,13 +54,25 @@ public record Change(Verb verb, Target target) {
     };
   }
 
+  /**
+   * The same for the first {@value #BATCH} ids and no others, so that to do it twice is to do it
+   * once. Where none fits, none.
+   */
+  public Change ofOneBatch(Database database) {
+    return new Change(
+        verb,
+        target.upTo(
+            database.read(
+                statements -> statements.number(DEAD_LAST, array(target.deadLetters())))));
+  }
+
   private @Nullable String[] waiting() {
     return new @Nullable String[] {
       target.channel(), Target.array(target.ids()), target.subscription()
     };
   }
 
-  /** How many it touched; of dead letters the first {@value #BATCH}. */
+  /** How many rows it touched; of dead letters those of the first {@value #BATCH} ids. */
   public long doIt(Database database, @Nullable String person, String because) {
     return database.write(
         false,

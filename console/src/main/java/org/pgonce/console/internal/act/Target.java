@@ -18,6 +18,7 @@ import org.pgonce.console.internal.look.Queries;
  * @param error a part of the error of dead letters; null: any
  * @param group the MD5 of the whole error of dead letters, as {@link Queries#DEAD_GROUPS} has it
  * @param before only what died before that time, as PostgreSQL writes it; null: any
+ * @param upTo only ids up to this one; null: any
  */
 public record Target(
     String channel,
@@ -26,7 +27,8 @@ public record Target(
     @Nullable String reason,
     @Nullable String error,
     @Nullable String group,
-    @Nullable String before) {
+    @Nullable String before,
+    @Nullable Long upTo) {
 
   public static final int MOST_IDS = 1_000;
 
@@ -53,7 +55,8 @@ public record Target(
             null,
             before,
             group,
-            group));
+            group,
+            upTo == null ? null : String.valueOf(upTo)));
   }
 
   /** For LIKE; null: any error. */
@@ -79,6 +82,7 @@ public record Target(
     put(fields, "error", error);
     put(fields, "group", group);
     put(fields, "before", before);
+    put(fields, "upTo", upTo == null ? null : String.valueOf(upTo));
     return fields;
   }
 
@@ -90,6 +94,11 @@ public record Target(
 
   /** The same, and nothing that died since. */
   public Target before(String time) {
-    return new Target(channel, subscription, ids, reason, error, group, time);
+    return new Target(channel, subscription, ids, reason, error, group, time, upTo);
+  }
+
+  /** The same, and no id beyond this one. */
+  public Target upTo(long id) {
+    return new Target(channel, subscription, ids, reason, error, group, before, id);
   }
 }

@@ -74,9 +74,12 @@ public final class Queries {
         FROM pgonce.at_work a WHERE a.channel = ? AND a.subscription = coalesce(?, a.subscription) ORDER BY a.since, a.id LIMIT 200
       """;
 
-  /** As {@link LookStatements#DEAD_LETTER_FITS}, then the group or null (twice). */
+  /**
+   * As {@link LookStatements#DEAD_LETTER_FITS}, then the group or null (twice), the last id or null.
+   */
   public static final String DEAD_FITS =
-      LookStatements.DEAD_LETTER_FITS + " AND (?::text IS NULL OR md5(d.error) = ?)";
+      LookStatements.DEAD_LETTER_FITS
+          + " AND (?::text IS NULL OR md5(d.error) = ?) AND d.id <= coalesce(?::text::bigint, 9223372036854775807)";
 
   /** Parameters: as of {@link #DEAD_FITS}, then id and subscription of the last row seen. */
   public static final String DEAD =

@@ -34,7 +34,12 @@ final class ActPage {
       target = target.before(String.valueOf(now)); // what dies later was not shown
     }
     var shown = new Change(change.verb(), target);
-    var touched = shown.wouldTouch(visit.database());
+    var all = shown.wouldTouch(visit.database());
+    var touched = all;
+    if (change.verb().isOfDeadLetters() && all > Change.BATCH) {
+      shown = shown.ofOneBatch(visit.database());
+      touched = shown.wouldTouch(visit.database());
+    }
     var title =
         "%s %s %s?".formatted(change.verb().label(), Words.count(touched), change.verb().things());
     var sections = new ArrayList<Section>();
@@ -42,11 +47,11 @@ final class ActPage {
     if (touched == 0) {
       sections.add(new Note("Nothing fits: nothing would be changed.", "warn"));
     } else {
-      if (change.verb().isOfDeadLetters() && touched > Change.BATCH) {
+      if (touched < all) {
         sections.add(
             new Note(
-                "This is done for the first %s; then it can be repeated for the rest."
-                    .formatted(Words.count(Change.BATCH)),
+                "%s dead letters fit. This is done for those of the first %s notifications; ask again for the rest."
+                    .formatted(Words.count(all), Words.count(Change.BATCH)),
                 "warn"));
       }
       sections.add(
@@ -73,6 +78,7 @@ final class ActPage {
   private static String words(String name) {
     return switch (name) {
       case "before" -> "died before";
+      case "upTo" -> "ids up to";
       case "error" -> "error contains";
       case "group" -> "MD5 of the error";
       default -> name;
@@ -161,7 +167,12 @@ final class ActPage {
             first(from, "reason"),
             first(from, "error"),
             group,
-            first(from, "before")));
+            first(from, "before"),
+            upTo(first(from, "upTo"))));
+  }
+
+  private static @Nullable Long upTo(@Nullable String given) {
+    return given == null ? null : Visit.id(given);
   }
 
   /** Of a row that was chosen: its subscription may stand before it. */

@@ -57,6 +57,7 @@ final class DeadPage {
             String.valueOf(one.get("reason")),
             null,
             String.valueOf(one.get("group")),
+            null,
             null);
     var list = new LinkedHashMap<String, String>(target.fields());
     list.remove("channel");

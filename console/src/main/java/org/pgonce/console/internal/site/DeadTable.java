@@ -40,6 +40,7 @@ final class DeadTable {
             visit.parameter("reason"),
             visit.parameter("error"),
             visit.parameter("group"),
+            null,
             null);
     var parameters = target.deadLetters();
     var before = visit.number("after");
