@@ -147,7 +147,8 @@ class ActionsTest {
   }
 
   @Test
-  void manyDeadLettersAreTakenInBatchesAndAFormSentTwiceTakesOne(TestDatabase database) throws Exception {
+  void manyDeadLettersAreTakenInBatchesAndAFormSentTwiceTakesOne(TestDatabase database)
+      throws Exception {
     Stage.bury(database, 10_001, "REJECTED", "no");
     try (var browser = new Browser(database.login(), true)) {
       browser.page("/");

@@ -69,7 +69,8 @@ public final class ConsoleCommand extends DatabaseCommand {
     source.setApplicationName("pgonce console");
     source.setSocketTimeout(ANSWER_SECONDS);
     var options = new ConsoleServer.Options(where(), port, new HashSet<>(names), operate, person());
-    try (var server = ConsoleServer.start(Console.of(source, operate, ConsoleServer.AT_ONCE), options)) {
+    try (var server =
+        ConsoleServer.start(Console.of(source, operate, ConsoleServer.AT_ONCE), options)) {
       output.print(terminal(), Map.of("url", server.url()), server.url());
       terminal().out().flush();
       new CountDownLatch(1).await(); // until Ctrl-C interrupts it

@@ -39,12 +39,12 @@ public final class PagesOption {
     source.setApplicationName("pgonce console");
     source.setSocketTimeout(ANSWER_SECONDS);
     var options =
-        new ConsoleServer.Options(
-            InetAddress.getLoopbackAddress(), port, Set.of(), false, null);
+        new ConsoleServer.Options(InetAddress.getLoopbackAddress(), port, Set.of(), false, null);
     try {
       var server =
           stage.add(
-              ConsoleServer.start(org.pgonce.console.Console.of(source, false, ConsoleServer.AT_ONCE), options));
+              ConsoleServer.start(
+                  org.pgonce.console.Console.of(source, false, ConsoleServer.AT_ONCE), options));
       // Though only the result is wanted: nobody would find it.
       stage.console().say("console      " + server.url());
     } catch (IOException e) {

@@ -75,7 +75,8 @@ public final class Queries {
       """;
 
   /**
-   * As {@link LookStatements#DEAD_LETTER_FITS}, then the group or null (twice), the last id or null.
+   * As {@link LookStatements#DEAD_LETTER_FITS}, then the group or null (twice), the last id or
+   * null.
    */
   public static final String DEAD_FITS =
       LookStatements.DEAD_LETTER_FITS
