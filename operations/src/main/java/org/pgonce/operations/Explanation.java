@@ -70,6 +70,8 @@ public record Explanation(
     WAITING,
     /** It is a dead letter. */
     DEAD,
+    /** It was handled, as the channel's history says. */
+    HANDLED,
     /** It was not stored: a filter, a disabled trigger, a detached partition, a BROADCAST. */
     NOT_STORED,
     /** It is not there, and a transaction that is open may hold it. */

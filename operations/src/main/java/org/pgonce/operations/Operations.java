@@ -11,6 +11,7 @@ import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.PayloadRules;
 import org.pgonce.PgOnceBuilder;
 import org.pgonce.PgOnceException;
@@ -26,17 +27,17 @@ import org.pgonce.spi.ChannelFeed;
  * }</pre>
  *
  * <p>The same functions are there in SQL: {@code pgonce.explain}, {@code pause}, {@code resume},
- * {@code cancel}, {@code retry_now}, {@code peek}, {@code drop_channel}, {@code drop_subscription},
- * {@code adopt}, {@code redrive}, {@code discard}.
+ * {@code cancel}, {@code retry_now}, {@code peek}, {@code history_of}, {@code drop_channel}, {@code
+ * drop_subscription}, {@code adopt}, {@code redrive}, {@code discard}.
  *
  * <p>Each method takes a connection from the data source, runs one transaction, and has committed
  * it when it returns. The view {@code pgonce.operation_log} keeps each change for a year: when,
  * what, by which role and person, why, and how many notifications. Each method throws a {@link
  * PgOnceException} if the channel is not installed, the database refuses (the role is not a member
- * of {@code pgonce_admin}; {@link #explain} and {@link #peek} need {@code pgonce_monitor} only), or
- * it cannot be reached; then nothing was changed, unless the connection ended in the commit. A
- * reason is 1 to 2,000 characters, not blank, else an {@link IllegalArgumentException} is thrown
- * before any SQL runs.
+ * of {@code pgonce_admin}; {@link #explain}, {@link #peek} and {@link #history} need {@code
+ * pgonce_monitor} only), or it cannot be reached; then nothing was changed, unless the connection
+ * ended in the commit. A reason is 1 to 2,000 characters, not blank, else an {@link
+ * IllegalArgumentException} is thrown before any SQL runs.
  *
  * <p>Immutable and safe for use by several threads.
  */
@@ -58,6 +59,14 @@ public final class Operations {
       """;
   private static final String EXPLAIN =
       "SELECT " + Explanation.COLUMNS + " FROM pgonce.explain(?, ?::text::bigint) AS e ORDER BY 1";
+  private static final String HISTORY =
+      "SELECT "
+          + HistoryEntry.COLUMNS
+          + """
+
+        FROM pgonce.history_of(?, ?::text::timestamptz, ?::text::timestamptz, ?::text::bigint, ?, ?, NULL, ?) AS h
+       ORDER BY h.handled_at DESC, h.id DESC, h.subscription
+      """;
   private static final String RETRY_NOW = "SELECT pgonce.retry_now(?, ?::text::bigint[], ?)";
   private static final String DROP_CHANNEL = "SELECT pgonce.drop_channel(?, ?)";
   private static final String DROP_SUBSCRIPTION = "SELECT pgonce.drop_subscription(?, ?, ?)";
@@ -282,6 +291,36 @@ public final class Operations {
   private List<Explanation> explain(Channel<?> channel, @Nullable String id) {
     Objects.requireNonNull(channel, "channel");
     return operator.all("explain", EXPLAIN, Explanation::read, channel, id);
+  }
+
+  /**
+   * What was handled in a channel that keeps a history ({@link ChannelOptions#withHistory}), the
+   * latest first; empty if it keeps none.
+   *
+   * <pre>{@code
+   * var query = HistoryQuery.latest(100);
+   * var page = operations.history(MAILS, query);
+   * var next = operations.history(MAILS, query.behind(page.get(page.size() - 1)));
+   * }</pre>
+   */
+  public List<HistoryEntry> history(Channel<?> channel, HistoryQuery query) {
+    Objects.requireNonNull(channel, "channel");
+    Objects.requireNonNull(query, "query");
+    return operator.all(
+        "tell the history of",
+        HISTORY,
+        HistoryEntry::read,
+        channel,
+        text(query.since()),
+        text(query.before()),
+        text(query.beforeId()),
+        query.limit(),
+        query.deliveryKey(),
+        query.payloads());
+  }
+
+  private static @Nullable String text(@Nullable Object value) {
+    return value == null ? null : value.toString();
   }
 
   /**

@@ -57,7 +57,9 @@ class MonitorRoleTest {
         "select * from pgonce.schema_version",
         "select * from pgonce.explain('orders')",
         "select * from pgonce.explain('orders', 1, 'default')",
-        "select * from pgonce.peek('orders')"
+        "select * from pgonce.peek('orders')",
+        "select * from pgonce.history",
+        "select * from pgonce.history_of('orders')"
       })
   void h34_aMonitorMayLook(String sql) throws Exception {
     run(sql);
@@ -67,6 +69,8 @@ class MonitorRoleTest {
   @ValueSource(
       strings = {
         "select * from pgonce.peek('orders', with_payload => true)",
+        "select * from pgonce.history_of('orders', with_payload => true)",
+        "select * from pgonce.handled",
         "select * from pgonce.notification",
         "select * from pgonce.scheduled",
         "select * from pgonce.dead_letter",
