@@ -22,6 +22,7 @@ import org.pgonce.cli.doctor.DoctorCommand;
 import org.pgonce.cli.look.ChannelsCommand;
 import org.pgonce.cli.look.DeadCommand;
 import org.pgonce.cli.look.ExplainCommand;
+import org.pgonce.cli.look.HistoryCommand;
 import org.pgonce.cli.look.ListenersCommand;
 import org.pgonce.cli.look.LogCommand;
 import org.pgonce.cli.look.PeekCommand;
@@ -50,6 +51,7 @@ import picocli.CommandLine.Model.OptionSpec;
       StatusCommand.class,
       ExplainCommand.class,
       PeekCommand.class,
+      HistoryCommand.class,
       DeadCommand.class,
       ListenersCommand.class,
       ChannelsCommand.class,

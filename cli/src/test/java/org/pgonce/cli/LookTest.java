@@ -155,6 +155,47 @@ class LookTest {
   }
 
   @Test
+  void historyShowsWhatWasHandledAndItsPayloadOnlyWhenAsked() throws Exception {
+    assertThat(cli.run("history", "mails").ends(0).out())
+        .contains("nothing of that time was handled, or the channel keeps no history");
+    database.execute(
+        """
+        select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', history => '1 day', history_payload => true);
+        insert into pgonce.handled (created_at, due_at, claimed_at, took, id, subscription_id, attempts, skipped, instance, delivery_key, payload)
+        select now(), now(), now(), '12.5 ms', g, s.id, 2, false, 'mailer-1', 'mail:' || g, '"secret"'
+          from generate_series(1, 3) g cross join pgonce.subscription s join pgonce.channel c on c.id = s.channel_id where c.name = 'mails'
+        """);
+    assertThat(cli.run("history", "mails").ends(0).out())
+        .contains("mail:2", "HANDLED", "mailer-1")
+        .doesNotContain("secret");
+    var one = cli.run("history", "mails", "--key", "mail:2", "-o", "json").ends(0).json();
+    assertThat(one).hasSize(1);
+    assertThat(names(one))
+        .containsExactly(
+            "subscription",
+            "id",
+            "outcome",
+            "delivery_key",
+            "created_at",
+            "due_at",
+            "claimed_at",
+            "handled_at",
+            "took",
+            "attempts",
+            "instance",
+            "payload");
+    assertThat(one.get(0).get("attempts").asInt()).isEqualTo(2);
+    assertThat(one.get(0).get("took").isNumber()).isTrue();
+    assertThat(one.get(0).get("payload").isNull()).isTrue();
+    assertThat(cli.run("history", "mails", "--from", "1h", "-n", "2", "-o", "json").json())
+        .hasSize(2);
+    assertThat(cli.run("history", "mails", "--before", "1h", "-o", "json").json()).isEmpty();
+    assertThat(cli.run("history", "mails", "--payload").ends(0).out()).contains("secret");
+    assertThat(cli.run("explain", "mails", "2").ends(0).out())
+        .contains("HANDLED", "handled at attempt 2 by mailer-1, in 12.5 ms");
+  }
+
+  @Test
   void deadLettersAreFilteredAndGrouped() throws Exception {
     Cli.bury(database, 3, "ATTEMPTS_USED_UP", "421 busy");
     Cli.bury(database, 2, "REJECTED", "no such account");

@@ -17,7 +17,15 @@ class MonitorTest {
     Cli.bury(database, 1, "REJECTED", "no");
     var cli = new Cli(database.loginRole("looks", "pgonce_monitor"));
     for (var look :
-        List.of("status", "channels", "listeners", "log", "dead", "peek mails", "migrate check")) {
+        List.of(
+            "status",
+            "channels",
+            "listeners",
+            "log",
+            "dead",
+            "peek mails",
+            "history mails",
+            "migrate check")) {
       cli.run(look.split(" ")).ends(0);
     }
     cli.run("explain", "mails").ends(3);
@@ -42,6 +50,8 @@ class MonitorTest {
       }
     }
     assertThat(cli.run("peek", "mails", "--payload").ends(1).err())
+        .contains("may not see payloads");
+    assertThat(cli.run("history", "mails", "--payload").ends(1).err())
         .contains("may not see payloads");
     assertThat(cli.run("migrate", "down", "--database", database.name()).ends(1).err())
         .contains("42501");

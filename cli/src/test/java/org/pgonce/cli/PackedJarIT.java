@@ -109,6 +109,7 @@ class PackedJarIT {
     "status, 0, mails",
     "explain mails, 0, DONE_OR_NEVER",
     "peek mails, 0, nothing waits",
+    "history mails, 0, keeps no history",
     "dead, 0, no dead letters",
     "listeners, 0, nobody listens",
     "channels, 0, EXACTLY_ONCE",

@@ -11,8 +11,8 @@ public final class ChannelsCommand extends DatabaseCommand {
 
   private static final String SETTINGS =
       """
-      SELECT c.channel, c.subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.filter, c.owner,
-             c.installed_at, c.installed_by
+      SELECT c.channel, c.subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.history, c.history_payload,
+             c.filter, c.owner, c.installed_at, c.installed_by
         FROM pgonce.channel_settings c ORDER BY c.channel, c.subscription
       """;
 
