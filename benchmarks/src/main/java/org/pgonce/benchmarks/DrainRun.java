@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.History;
 import org.pgonce.benchmarks.drain.Drainage;
 import org.pgonce.benchmarks.work.ByHand;
 import org.pgonce.benchmarks.work.ByHand.Steps;
@@ -26,6 +27,7 @@ import picocli.CommandLine.Spec;
 final class DrainRun implements Callable<Integer> {
 
   private static final ByHand BY_HAND = new ByHand(Steps.CLAIM_AND_DELETE);
+  private static final History WEEK = History.of(Duration.ofDays(7));
   private static final int SHARED = 100;
   private static final int DEFAULT_COUNT = 20_000;
   private static final int DEFAULT_COUNT_SHARED = 200_000;
@@ -37,6 +39,11 @@ final class DrainRun implements Callable<Integer> {
       names = "--shared",
       description = "A hundred notifications in each transaction, with a handler of lists.")
   private boolean shared;
+
+  @Option(
+      names = "--history",
+      description = "pgonce without a history, with one, and with the payloads; nothing by hand.")
+  private boolean history;
 
   private int rounds;
   private int warmUp;
@@ -88,15 +95,20 @@ final class DrainRun implements Callable<Integer> {
     try (var place = server.open()) {
       var report = new Report("drain", Conditions.read(place.database()), out);
       var contest =
-          new Contest(place)
-              .with(new ByPgOnce(), plan)
-              .with(BY_HAND, plan)
-              .with(new ByHand(Steps.DELETE_AT_ONCE), plan);
+          history
+              ? new Contest(place)
+                  .with(new ByPgOnce(), plan)
+                  .with(ByPgOnce.keeping("pgonce, history", WEEK), plan)
+                  .with(ByPgOnce.keeping("pgonce, with payloads", WEEK.withPayloads()), plan)
+              : new Contest(place)
+                  .with(new ByPgOnce(), plan)
+                  .with(BY_HAND, plan)
+                  .with(new ByHand(Steps.DELETE_AT_ONCE), plan);
       var what = shared ? "shared transactions of " + SHARED : "one transaction each";
       var rates =
           new Drainage(contest.entrants(), all, Duration.ofSeconds(warmUp), out::println)
               .run(rounds);
-      var result = RateTable.of(what, rates, BY_HAND.label());
+      var result = RateTable.of(what, rates, history ? new ByPgOnce().label() : BY_HAND.label());
       report
           .put("rounds", rounds)
           .put("workers", workers)

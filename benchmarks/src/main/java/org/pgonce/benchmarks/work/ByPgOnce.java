@@ -8,6 +8,7 @@ import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
+import org.pgonce.History;
 import org.pgonce.ListenOptions;
 import org.pgonce.Notification;
 import org.pgonce.PgOnce;
@@ -28,19 +29,28 @@ public final class ByPgOnce implements Way {
           .options(ChannelOptions.DEFAULT.withWakeUps(WakeUps.ALWAYS))
           .build();
 
+  private final String label;
   private final TriggerChannel<Work> channel;
 
   public ByPgOnce() {
-    this(STORED);
+    this("pgonce", STORED);
   }
 
-  private ByPgOnce(TriggerChannel<Work> channel) {
+  private ByPgOnce(String label, TriggerChannel<Work> channel) {
+    this.label = label;
     this.channel = channel;
+  }
+
+  /** The same with a history. */
+  public static ByPgOnce keeping(String label, History history) {
+    var options = ChannelOptions.DEFAULT.withHistory(history);
+    return new ByPgOnce(
+        label, TriggerChannel.on("work", Work.class).afterInsert().options(options).build());
   }
 
   @Override
   public String label() {
-    return "pgonce";
+    return label;
   }
 
   @Override
@@ -57,7 +67,7 @@ public final class ByPgOnce implements Way {
 
   @Override
   public Way wokenByEachCommit() {
-    return new ByPgOnce(ALWAYS_WAKING);
+    return new ByPgOnce(label, ALWAYS_WAKING);
   }
 
   /** In another process: each effect's content is when its handler began, by {@link Wall}. */
@@ -131,7 +141,7 @@ public final class ByPgOnce implements Way {
     public void empty() throws SQLException {
       // As a superuser: nobody else may empty pgonce's tables.
       table.execute(
-          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter; select pgonce_private.keep_padding()");
+          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.handled; select pgonce_private.keep_padding()");
     }
 
     @Override
