@@ -21,12 +21,13 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
   static final String HOST = "127.0.0.1";
   static final String SUPERUSER = "postgres";
   static final String DATABASE = "postgres";
+  static final String LOCALE = "C"; // messages in English, one sort order everywhere
 
   private static final Duration START_BOUND = Duration.ofSeconds(20);
   private static final Duration RESTART_BOUND = Duration.ofSeconds(60); // behind a recovery
   private static final int SHOWN_LINES = 20;
 
-  private Path data() {
+  Path data() {
     return directory.resolve("data");
   }
 
@@ -50,6 +51,9 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
   /** Starts the postmaster, for the first time or after a crash, and waits until it answers. */
   void start() {
     try {
+      if (Files.notExists(data())) {
+        InitialData.copyTo(data());
+      }
       // The start before this one holds a lock on that file as long as this JVM lives; a new file
       // is a new lock.
       Files.deleteIfExists(data().resolve("epg-lock"));
@@ -63,23 +67,28 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
     }
   }
 
-  private void startPostmaster() throws IOException {
+  /** Leaves the data directory as {@code initdb} makes it, and its server stopped in good order. */
+  void initialise() throws IOException {
+    startPostmaster().close();
+  }
+
+  private EmbeddedPostgres startPostmaster() throws IOException {
     // Not to this JVM's output: the postmaster would keep that open for whoever reads it.
     var output = ProcessBuilder.Redirect.appendTo(log().toFile());
-    var isNew = Files.notExists(data());
+    var isNew = Files.notExists(log());
     var builder =
         EmbeddedPostgres.builder()
             .setDataDirectory(data())
             .setCleanDataDirectory(false)
             .setRegisterShutdownHook(false) // the reaper stops it
             .setDataDirectoryCustomizer(ClientAuthentication::writeTo)
-            .setLocaleConfig("locale", "C") // messages in English, one sort order everywhere
+            .setLocaleConfig("locale", LOCALE)
             .setPort(port)
             .setOutputRedirector(output)
             .setErrorRedirector(output)
             .setPGStartupWait(isNew ? START_BOUND : RESTART_BOUND);
     settings.forEach((name, value) -> builder.setServerConfig(name, quoted(value)));
-    builder.start();
+    return builder.start();
   }
 
   /** pg_ctl hands its options to a shell. */
