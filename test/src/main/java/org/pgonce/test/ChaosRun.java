@@ -25,8 +25,10 @@ final class ChaosRun<T> implements AutoCloseable {
   // Beyond those that the faults need.
   private static final int MOST_RUNS = 5;
 
-  // For a second holder that did not end in time, and was interrupted.
+  // For a second holder that did not end in time, and was interrupted: before the first ends, and
+  // behind it, as it may wait for the first where no interrupt reaches it.
   private static final Duration LAST_WAIT = Duration.ofSeconds(1);
+  private static final Duration WAIT_BEHIND_FIRST = Duration.ofSeconds(20);
 
   private static final String PID = "SELECT pg_catalog.pg_backend_pid()";
   private static final String TERMINATE = "SELECT pg_catalog.pg_terminate_backend(%d, 10000)::int";
@@ -39,6 +41,7 @@ final class ChaosRun<T> implements AutoCloseable {
   private long id;
   private boolean hasHappened;
   private @Nullable Exception notMade;
+  private @Nullable Thread second;
 
   ChaosRun(PgOnceTester tester, Drain.Of<T> what, @Nullable Fault fault) {
     this.tester = tester;
@@ -60,6 +63,7 @@ final class ChaosRun<T> implements AutoCloseable {
   void toItsEnd() throws Exception {
     var over = cut == null ? tester.dataSource() : cut.dataSource();
     var first = step(over, fault == null ? what.handler() : this::withFault);
+    awaitSecond();
     if (first.step() == Drain.Step.NOTHING) {
       throw Chaos.tooFew(what.channel().name());
     }
@@ -208,6 +212,7 @@ final class ChaosRun<T> implements AutoCloseable {
     var task = new FutureTask<>(work);
     var thread = new Thread(task, "pgonce-test second holder");
     thread.setDaemon(true);
+    second = thread;
     thread.start();
     try {
       return task.get(tester.longest().toNanos(), TimeUnit.NANOSECONDS);
@@ -221,6 +226,19 @@ final class ChaosRun<T> implements AutoCloseable {
     } finally {
       thread.interrupt();
       thread.join(LAST_WAIT.toMillis()); // so that it leaves the next run alone
+    }
+  }
+
+  /** Else it would work on beside the next fault, and its effects would be counted there. */
+  private void awaitSecond() throws InterruptedException {
+    if (second == null) {
+      return;
+    }
+    second.join(WAIT_BEHIND_FIRST.toMillis());
+    if (second.isAlive()) {
+      throw new IllegalStateException(
+          "its second run goes on %s behind the first, though it was interrupted: what it does would be counted for the next fault. Let the handler end when it is interrupted, or bound what it waits for"
+              .formatted(WAIT_BEHIND_FIRST));
     }
   }
 

@@ -3,11 +3,13 @@ package org.pgonce.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -76,7 +78,8 @@ class ChaosTest {
             ? GOOD
             : (one, tx) ->
                 tx.update(
-                    "insert into greeting select ? where not exists (select from greeting where user_id = ?)",
+                    "insert into greeting select ? where not exists (select from greeting where"
+                        + " user_id = ?)",
                     one.payload(),
                     one.payload());
     pgonce.chaos(channel, handler).runTwice().assertEffectsOnce(COUNT);
@@ -156,7 +159,8 @@ class ChaosTest {
               without a fault: runs 1, effects 1
               WRONG %s: runs 2, effects 2
             More effects: it does something outside of tx (another connection, autocommit, a call without the delivery key). \
-            Fewer: it takes something for done that was undone (kept in memory, or outside)."""
+            Fewer: it takes something for done that was undone (kept in memory, or outside).\
+            """
                 .formatted(fault));
   }
 
@@ -237,7 +241,8 @@ class ChaosTest {
     var chaos = pgonce.chaos(ONCE, unsteady).killBeforeCommit();
     assertThatThrownBy(() -> chaos.assertEffectsOnce(COUNT))
         .hasMessageContaining(
-            "and then: the handler failed before the fault: java.lang.IllegalStateException: not yet");
+            "and then: the handler failed before the fault: java.lang.IllegalStateException: not"
+                + " yet");
   }
 
   @Test
@@ -246,7 +251,8 @@ class ChaosTest {
     assertThatThrownBy(() -> chaos.assertEffectsOnce(COUNT))
         .isInstanceOf(PgOnceException.class)
         .hasMessage(
-            "chaos needs a notification of channel once that is due for the run without a fault, and one for each fault: publish more");
+            "chaos needs a notification of channel once that is due for the run without a fault,"
+                + " and one for each fault: publish more");
     publish(pgonce, ONCE, 1);
     assertThatThrownBy(() -> chaos.assertEffectsOnce(COUNT))
         .isInstanceOf(PgOnceException.class)
@@ -255,7 +261,8 @@ class ChaosTest {
     assertThatThrownBy(() -> chaos.assertEffectsOnce("select 1"))
         .isInstanceOf(IllegalStateException.class)
         .hasMessage(
-            "the handler of channel once changed the count by 0 where no fault was: count what it does");
+            "the handler of channel once changed the count by 0 where no fault was: count what it"
+                + " does");
   }
 
   @Test
@@ -264,7 +271,8 @@ class ChaosTest {
     assertThatThrownBy(() -> pgonce.chaos(atMostOnce, GOOD))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "channel at_most_once is AT_MOST_ONCE, which never runs a handler again: chaos is for EXACTLY_ONCE and AT_LEAST_ONCE");
+            "channel at_most_once is AT_MOST_ONCE, which never runs a handler again: chaos is for"
+                + " EXACTLY_ONCE and AT_LEAST_ONCE");
   }
 
   @Test
@@ -283,5 +291,36 @@ class ChaosTest {
     assertThat(sessions).hasSize(3);
     assertThat(pgonce.count("select count(*) from pg_stat_activity where pid = " + sessions.get(1)))
         .isZero();
+  }
+
+  /** It waits for the first where no interrupt reaches it, and goes on when that has ended. */
+  @Test
+  void aSecondHolderThatIsTooLateHasEndedBeforeTheNextFault(PgOnceTester pgonce) {
+    var lock = new ReentrantLock();
+    pgonce.bounds(100, Duration.ofMillis(200));
+    pgonce.interceptors(
+        call -> {
+          lock.lock();
+          try {
+            call.proceed();
+          } finally {
+            lock.unlock();
+          }
+        });
+    publish(pgonce, LEASED, 2);
+    Handler<Integer> handler =
+        (one, tx) -> {
+          if (isSecond(Thread.currentThread())) {
+            tx.query("select 1 from pg_sleep(1)", row -> row.getInt(1));
+          }
+          GOOD.handle(one, tx);
+        };
+    assertThatThrownBy(() -> pgonce.chaos(LEASED, handler).runTwice().assertEffectsOnce(COUNT))
+        .hasMessageContaining("its second run did not end within PT0.2S");
+    assertThat(Thread.getAllStackTraces().keySet()).noneMatch(ChaosTest::isSecond);
+  }
+
+  private static boolean isSecond(Thread thread) {
+    return thread.getName().equals("pgonce-test second holder");
   }
 }
