@@ -115,7 +115,7 @@ class RefusedApartTest {
   void entityManagerFactoryThatCannotJoinIsRefused() {
     assertRefused(Bare.class, "does not say what data source", "defaultCandidate = false");
     assertRefused(WithoutDataSource.class, "persistence unit unit has no DataSource");
-    assertRefused(OfAnotherProvider.class, "with Hibernate only", "$Proxy");
+    assertRefused(OfAnotherProvider.class, "with Hibernate or EclipseLink", "$Proxy");
     start(NO_START, OneDataSource.class, OnAnotherDataSource.class);
   }
 

@@ -56,16 +56,21 @@ final class EntityManagers implements JoinedResources.Finder {
     return found;
   }
 
-  private JoinedJpa joined(
+  private JoinedResource joined(
       EntityManagerFactory factory,
       EntityManagerFactoryInfo info,
       List<PlatformTransactionManager> managers) {
     var nativeFactory = info.getNativeEntityManagerFactory();
     if (HIBERNATE && nativeFactory instanceof SessionFactory sessions) {
-      return new JoinedJpa(factory, sessions, SessionInitializers.of(factory, beans, managers));
+      return new JoinedHibernate(
+          factory, sessions, SessionInitializers.of(factory, beans, managers));
+    }
+    if (JoinedEclipseLink.isOne(nativeFactory)) {
+      return new JoinedEclipseLink(
+          factory, nativeFactory, SessionInitializers.of(factory, beans, managers));
     }
     throw new IllegalStateException(
-        "pgonce can make repositories work in a listener's transaction with Hibernate only, and this entity manager factory is a %s: give it another data source, or use Hibernate"
+        "pgonce can make repositories work in a listener's transaction with Hibernate or EclipseLink, and this entity manager factory is a %s: give it another data source, or use one of these"
             .formatted(nativeFactory.getClass().getName()));
   }
 

@@ -5,12 +5,14 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Tx;
+import org.springframework.jdbc.datasource.AbstractDataSource;
 
 /**
- * A handler's connection for a Hibernate session, which begins and ends a transaction on it: that
- * does nothing here, as pgonce does it. The connection is asked for by the first statement.
+ * A handler's connection for JPA, which begins and ends a transaction on it: that does nothing
+ * here, as pgonce does it. The connection is asked for by the first statement.
  */
 final class HandlerConnection implements InvocationHandler {
 
@@ -30,6 +32,21 @@ final class HandlerConnection implements InvocationHandler {
     return (Connection)
         Proxy.newProxyInstance(
             Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, this);
+  }
+
+  /** One that has this connection alone. */
+  DataSource dataSource() {
+    return new AbstractDataSource() {
+      @Override
+      public Connection getConnection() {
+        return proxy();
+      }
+
+      @Override
+      public Connection getConnection(String user, String password) {
+        return proxy();
+      }
+    };
   }
 
   @Override

@@ -9,11 +9,10 @@ import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.resource.jdbc.spi.JdbcSessionOwner;
 import org.pgonce.Tx;
-import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Gives the handler's repositories and entity managers a Hibernate session on its connection. */
-final class JoinedJpa implements JoinedResource {
+final class JoinedHibernate implements JoinedResource {
 
   private final EntityManagerFactory factory;
   private final SessionFactory sessions;
@@ -24,7 +23,7 @@ final class JoinedJpa implements JoinedResource {
    * @param sessions what is behind it
    * @param initializers what is done to each session
    */
-  JoinedJpa(
+  JoinedHibernate(
       EntityManagerFactory factory,
       SessionFactory sessions,
       List<Consumer<EntityManager>> initializers) {
@@ -40,7 +39,7 @@ final class JoinedJpa implements JoinedResource {
     try {
       initializers.forEach(initializer -> initializer.accept(session));
       session.beginTransaction();
-      TransactionSynchronizationManager.bindResource(factory, new Holder(session));
+      TransactionSynchronizationManager.bindResource(factory, new EntitiesHolder(session));
     } catch (Throwable e) {
       session.close();
       throw e;
@@ -99,15 +98,6 @@ final class JoinedJpa implements JoinedResource {
       } finally {
         session.close();
       }
-    }
-  }
-
-  private static final class Holder extends EntityManagerHolder {
-
-    Holder(EntityManager session) {
-      super(session);
-      setTransactionActive(true); // so that @Transactional joins
-      setSynchronizedWithTransaction(true);
     }
   }
 }
