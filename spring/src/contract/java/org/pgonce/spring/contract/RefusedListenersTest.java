@@ -16,6 +16,7 @@ import org.pgonce.Tx;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.internal.PgOnceConfiguration;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
@@ -94,6 +95,27 @@ class RefusedListenersTest {
     assertRefused(Asynchronous.class, "@Async");
     assertRefused(BadSetting.class, "concurrency = \"many\" cannot be read");
     assertRefused(OutOfBounds.class, "concurrency 0 is not between 1 and 1,000");
+  }
+
+  /** It would run on the proxy itself, whose fields are empty. */
+  @Test
+  void finalMethodBehindAProxyIsRefused() {
+    assertRefused(Proxied.class, "FinalMethod.handle is final", "behind a proxy", "Leave final out");
+  }
+
+  static class Proxied {
+
+    @Bean
+    static FinalMethod listener() {
+      var factory = new ProxyFactory(new FinalMethod());
+      factory.setProxyTargetClass(true);
+      return (FinalMethod) factory.getProxy();
+    }
+  }
+
+  static class FinalMethod {
+    @PgOnceListener(channel = "signed_up")
+    final void handle(SignedUp signedUp) {}
   }
 
   static class TakesOther {

@@ -1,6 +1,7 @@
 package org.pgonce.spring.internal;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -8,6 +9,8 @@ import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -34,6 +37,13 @@ final class ListenerFit {
    * @throws IllegalStateException saying what is wrong and what to do
    */
   static void require(Method method, Class<?> type, Channel<?> channel, String where) {
+    if (KotlinDetector.isSuspendingFunction(method)) {
+      throw refused(
+          where,
+          "is a suspend function: it may return before its work is done, and resume on another"
+              + " thread, without the transaction. Leave suspend out, and call what suspends within"
+              + " runBlocking");
+    }
     if (method.getReturnType() != void.class) {
       throw refused(
           where,
@@ -44,10 +54,25 @@ final class ListenerFit {
         || AnnotatedElementUtils.hasAnnotation(type, Async.class)) {
       throw refused(
           where,
-          "is @Async: it would return before its work is done, and its notification would be settled. Leave @Async out: listeners run on threads of their own");
+          "is @Async: it would return before its work is done, and its notification would be"
+              + " settled. Leave @Async out: listeners run on threads of their own");
     }
     requirePropagation(method, type, channel, where);
     requireParameters(method, type, channel, where);
+  }
+
+  /**
+   * @param callable the method to be called on the bean
+   * @throws IllegalStateException if the bean is a proxy that does not see the call
+   */
+  static void requireReached(Object bean, Method callable, String where) {
+    if (AopUtils.isCglibProxy(bean) && Modifier.isFinal(callable.getModifiers())) {
+      throw refused(
+          where,
+          "is final, and its bean is behind a proxy (of @Transactional, for example): it would run"
+              + " on the proxy itself, whose fields are empty. Leave final out; in Kotlin say open,"
+              + " or use the compiler's plugin for Spring");
+    }
   }
 
   private static void requirePropagation(
@@ -60,7 +85,8 @@ final class ListenerFit {
     if (propagation == TransactionDefinition.PROPAGATION_NEVER) {
       throw refused(
           where,
-          "has a transaction in each mode, and it or its class is @Transactional(propagation = NEVER): no call of it could begin. Leave that out");
+          "has a transaction in each mode, and it or its class is @Transactional(propagation ="
+              + " NEVER): no call of it could begin. Leave that out");
     }
     if (channel.mode() == Mode.EXACTLY_ONCE && OUTSIDE.contains(propagation)) {
       throw refused(

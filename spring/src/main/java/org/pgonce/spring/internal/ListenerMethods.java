@@ -70,6 +70,7 @@ final class ListenerMethods {
     requireOneInstance(beanName, where);
     var bean = beans.getBean(beanName);
     var invocable = AopUtils.selectInvocableMethod(method, bean.getClass());
+    ListenerFit.requireReached(bean, invocable, where);
     return of(channel, new ListenerMethod(bean, invocable), settings, listener);
   }
 
