@@ -23,7 +23,8 @@ class CompatibilityTest {
           "Jackson 3", List.of("jackson", "spring-boot-4.jackson"),
           "Jackson 2", List.of("jackson2", "spring-boot-3.jackson2"),
           "Micrometer", List.of("micrometer", "micrometer-newest"),
-          "Spring Boot", List.of("spring-boot-3", "spring-boot-4"),
+          "Spring Boot", List.of("spring-boot-3", "spring-boot-4", "spring-boot-4-newest"),
+          "EclipseLink", List.of("spring-boot-3.eclipselink", "spring-boot-4.eclipselink"),
           "Kotlin", List.of("kotlin"));
 
   @Test
