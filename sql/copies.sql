@@ -68,6 +68,7 @@ BEGIN
   PERFORM pgonce_private.settle_here();
   PERFORM setval('pgonce.notification_id', nextval('pgonce.notification_id') + 1000000000000);
   DELETE FROM pgonce.listener; -- those of the original
+  DELETE FROM pgonce.former_listener;
   -- A restore of data alone has no gates, and its channels have other ids.
   PERFORM pgonce_private.make_gate(c.name, CASE c.wake_ups WHEN 'NEVER' THEN 9223372036854775807 ELSE 0 END) FROM pgonce.channel c WHERE pgonce.gate_of(c.name) IS NULL;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c;

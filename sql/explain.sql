@@ -42,6 +42,52 @@ AS $$
    WHERE held.subscription IS NULL OR s.id = held.subscription
 $$;
 
+-- For which lock a server's process waits, in words, since when, and the process that ends the wait when it ends: the last of a chain in which each
+-- waits for the next; 0 for a prepared transaction. All null if it waits for none. pg_blocking_pids takes the lock manager's locks for a moment, so it
+-- is asked only of processes that wait.
+CREATE OR REPLACE FUNCTION pgonce.lock_wait(pid integer, OUT waits_for text, OUT since timestamptz, OUT held_by integer)
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  wanted record;
+  chain integer[] := ARRAY[lock_wait.pid];
+  holder integer := lock_wait.pid;
+BEGIN
+  SELECT l.locktype, l.relation, l.waitstart INTO wanted FROM pg_locks l WHERE l.pid = lock_wait.pid AND NOT l.granted LIMIT 1;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  since := wanted.waitstart;
+  -- Who waits for a row's transaction holds the row's turn, which names the table.
+  waits_for := CASE WHEN wanted.locktype = 'relation' THEN format('a lock on table %s', wanted.relation::regclass)
+    WHEN wanted.locktype = 'tuple' THEN format('a row of table %s', wanted.relation::regclass)
+    WHEN wanted.locktype = 'transactionid' THEN coalesce(
+      (SELECT format('a row of table %s', t.relation::regclass) FROM pg_locks t WHERE t.pid = lock_wait.pid AND t.locktype = 'tuple' AND t.granted LIMIT 1),
+      'a row that another transaction has written')
+    ELSE format('a lock of type %s', wanted.locktype) END;
+  FOR hop IN 1..10 LOOP
+    holder := (pg_blocking_pids(holder))[1];
+    EXIT WHEN holder IS NULL OR holder = ANY (chain);
+    chain := chain || holder;
+    held_by := holder;
+    EXIT WHEN NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = holder AND NOT l.granted);
+  END LOOP;
+END
+$$;
+
+-- Whose session a server's process is, and in which state, as far as the caller may see it (pg_read_all_stats sees all). 0: a prepared transaction.
+CREATE OR REPLACE FUNCTION pgonce.session_of(pid integer) RETURNS text
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT CASE WHEN session_of.pid = 0 THEN 'process 0 stands for a prepared transaction (pg_prepared_xacts)' ELSE coalesce(
+    (SELECT format('process %s is %s, role %s%s, %s', a.pid, coalesce(nullif(a.application_name, ''), 'without a name'), a.usename,
+              ', from ' || host(a.client_addr),
+              CASE WHEN a.state IS NULL THEN format('in a state that role %s may not see without pg_read_all_stats', current_user)
+                   ELSE concat_ws(', ', a.state, 'in its transaction since ' || date_trunc('second', a.xact_start)) END)
+       FROM pg_stat_activity a WHERE a.pid = session_of.pid),
+    format('process %s has ended since', session_of.pid)) END
+$$;
+
 -- What keeps writes of watched tables from being stored in a channel, as far as the catalog says; null if nothing is seen.
 CREATE OR REPLACE FUNCTION pgonce_private.feed_trouble(channel_name text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -63,12 +109,20 @@ AS $$
       FROM pgonce.channel c WHERE c.name = channel_name AND c.feed <> 'published' AND NOT EXISTS (SELECT FROM triggers)) p (what)
 $$;
 
--- The processes whose transactions have drawn ids and are open, but for the caller's; 'prepared' stands for a prepared transaction. A transaction keeps
+-- What enables the triggers of a channel that do not fire; null if all do. Those of partitions follow where the table's own is enabled.
+CREATE OR REPLACE FUNCTION pgonce_private.enable_sql(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT string_agg(format('ALTER TABLE %s ENABLE TRIGGER %I', t.tgrelid::regclass, t.tgname), '; ' ORDER BY t.tgrelid, t.tgname)
+    FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name) AND t.tgenabled IN ('D', 'R')
+$$;
+
+-- The processes whose transactions have drawn ids and are open, but for the caller's; 0 stands for a prepared transaction. A transaction keeps
 -- its lock on the sequence, so one that only settles, as most of a listener's do, is not among them.
-CREATE OR REPLACE FUNCTION pgonce_private.open_writers() RETURNS text
+CREATE OR REPLACE FUNCTION pgonce_private.open_writers() RETURNS integer[]
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT string_agg(DISTINCT coalesce(l.pid::text, 'prepared'), ', ') FROM pg_locks l
+  SELECT array_agg(DISTINCT coalesce(l.pid, 0)) FROM pg_locks l
    WHERE l.locktype = 'relation' AND l.granted AND l.mode = 'RowExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
      AND l.relation = 'pgonce.notification_id'::regclass
      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
@@ -87,26 +141,63 @@ AS $$
        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) AS taken
 $$;
 
+-- In what an outdated listener's definition differs, without what to do.
+CREATE OR REPLACE FUNCTION pgonce.difference_in(outdated text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT coalesce(
+    (SELECT string_agg(split_part(l.line[1], ': change the definition, or', 1), '; ' ORDER BY l.place)
+       FROM regexp_matches(outdated, '^- (.*)$', 'gn') WITH ORDINALITY AS l (line, place)),
+    translate(outdated, chr(10) || chr(13), '  '))
+$$;
+
 -- The listeners of a subscription that are alive, how many workers they have, and what those do not handle that were left behind by a change. A process
 -- whose LISTEN session is gone, and that missed a heartbeat, is not waited for until its silence is over.
 CREATE OR REPLACE FUNCTION pgonce_private.listeners_of(
-  subscription integer, OUT alive bigint, OUT workers bigint, OUT outdated bigint, OUT differences text, OUT silent text)
+  subscription integer, OUT alive bigint, OUT workers bigint, OUT outdated bigint, OUT differences text, OUT mend text, OUT silent text)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT count(*) FILTER (WHERE r.alive), sum(r.workers) FILTER (WHERE r.alive AND r.outdated = ''),
-         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(r.instance || ': ' || r.outdated, '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
-         string_agg(format('%s was heard from last at %s', r.instance, r.seen_at), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive)
+         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(r.instance || ': ' || pgonce.difference_in(r.outdated), '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
+         split_part(substring(max(r.outdated) FILTER (WHERE r.alive) FROM 'migrate with:\s+(.*)$'), chr(10) || '- ', 1),
+         concat_ws('; ', string_agg(format('%s was heard from last at %s', r.instance, date_trunc('second', r.seen_at)), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive),
+           (SELECT string_agg(f.words, '; ' ORDER BY f.left_at DESC) FROM (
+             SELECT f.left_at, format('%s%s, role %s, %s', f.instance, ' from ' || host(f.address), f.role,
+                      CASE WHEN f.stopped THEN 'stopped at ' ELSE 'was heard from last at ' END || date_trunc('second', f.left_at)) AS words
+               FROM pgonce.former_listener f WHERE subscription = ANY (f.subscriptions) ORDER BY f.left_at DESC LIMIT 3) f))
     FROM (SELECT l.instance, l.seen_at, l.workers[p.place] AS workers, coalesce(l.outdated[p.place], '') AS outdated,
                  clock_timestamp() - l.seen_at <= CASE WHEN pgonce_private.has_session(l.backend, l.seen_at) THEN l.silence ELSE l.silence / 4 END AS alive
             FROM pgonce.listener l CROSS JOIN LATERAL array_position(l.subscriptions, subscription) AS p (place)
            WHERE p.place IS NOT NULL) r
 $$;
 
+-- What pgonce.lock_wait has found, in words; null if nothing.
+CREATE OR REPLACE FUNCTION pgonce_private.wait_words(waits_for text, since timestamptz, held_by integer) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT concat('waits' || ' since ' || date_trunc('second', since), ' for ' || waits_for, ', held by '
+    || CASE held_by WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts)' ELSE 'server process ' || held_by END) WHERE waits_for IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION pgonce_private.wait_advice(pid integer, held_by integer) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT concat(CASE held_by WHEN 0 THEN 'COMMIT PREPARED or ROLLBACK PREPARED the transaction that holds the lock.'
+      ELSE format('Have process %1$s end its transaction. If it hangs: SELECT pg_terminate_backend(%1$s), which undoes its work.', held_by) END,
+    format(' To end %s does not help: the next attempt waits for the same lock.', pid))
+$$;
+
+-- When and by whom the settings of a channel were installed, in words.
+CREATE OR REPLACE FUNCTION pgonce_private.installed_words(channel pgonce.channel) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT format('installed so at %s by %s', date_trunc('second', channel.changed_at), channel.changed_by) $$;
+
 -- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
--- what a listener ends.
+-- what a listener ends. since: of the cause; where it began with the notification, since when that is there. sessions: processes that the detail names.
 CREATE OR REPLACE FUNCTION pgonce_private.cause_of_row(
-  channel pgonce.channel, target pgonce.subscription, present pgonce.scheduled, holder xid,
-  OUT cause text, OUT since timestamptz, OUT until timestamptz, OUT blocked_by bigint, OUT instance text, OUT pid integer, OUT detail text, OUT advice text)
+  channel pgonce.channel, target pgonce.subscription, present pgonce.scheduled, holder xid, is_first boolean,
+  OUT cause text, OUT since timestamptz, OUT until timestamptz, OUT blocked_by bigint, OUT instance text, OUT pid integer, OUT detail text, OUT advice text,
+  OUT sessions integer[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
@@ -120,8 +211,11 @@ DECLARE
   ready_since constant timestamptz := greatest(present.created_at, present.due_at);
   listening record;
   blocker record;
+  wait record;
+  others record;
   busy bigint;
   ahead bigint;
+  waiting bigint;
   at_least text;
   free_from timestamptz;
 BEGIN
@@ -133,14 +227,18 @@ BEGIN
       pid := leaser;
       until := present.due_at;
     END IF;
-    cause := 'AT_WORK';
+    wait := pgonce.lock_wait(pid);
+    cause := CASE WHEN wait.since < now - interval '1 second' THEN 'LOCK_WAIT' ELSE 'AT_WORK' END;
+    since := CASE cause WHEN 'LOCK_WAIT' THEN wait.since END;
+    sessions := array_remove(ARRAY[pid, wait.held_by], NULL);
     instance := (SELECT l.instance FROM pgonce.listener l WHERE pid = ANY (l.sessions) ORDER BY l.seen_at DESC LIMIT 1);
     detail := concat_ws(', ', format('attempt %s', present.attempts + (present.token IS NULL)::integer), 'by ' || instance,
       CASE WHEN pid IS NOT NULL THEN format('in the session of server process %s', pid)
            WHEN leased THEN 'whose handler has no transaction open'
            ELSE 'held by a prepared transaction (pg_prepared_xacts)' END,
-      'leased until ' || until);
-    advice := CASE WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
+      'leased until ' || until, 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by));
+    advice := CASE WHEN wait.held_by IS NOT NULL THEN pgonce_private.wait_advice(pid, wait.held_by)
+      WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
       WHEN pid IS NULL THEN 'COMMIT PREPARED or ROLLBACK PREPARED that transaction.'
       ELSE format('Wait for the handler: pgonce.at_work has its last SQL. If it hangs: SELECT pg_terminate_backend(%s), which undoes its work.', pid) END;
     RETURN;
@@ -168,39 +266,51 @@ BEGIN
       WHEN present.attempts > 0 THEN format('attempt %s failed: %s', present.attempts, present.last_error)
       WHEN present.last_error IS NOT NULL THEN 'put back, no attempt counted: ' || present.last_error
       ELSE 'its publisher gave it this time' END;
+    IF present.attempts > 0 THEN
+      SELECT count(*) AS failed, count(*) FILTER (WHERE f.last_error = present.last_error) AS alike INTO others
+        FROM (SELECT d.id, d.attempts, d.last_error FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 10000) f
+       WHERE f.attempts > 0 AND f.id <> present.id;
+      detail := concat(detail, format('; %s more of the subscription have failed and wait, %s of them with the same error', others.failed, others.alike));
+    END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
+      WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one makes a dead letter. Then wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id)
       ELSE format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id) END;
     RETURN;
   END IF;
   IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
     SELECT b.* INTO blocker FROM (
-      (SELECT l.id, format('a dead letter since %s (%s: %s)', l.died_at, l.reason, l.error) AS state FROM pgonce.dead_letter l
+      (SELECT l.id, format('a dead letter since %s (%s: %s)', l.died_at, l.reason, l.error) AS state, true AS dead FROM pgonce.dead_letter l
         WHERE channel.key_order = 'DEAD_LETTER_BLOCKS' AND l.subscription_id = target.id AND l.order_key >= key AND l.order_key <= key AND l.id < present.id
         ORDER BY l.order_key, l.id LIMIT 1)
       UNION ALL
-      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN format('due at %s after %s attempts', d.due_at, d.attempts) ELSE 'waiting, or at work' END
+      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN format('due at %s after %s attempts', d.due_at, d.attempts) ELSE 'waiting, or at work' END, false
          FROM pgonce.scheduled d
         WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id < present.id ORDER BY d.order_key, d.id LIMIT 1)
       UNION ALL
-      (SELECT n.id, 'waiting, or at work' FROM pgonce.notification n
+      (SELECT n.id, 'waiting, or at work', false FROM pgonce.notification n
         WHERE n.subscription_id = target.id AND n.order_key >= key AND n.order_key <= key AND n.id < present.id ORDER BY n.order_key, n.id LIMIT 1)
       UNION ALL
       -- A higher one that began before this one was committed.
-      (SELECT h.id, 'at work' FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
+      (SELECT h.id, 'at work', false FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
      ORDER BY b.id LIMIT 1;
     IF FOUND THEN
-      cause := 'BLOCKED_BY';
-      since := ready_since;
+      cause := CASE WHEN blocker.dead THEN 'BLOCKED_BY_DEAD' ELSE 'BLOCKED_BY' END;
+      since := present.created_at;
       blocked_by := blocker.id;
-      detail := format('notification %s has the same order key and comes first; it is %s', blocker.id, blocker.state);
-      advice := format('Ask why that one is not moving: SELECT * FROM pgonce.explain(%s, %s).%s', channel_sql, blocker.id,
-        CASE WHEN blocker.state LIKE 'a dead letter%' THEN format(' Then SELECT pgonce.redrive(%1$s, %2$s, ''why'') or pgonce.discard(%1$s, %2$s, ''why'').', channel_sql, blocker.id) END);
+      detail := format('notification %s has the same order key, "%s", and comes first; it is %s; %s wait behind it', blocker.id, key, blocker.state, (
+        SELECT CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END || count(*) FROM (
+          (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.order_key >= key AND n.order_key <= key AND n.id > blocker.id LIMIT 10000)
+          UNION ALL
+          (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id > blocker.id LIMIT 10000)) b));
+      advice := CASE WHEN blocker.dead
+        THEN format('When what failed is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', channel_sql, blocker.id)
+        ELSE format('Ask why that one is not moving: SELECT * FROM pgonce.explain(%s, %s).', channel_sql, blocker.id) END;
       RETURN;
     END IF;
   END IF;
   IF key IS NOT NULL AND pgonce_private.permits_in_use(target.id, key, channel.max_per_key) >= channel.max_per_key THEN
     cause := 'LIMITED';
-    since := ready_since;
+    since := present.created_at;
     detail := format('%s of its key are at work, which is the limit per key: %s', channel.max_per_key, coalesce(
       (SELECT string_agg(h.id::text, ', ' ORDER BY h.id) FROM pgonce.held(target.id) h WHERE h.order_key = key), 'they are about to end'));
     advice := 'Wait for one of these to end. If it is always so, install the channel with a higher limit per key.';
@@ -209,16 +319,17 @@ BEGIN
   listening := pgonce_private.listeners_of(target.id);
   IF listening.alive = 0 THEN
     cause := 'NO_LISTENER';
-    since := ready_since;
-    detail := 'no process listens to the subscription' || coalesce('; ' || listening.silent, '');
-    advice := 'Start the service that handles it, or look why it does not start: pgonce.listener_status shows who listens to what.';
+    since := present.created_at;
+    detail := 'no process listens to the subscription' || coalesce('; ' || nullif(listening.silent, ''), '');
+    advice := 'Start the service that handles it, or look why it does not start.';
     RETURN;
   END IF;
   IF listening.outdated = listening.alive THEN
     cause := 'OUTDATED_LISTENERS';
-    since := ready_since;
-    detail := listening.differences;
-    advice := 'Deploy the installed definition to the listeners, or install the one that they have.';
+    since := present.created_at;
+    detail := concat_ws('; ', listening.differences, pgonce_private.installed_words(channel));
+    advice := 'If the installed one is the newer: deploy it to these listeners. If theirs is: have their service install it'
+      || coalesce(', or run this:' || chr(10) || listening.mend, '.');
     RETURN;
   END IF;
   -- Of the first in line: a count has a bound, whatever waits.
@@ -230,18 +341,33 @@ BEGIN
   -- Permits that nobody took expire after a tenth of a second: see rate.sql.
   IF channel.max_rate IS NOT NULL AND free_from > now - interval '100 ms' THEN
     cause := 'THROTTLED';
-    since := ready_since;
-    until := greatest(free_from, now) + ahead * interval '1 second' / channel.max_rate;
-    detail := format('%s a second begin, and %s%s are before it', channel.max_rate, at_least, ahead);
-    advice := 'Wait. If the other system allows more, install the channel with a higher rate.';
+    since := present.created_at;
+    waiting := (SELECT count(*) FROM (
+      (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 10000)
+      UNION ALL
+      (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 10000)) AS a);
+    until := greatest(free_from, now) + CASE WHEN is_first THEN waiting ELSE ahead END * interval '1 second' / channel.max_rate;
+    detail := format('%s a second begin, and %s%s are before it; %s%s wait in all, which takes %s at that rate, %s', channel.max_rate, at_least, ahead,
+      CASE WHEN waiting >= 10000 THEN 'at least ' ELSE '' END, waiting, justify_hours(date_trunc('second', waiting * interval '1 second' / channel.max_rate)),
+      pgonce_private.installed_words(channel));
+    advice := 'Wait. If the other system allows more: deploy the definition with a higher rate (ChannelOptions.withMaxRate), which installs it. Do not raise it by SQL alone: its listeners, which have another one, would handle nothing.';
     RETURN;
   END IF;
   SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
-  since := ready_since;
+  since := present.created_at;
   detail := format('%s%s before it, %s of %s workers of %s listeners at work', at_least, ahead, busy, listening.workers, listening.alive - listening.outdated);
   IF busy >= listening.workers THEN
     cause := 'STARVED';
-    advice := format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql);
+    -- That which waits for a lock, or else the first of them, says why.
+    SELECT h.id, h.pid, w.waits_for, w.since, w.held_by, count(w.since) OVER () AS stuck INTO wait
+      FROM (SELECT DISTINCT ON (g.pid) g.id, g.pid FROM pgonce.held(target.id) g ORDER BY g.pid, g.id) h LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
+     ORDER BY w.since, h.id LIMIT 1;
+    detail := concat_ws('; ', detail, format('notification %s is in the session of server process %s', wait.id, wait.pid)
+        || coalesce(', which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by), ''),
+      format('%s workers wait for a lock', nullif(wait.stuck, 0)), 'its last attempt failed: ' || present.last_error);
+    sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
+    advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
+      format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
   ELSIF busy = 0 AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
     advice := 'The listeners have workers and claim nothing: their pools have no connection to give, or they cannot reach the database. Look at their pools and logs.';
@@ -252,14 +378,27 @@ BEGIN
 END
 $$;
 
+-- The dead letters of a subscription in words; null if there are none. A count has a bound, whatever is there.
+CREATE OR REPLACE FUNCTION pgonce_private.dead_words(subscription integer) RETURNS text
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+  SELECT format('%s%s dead letters (%s), the newest of %s', CASE WHEN sum(r.number) >= 10000 THEN 'at least ' ELSE '' END, sum(r.number),
+           string_agg(r.number || ' ' || r.reason, ', ' ORDER BY r.number DESC), date_trunc('second', max(r.newest)))
+    FROM (SELECT l.reason, count(*) AS number, max(l.died_at) AS newest
+            FROM (SELECT l.reason, l.died_at FROM pgonce.dead_letter l WHERE l.subscription_id = dead_words.subscription ORDER BY l.id DESC LIMIT 10000) l
+           GROUP BY l.reason) r
+  HAVING count(*) > 0
+$$;
+
 -- Why something is not there, or why nothing comes where id is null.
 CREATE OR REPLACE FUNCTION pgonce_private.cause_of_absence(
-  channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT detail text, OUT advice text)
+  channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT since timestamptz, OUT detail text, OUT advice text, OUT sessions integer[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
   trouble constant text := pgonce_private.feed_trouble(channel.name);
-  writers constant text := pgonce_private.open_writers();
+  dead constant text := pgonce_private.dead_words(target.id);
+  writers constant integer[] := pgonce_private.open_writers();
   never_given constant boolean := notification_id > coalesce(pg_sequence_last_value('pgonce.notification_id'), 0);
   other record;
 BEGIN
@@ -282,11 +421,18 @@ BEGIN
   ELSIF trouble IS NOT NULL AND (notification_id IS NULL OR never_given) THEN
     cause := 'NOT_STORED';
     detail := trouble;
-    advice := 'Enable the triggers (ALTER TABLE ... ENABLE TRIGGER), or install the channel again, which makes what is missing; what was written meanwhile is not stored.';
+    advice := concat(coalesce(pgonce_private.enable_sql(channel.name), 'Install the channel again, which makes what is missing'),
+      format('. What was written meanwhile is not stored. Publish each such row yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it.', quote_literal(channel.name)));
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
-    detail := format('transactions that have published something are open, and may hold it: server processes %s', writers);
-    advice := 'Wait for their commit. For one that stays open: xact_start in pg_stat_activity, or pg_prepared_xacts.';
+    detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));
+    advice := 'Wait for their commit. For one that hangs: SELECT pg_terminate_backend(pid), which undoes all that it has written; or ROLLBACK PREPARED.';
+    sessions := writers;
+  ELSIF notification_id IS NULL AND dead IS NOT NULL THEN
+    cause := 'DEAD';
+    since := (SELECT max(l.died_at) FROM pgonce.dead_letter l WHERE l.subscription_id = target.id);
+    detail := format('nothing waits; %s', dead);
+    advice := format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %1$s GROUP BY 1, 2. When that is mended: SELECT pgonce.redrive(%1$s, reason => ''why''). What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name));
   ELSE
     cause := 'DONE_OR_NEVER';
     detail := concat_ws('; ', CASE WHEN notification_id IS NULL THEN 'nothing waits'
@@ -300,7 +446,7 @@ $$;
 
 -- What pgonce.explain says, without what only the caller's own rights show.
 CREATE OR REPLACE FUNCTION pgonce.cause_of(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
-RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text, advice text)
+RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text, advice text, sessions integer[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
@@ -321,13 +467,14 @@ BEGIN
                       (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 1))),
         (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 1));
     END IF;
-    cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL;
+    cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL; sessions := NULL;
     SELECT l.died_at, l.reason, l.error, l.attempts INTO dead FROM pgonce.dead_letter l WHERE l.subscription_id = target.id AND l.id = cause_of.id;
     IF FOUND THEN
       cause := 'DEAD';
       since := dead.died_at;
       detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
-      advice := format('When what failed it is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', quote_literal(channel_name), id);
+      advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. ' ELSE '' END
+        || format('When what failed it is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', quote_literal(channel_name), id);
       RETURN NEXT;
       CONTINUE;
     END IF;
@@ -343,7 +490,8 @@ BEGIN
         FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id;
     END IF;
     IF FOUND THEN
-      SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice FROM pgonce_private.cause_of_row(channel, target, present, holder) r;
+      SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice, sessions
+        FROM pgonce_private.cause_of_row(channel, target, present, holder, notification_id IS NULL) r;
     ELSE
       SELECT h.handled_at, h.took, h.attempts, h.instance, h.skipped INTO done FROM pgonce.handled h
        WHERE h.subscription_id = target.id AND h.id = cause_of.id AND h.handled_at > clock_timestamp() - channel.history
@@ -356,8 +504,11 @@ BEGIN
                          done.attempts, done.instance, round(1000 * extract(epoch FROM done.took), 1));
         advice := 'Nothing: it is done, and what its handler wrote was committed with it.';
       ELSE
-        SELECT a.* INTO cause, detail, advice FROM pgonce_private.cause_of_absence(channel, target, id) a;
+        SELECT a.* INTO cause, since, detail, advice, sessions FROM pgonce_private.cause_of_absence(channel, target, id) a;
       END IF;
+    END IF;
+    IF notification_id IS NULL AND cause <> 'DEAD' THEN
+      detail := concat_ws('; besides, ', detail, CASE WHEN id IS NOT NULL THEN pgonce_private.feed_trouble(channel_name) END, pgonce_private.dead_words(target.id));
     END IF;
     RETURN NEXT;
   END LOOP;
@@ -371,7 +522,8 @@ RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, unti
                last_sql text, detail text, advice text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT c.subscription, c.id, c.cause, coalesce(c.since, a.xact_start), c.until, c.blocked_by, c.instance, c.pid, a.query, c.detail, c.advice
+  SELECT c.subscription, c.id, c.cause, coalesce(c.since, a.xact_start), c.until, c.blocked_by, c.instance, c.pid, a.query,
+         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice
     FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid
 $$;
 

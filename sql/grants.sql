@@ -100,15 +100,16 @@ TO pgonce_admin;
 GRANT EXECUTE ON FUNCTION
   pgonce.installed(text, text), pgonce.subscriptions_sql(text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid)
 TO pgonce_listener, pgonce_admin, pgonce_installer;
--- The views call gate_state, rank and held, and explain calls cause_of. peek and history_of give payloads only to roles that may read them above.
+-- The views call gate_state, rank, held, lock_wait and difference_in, and explain calls cause_of and session_of. peek and history_of give payloads only to roles that may read them above.
 GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.rank(uuid, integer) TO pgonce_listener, pgonce_admin, pgonce_installer, pgonce_monitor;
+GRANT EXECUTE ON FUNCTION pgonce.lock_wait(integer), pgonce.session_of(integer), pgonce.difference_in(text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT EXECUTE ON FUNCTION pgonce.held(integer), pgonce.cause_of(text, bigint, text), pgonce.explain(text, bigint, text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT EXECUTE ON FUNCTION
   pgonce.peek(text, integer, text, boolean), pgonce.history_of(text, timestamptz, timestamptz, bigint, integer, text, text, boolean)
 TO pgonce_admin, pgonce_monitor;
 GRANT SELECT ON
   pgonce.schema_version, pgonce.channel_settings, pgonce.channel_status, pgonce.channel_gauges, pgonce.at_work, pgonce.dead_letter_status,
-  pgonce.retry_status, pgonce.listener_status, pgonce.operation_log, pgonce.history
+  pgonce.retry_status, pgonce.listener_status, pgonce.former_listener_status, pgonce.operation_log, pgonce.history
 TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT SELECT ON pgonce.schema_version TO pgonce_installer, pgonce_publisher;
 

@@ -154,6 +154,7 @@ BEGIN
   END IF;
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel.id;
   IF changed OR subscribed > 0 THEN
+    UPDATE pgonce.channel c SET changed_at = clock_timestamp(), changed_by = pgonce_private.operator_name() WHERE c.id = channel.id;
     PERFORM pgonce_private.record_operation('INSTALL', channel_name, NULL, NULL, subscribed,
       format('mode %s, feed %s, subscriptions %s, key memory %s, key order %s, maximum depth %s, maximum rate %s, maximum per key %s, wake-ups %s, history %s',
         install_channel.mode, install_channel.feed, subscriptions, install_channel.key_memory, install_channel.key_order, install_channel.max_depth,
@@ -228,6 +229,7 @@ BEGIN
   -- Which rows listeners of EXACTLY_ONCE hold, or held and gave back, is told only by their locks: lease looks at these. The hour is for listeners
   -- that have not heard of the change yet.
   UPDATE pgonce.channel c SET mode = new_mode,
+         changed_at = clock_timestamp(), changed_by = pgonce_private.operator_name(),
          held_until = CASE WHEN old_mode = 'EXACTLY_ONCE' THEN clock_timestamp() + interval '1 hour' ELSE c.held_until END
    WHERE c.name = channel_name;
   UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END

@@ -137,8 +137,13 @@ BEGIN
     WHEN 'history' THEN
       RETURN pgonce_private.keep_history();
     WHEN 'list of listeners' THEN -- a silent process may be frozen, and hold its row
-      DELETE FROM pgonce.listener l
-       WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED));
+      WITH gone AS (
+        DELETE FROM pgonce.listener l
+         WHERE l.id = ANY (ARRAY(SELECT s.id FROM pgonce.listener s WHERE clock_timestamp() - s.seen_at > s.silence FOR UPDATE SKIP LOCKED))
+        RETURNING l.instance, l.address, l.role, l.subscriptions, l.started_at, l.seen_at
+      )
+      INSERT INTO pgonce.former_listener (instance, address, role, subscriptions, started_at, left_at, stopped) SELECT g.*, false FROM gone g;
+      DELETE FROM pgonce.former_listener f WHERE f.left_at < clock_timestamp() - interval '1 day';
     WHEN 'gates of channels' THEN
       PERFORM pgonce_private.fit_gates(l.subscriptions) FROM pgonce.listener l WHERE l.id = listener;
   END CASE;

@@ -6,10 +6,15 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- The operator's name: from the session or transaction (SET pgonce.operator = 'Anna'), or the login role.
+-- The program of the session and its address, as far as they are known.
+CREATE OR REPLACE FUNCTION pgonce_private.program() RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT nullif(concat_ws(' from ', nullif(current_setting('application_name'), ''), host(inet_client_addr())), '') $$;
+
+-- The operator's name: from the session or transaction (SET pgonce.operator = 'Anna'), or the login role with its program.
 CREATE OR REPLACE FUNCTION pgonce_private.operator_name() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT coalesce(nullif(current_setting('pgonce.operator', true), ''), session_user) $$;
+AS $$ SELECT coalesce(nullif(current_setting('pgonce.operator', true), ''), concat_ws(', ', session_user, pgonce_private.program())) $$;
 
 -- Records an operation that changed something, in its own transaction. Each record deletes some that are older than a year, so the table needs no
 -- other care.
@@ -21,7 +26,7 @@ AS $$
   DELETE FROM pgonce.operation o WHERE o.id = ANY (ARRAY(
     SELECT p.id FROM pgonce.operation p WHERE p.at < clock_timestamp() - interval '1 year' ORDER BY p.at LIMIT 1000 FOR UPDATE SKIP LOCKED));
   INSERT INTO pgonce.operation (what, channel, subscription, operator, reason, concerned, detail)
-  VALUES (what, channel_name, subscription_name, nullif(current_setting('pgonce.operator', true), ''), reason, concerned, detail);
+  VALUES (what, channel_name, subscription_name, coalesce(nullif(current_setting('pgonce.operator', true), ''), pgonce_private.program()), reason, concerned, detail);
 $$;
 
 -- The ids of a channel's subscriptions: the named one, or all. An error if there is none.

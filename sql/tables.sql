@@ -46,6 +46,9 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
   held_until   timestamptz,
   installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   installed_by text        NOT NULL DEFAULT session_user,
+  -- When its settings or subscriptions were changed last, and by whom.
+  changed_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+  changed_by   text        NOT NULL DEFAULT session_user,
   -- The role that has installed it: who may act as this role may change it, and so may administrators.
   owner        text        NOT NULL,
   -- How many subscriptions it has had: see subscription.id.
@@ -238,7 +241,22 @@ CREATE TABLE IF NOT EXISTS pgonce.listener (
   seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- How long its heartbeat may be missing before other processes take it for dead.
   silence       interval    NOT NULL CHECK (silence BETWEEN interval '0' AND interval '24 hours'),
-  role          text        NOT NULL DEFAULT session_user
+  role          text        NOT NULL DEFAULT session_user,
+  -- Of the process, as the server sees it; null for a Unix socket.
+  address       inet        DEFAULT inet_client_addr()
+);
+
+-- Listeners that left within a day: for people who look who was there. Nothing counts them.
+CREATE TABLE IF NOT EXISTS pgonce.former_listener (
+  id            bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  instance      text COLLATE "C" NOT NULL,
+  address       inet,
+  role          text        NOT NULL,
+  subscriptions integer[]   NOT NULL,
+  started_at    timestamptz NOT NULL,
+  -- When it stopped, or was heard from last.
+  left_at       timestamptz NOT NULL,
+  stopped       boolean     NOT NULL
 );
 
 -- What operators did to channels, and handlers that paused theirs. By name, not by id: the entry outlives the channel.

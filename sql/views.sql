@@ -15,16 +15,18 @@ BEGIN
     -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
     ('channel_settings', $$
     SELECT c.name AS channel, s.name AS subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.history, c.history_payload,
-           s.filter, c.owner, c.installed_at, c.installed_by
+           s.filter, c.owner, c.installed_at, c.installed_by, c.changed_at, c.changed_by
       FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id $$),
 
     -- What is at work: by whom, since when, and its last SQL, as far as pg_stat_activity lets the role see it (pg_read_all_stats sees all). instance: the
-    -- listener whose last heartbeat named the session; null for one that began since, and for what no listener holds.
+    -- listener whose last heartbeat named the session; null for one that began since, and for what no listener holds. waits_for, blocked_by_pid: the lock
+    -- that it waits for, and the process that has to end first.
     ('at_work', $$
     SELECT c.name AS channel, s.name AS subscription, h.id, h.attempt, l.instance, h.pid, a.application_name, a.xact_start AS since, h.leased_until,
-           a.state, a.query AS last_sql
+           a.state, a.wait_event_type, a.wait_event, w.waits_for, w.since AS waits_since, w.held_by AS blocked_by_pid, a.query AS last_sql
       FROM pgonce.held() h JOIN pgonce.subscription s ON s.id = h.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
       LEFT JOIN pg_stat_activity a ON a.pid = h.pid
+      LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
       LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
 
     -- Per channel and subscription: what waits, how old it is, what failed, how many listen, and whether it is paused.
@@ -70,7 +72,7 @@ BEGIN
 
     ('dead_letter_status', $$
     SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
-           (coalesce(l.stamp, 0) >> 16) + 1 AS version
+           (coalesce(l.stamp, 0) >> 16) + 1 AS version, CASE WHEN l.order_key <> chr(1) || l.id THEN l.order_key END AS order_key
       FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id $$),
 
     ('retry_status', $$
@@ -96,10 +98,17 @@ BEGIN
                   WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.rank(l.id, s.id) = 0 ORDER BY c.name) AS first_for,
            l.backend,
            (SELECT sum(w.workers) FROM unnest(l.workers) AS w (workers)) AS workers,
-           (SELECT string_agg(s.name || ' of ' || c.name || ': ' || o.difference, '; ' ORDER BY c.name, s.name)
+           (SELECT string_agg(s.name || ' of ' || c.name || ': ' || pgonce.difference_in(o.difference), '; ' ORDER BY c.name, s.name)
               FROM unnest(l.subscriptions, l.outdated) AS o (id, difference) JOIN pgonce.subscription s ON s.id = o.id JOIN pgonce.channel c ON c.id = s.channel_id
-             WHERE o.difference <> '') AS outdated
+             WHERE o.difference <> '') AS outdated, l.address
       FROM pgonce.listener l $$),
+
+    -- Listeners that stopped, or fell silent (stopped is false), within a day.
+    ('former_listener_status', $$
+    SELECT l.instance, l.address, l.role, l.started_at, l.left_at, l.stopped,
+           ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+                  WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels
+      FROM pgonce.former_listener l WHERE l.left_at >= clock_timestamp() - interval '1 day' $$),
 
     ('operation_log', $$
     SELECT o.id, o.at, o.what, o.channel, o.subscription, o.role, o.operator, o.reason, o.concerned, o.detail FROM pgonce.operation o $$)

@@ -11,16 +11,19 @@ import org.jspecify.annotations.Nullable;
  * Operations#explain}. Times are by the database's clock. It never holds the payload.
  *
  * @param id of the notification; null where none waits and none was asked for
- * @param since when; null if that is not known, or the role may not see it
+ * @param since when the cause holds: the transaction that has it, the wait, the pause, the death;
+ *     else since when the notification is there. Null if that is not known, or the role may not see
+ *     it
  * @param until when time alone ends it; null if it does not
  * @param blockedBy the id of the notification that comes first; null but for {@link
- *     Cause#BLOCKED_BY}
+ *     Cause#BLOCKED_BY} and {@link Cause#BLOCKED_BY_DEAD}
  * @param instance of the listener whose handler has it; null if it is not at work, or only since
  *     the listener's last heartbeat (10 s)
  * @param backendPid the server's process that holds it; null if none does
  * @param lastSql what that session ran last; null if there is none, and hidden by the server unless
  *     the role may see it ({@code pg_read_all_stats})
- * @param detail the cause in words: by whom, why, what differs
+ * @param detail the cause in words: by whom, why, what differs. Each process of the server that it
+ *     names is described at its end: program, role, address, state, since when
  * @param advice what to do
  */
 public record Explanation(
@@ -44,6 +47,8 @@ public record Explanation(
 
   /** Why a notification is not moving. Each hides those that follow it, down to {@link #DEAD}. */
   public enum Cause {
+    /** A handler has it, and has waited for a lock of another session for more than a second. */
+    LOCK_WAIT,
     /** A handler, or another transaction, has it. */
     AT_WORK,
     /** The database is a copy, in which nothing is handled until it is adopted. */
@@ -56,6 +61,8 @@ public record Explanation(
     RETRYING,
     /** Another one of its order key comes first. */
     BLOCKED_BY,
+    /** A dead letter of its order key comes first, and the channel lets it block the key. */
+    BLOCKED_BY_DEAD,
     /** As many of its key are at work as the limit per key allows. */
     LIMITED,
     /** No process listens to the subscription. */
@@ -68,7 +75,7 @@ public record Explanation(
     STARVED,
     /** Nothing is in its way: a listener takes it next, or soon. */
     WAITING,
-    /** It is a dead letter. */
+    /** It is a dead letter; without an id: nothing waits, and there are dead letters. */
     DEAD,
     /** It was handled, as the channel's history says. */
     HANDLED,

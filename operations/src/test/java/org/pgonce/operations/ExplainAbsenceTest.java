@@ -77,13 +77,19 @@ class ExplainAbsenceTest {
   void explain_notCommittedYet() throws Exception {
     try (var writer = stage.dataSource.getConnection()) {
       writer.setAutoCommit(false);
+      try (var statement = writer.createStatement()) {
+        statement.execute("set local application_name = 'import-job'");
+      }
       var id = Publisher.standard().publish(writer, ORDERS, new Order(1, "item"));
       var answer = explain(ORDERS, id);
       assertThat(answer.cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
       try (var statement = writer.createStatement();
           var pid = statement.executeQuery("select pg_backend_pid()")) {
         pid.next();
-        assertThat(answer.detail()).endsWith("server processes " + pid.getInt(1));
+        assertThat(answer.detail())
+            .contains(
+                "server processes %1$d; process %1$d is import-job, role".formatted(pid.getInt(1)))
+            .contains("idle in transaction, in its transaction since 2");
       }
       assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
       writer.rollback();

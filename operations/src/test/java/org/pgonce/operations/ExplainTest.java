@@ -207,6 +207,59 @@ class ExplainTest {
         .isEqualTo("0");
   }
 
+  /** The handler is the victim: to end it does not help. */
+  @Test
+  void explain_lockWaitNamesWhoHoldsTheLockAndNotTheVictim() throws Exception {
+    try (var nightly = stage.dataSource.getConnection()) {
+      var holder = lockEffects(nightly);
+      var first = publish(ORDERS);
+      var second = publish(ORDERS);
+      listenAndHold(ORDERS, QUICK.withConcurrency(1)).start();
+      awaitCause(ORDERS, first, Cause.LOCK_WAIT);
+      var answer = explain(ORDERS, first);
+      assertThat(answer.since()).isBefore(Instant.now());
+      assertThat(answer.detail())
+          .contains("for a lock on table public.effect, held by server process " + holder)
+          .contains("process " + holder + " is nightly-report, role ")
+          .contains("idle in transaction, in its transaction since 2");
+      assertThat(answer.advice())
+          .contains("pg_terminate_backend(" + holder + ")")
+          .contains("To end " + answer.backendPid() + " does not help");
+      assertThat(
+              stage.database.queryString(
+                  "select concat_ws(' ', wait_event_type, waits_for, blocked_by_pid) from pgonce.at_work"))
+          .isEqualTo("Lock a lock on table public.effect " + holder);
+      // What waits behind it is told the same, and its own last error.
+      stage.database.execute(
+          "with n as (delete from pgonce.notification where subscription_id > 0 and id = %d returning *)"
+                  .formatted(second)
+              + " insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)"
+              + " select subscription_id, id, now(), 1, created_at, 'canceled', payload from n");
+      var behind = explain(ORDERS, second);
+      assertThat(behind.cause()).isEqualTo(Cause.STARVED);
+      assertThat(behind.detail())
+          .contains("notification " + first + " is in the session of server process ")
+          .contains("held by server process " + holder)
+          .contains("its last attempt failed: canceled")
+          .contains("nightly-report");
+      assertThat(behind.advice()).contains("pg_terminate_backend(" + holder + ")");
+      nightly.rollback();
+    }
+  }
+
+  private static int lockEffects(Connection nightly) throws SQLException {
+    hold(nightly, "set local application_name = 'nightly-report'; lock table effect in share mode");
+    return pidOf(nightly);
+  }
+
+  private static int pidOf(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("select pg_backend_pid()")) {
+      row.next();
+      return row.getInt(1);
+    }
+  }
+
   private static void hold(Connection connection, String sql) throws SQLException {
     connection.setAutoCommit(false);
     try (var statement = connection.createStatement()) {
@@ -238,9 +291,17 @@ class ExplainTest {
     awaitCause(ORDERS, id, Cause.RETRYING);
     var answer = explain(ORDERS, id);
     assertThat(answer.detail()).startsWith("attempt 1 failed").contains("mail server says 421");
+    assertThat(answer.detail())
+        .endsWith(
+            "; 0 more of the subscription have failed and wait, 0 of them with the same error");
+    assertThat(answer.advice()).startsWith("Mend what fails").contains("pgonce.retry_now('orders'");
     assertThat(answer.until()).isAfter(answer.since());
     assertThat(operations.retryNow(ORDERS, List.of(id), "it is back")).isEqualTo(1);
     stage.awaitSoon(() -> explain(ORDERS, id).detail().startsWith("attempt 2 failed"));
+    var other = publish(ORDERS);
+    awaitCause(ORDERS, other, Cause.RETRYING);
+    assertThat(explain(ORDERS, id).detail())
+        .contains("; 1 more of the subscription have failed and wait, 1 of them with the same");
   }
 
   @Test
@@ -257,10 +318,17 @@ class ExplainTest {
     assertThat(explain(ordered, first).cause()).isEqualTo(Cause.NO_LISTENER);
     bury(first);
     var answer = explain(ordered, second);
-    assertThat(answer.cause()).isEqualTo(Cause.BLOCKED_BY);
+    assertThat(answer.cause()).isEqualTo(Cause.BLOCKED_BY_DEAD);
     assertThat(answer.blockedBy()).isEqualTo(first);
-    assertThat(answer.detail()).contains("a dead letter since").contains("REJECTED: not wanted");
-    assertThat(answer.advice()).contains("pgonce.redrive('ordered', " + first);
+    assertThat(answer.detail())
+        .contains("the same order key, \"a\",")
+        .contains("a dead letter since")
+        .contains("REJECTED: not wanted")
+        .endsWith("; 1 wait behind it");
+    assertThat(answer.advice())
+        .startsWith("When what failed is mended: SELECT pgonce.redrive('ordered', " + first);
+    assertThat(stage.database.queryString("select order_key from pgonce.dead_letter_status"))
+        .isEqualTo("a");
     assertThat(explain(ordered, other).cause()).isEqualTo(Cause.NO_LISTENER);
   }
 
@@ -318,8 +386,12 @@ class ExplainTest {
           var answer = explain(slow, last);
           return answer.cause() == Cause.THROTTLED
               && answer.detail().startsWith("1 a second begin")
+              && answer.detail().contains(" wait in all, which takes 00:00:")
+              && answer.detail().contains(" at that rate, installed so at 2")
               && answer.until().isAfter(answer.since().plusSeconds(10));
         });
+    // Of the first in line: until all are through.
+    assertThat(operations.explain(slow).get(0).until()).isAfter(Instant.now().plusSeconds(10));
   }
 
   @Test
@@ -339,7 +411,10 @@ class ExplainTest {
     var id = publish(ORDERS);
     awaitCause(ORDERS, id, Cause.OUTDATED_LISTENERS);
     assertThat(explain(ORDERS, id).detail())
-        .contains("maximum depth \"7\", but defined with \"100\"");
+        .contains("maximum depth \"7\", but defined with \"100\"; installed so at 2")
+        .doesNotContain("\n");
+    assertThat(explain(ORDERS, id).advice())
+        .contains("or run this:\nSELECT pgonce.install_channel('orders'");
     assertThat(
             stage.database.queryLong(
                 "select outdated_listeners from pgonce.channel_status where channel = 'orders'"))
@@ -368,6 +443,36 @@ class ExplainTest {
     var answer = explain(ORDERS, id);
     assertThat(answer.cause()).isEqualTo(Cause.NO_LISTENER);
     assertThat(answer.detail()).contains("host-7 was heard from last at");
+    // Housekeeping takes it off the list, and keeps for a day that it was there.
+    stage.database.execute(
+        "update pgonce.listener set seen_at = now() - interval '11 minutes';"
+            + " select pgonce.keep_house('list of listeners', gen_random_uuid())");
+    assertThat(explain(ORDERS, id).detail())
+        .contains("; host-7 from ")
+        .contains("heard from last at");
+    assertThat(stage.database.queryLong("select count(*) from pgonce.listener_status")).isZero();
+    stage.database.execute(
+        "update pgonce.former_listener set left_at = now() - interval '25 hours';"
+            + " select pgonce.keep_house('list of listeners', gen_random_uuid())");
+    assertThat(explain(ORDERS, id).detail()).isEqualTo("no process listens to the subscription");
+  }
+
+  @Test
+  void explain_noListenerAndWhoStoppedLast() throws Exception {
+    try (var pgonce = PgOnce.builder(stage.dataSource).instance("web-1").build()) {
+      pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+      stage.awaitSoon(
+          () -> stage.database.queryLong("select count(*) from pgonce.listener_status") == 1);
+    }
+    assertThat(stage.database.queryLong("select count(*) from pgonce.listener_status")).isZero();
+    var id = publish(ORDERS);
+    assertThat(explain(ORDERS, id).detail())
+        .startsWith("no process listens to the subscription; web-1")
+        .contains(" stopped at 2");
+    assertThat(
+            stage.database.queryString(
+                "select concat_ws(' ', instance, stopped, channels) from pgonce.former_listener_status"))
+        .isEqualTo("web-1 t {orders}");
   }
 
   @Test
@@ -378,7 +483,10 @@ class ExplainTest {
     var id = publish(ORDERS);
     var answer = explain(ORDERS, id);
     assertThat(answer.cause()).isEqualTo(Cause.STARVED);
-    assertThat(answer.detail()).isEqualTo("1 before it, 1 of 1 workers of 1 listeners at work");
+    assertThat(answer.detail())
+        .startsWith(
+            "1 before it, 1 of 1 workers of 1 listeners at work; notification 1 is in the session of server process ")
+        .contains("; process ");
     assertThat(answer.advice()).contains("All workers are busy");
   }
 
@@ -427,6 +535,16 @@ class ExplainTest {
     var answer = explain(ORDERS, id);
     assertThat(answer.detail()).startsWith("REJECTED after 1 attempts").contains("no such article");
     assertThat(answer.since()).isEqualTo(operations.deadLetters().of(ORDERS, 1).get(0).diedAt());
+    // Asked why nothing comes, it does not say that all is done.
+    var first = operations.explain(ORDERS).get(0);
+    assertThat(first.cause()).isEqualTo(Cause.DEAD);
+    assertThat(first.id()).isNull();
+    assertThat(first.since()).isEqualTo(answer.since());
+    assertThat(first.detail())
+        .startsWith("nothing waits; 1 dead letters (1 REJECTED), the newest of 2");
+    assertThat(first.advice()).contains("pgonce.redrive('orders', reason => 'why')");
+    publish(ORDERS, PublishOptions.DEFAULT.withDelay(Duration.ofHours(1)));
+    assertThat(operations.explain(ORDERS).get(0).detail()).contains("; besides, 1 dead letters");
   }
 
   @Test

@@ -53,6 +53,7 @@ class MonitorRoleTest {
         "select * from pgonce.retry_status",
         "select * from pgonce.dead_letter_status",
         "select * from pgonce.listener_status",
+        "select * from pgonce.former_listener_status",
         "select * from pgonce.operation_log",
         "select * from pgonce.schema_version",
         "select * from pgonce.explain('orders')",
@@ -75,6 +76,7 @@ class MonitorRoleTest {
         "select * from pgonce.scheduled",
         "select * from pgonce.dead_letter",
         "select * from pgonce.listener",
+        "select * from pgonce.former_listener",
         "select pgonce.pause('orders', 'x')",
         "select pgonce.resume('orders', 'x')",
         "select pgonce.cancel('orders', 1)",
@@ -115,10 +117,12 @@ class MonitorRoleTest {
       assertThat(answer.cause()).isEqualTo(Explanation.Cause.AT_WORK);
       assertThat(answer.backendPid()).isNotNull();
       assertThat(answer.lastSql()).isEqualTo("<insufficient privilege>");
+      assertThat(answer.detail()).endsWith("may not see without pg_read_all_stats");
       stage.database.execute("grant pg_read_all_stats to \"" + monitor.user() + "\"");
       var allowed = operations.explain(ORDERS, 1).get(0);
       assertThat(allowed.lastSql()).contains("for update");
       assertThat(allowed.since()).isNotNull();
+      assertThat(allowed.detail()).contains("idle in transaction, in its transaction since 2");
       somebody.rollback();
     }
     assertThat(operations.peek(ORDERS, 1)).hasSize(1);

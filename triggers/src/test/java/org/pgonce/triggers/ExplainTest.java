@@ -40,6 +40,11 @@ class ExplainTest {
     assertThat(explained(database))
         .startsWith("NOT_STORED: trigger \"")
         .endsWith("\" of table public.author_1 is disabled");
+    var advice =
+        database.queryString("select advice from pgonce.explain('%s')".formatted(ADDED.name()));
+    assertThat(advice)
+        .startsWith("ALTER TABLE public.author_1 ENABLE TRIGGER ")
+        .contains("SELECT pgonce.publish('author_inserted', payload)");
     database.execute("insert into author values (1, 'Ann')");
     assertThat(explained(database)).startsWith("NOT_STORED: ");
     database.execute("alter table author_1 enable trigger user");
