@@ -33,6 +33,7 @@ import java.io.IOException;
 import java.lang.reflect.Array;
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules.MissingFields;
@@ -170,7 +171,7 @@ public final class Jackson2Codec implements PayloadCodec {
       payload = readers.get(type).readValue(json);
     } catch (JsonProcessingException e) {
       throw new UnreadablePayloadException(
-          "not readable as " + type.getName() + where(e) + ": " + what(e));
+          "not readable as " + type.getName() + where(e) + ": " + what(e, json));
     }
     if (payload == null) {
       throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is null");
@@ -201,10 +202,35 @@ public final class Jackson2Codec implements PayloadCodec {
   }
 
   /** What is wrong without Jackson's own message, which quotes values. */
-  private static String what(JsonProcessingException e) {
+  private String what(JsonProcessingException e, String json) {
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
+    var missing = missing(e, json);
+    if (missing != null) {
+      return "the field is missing%s; there are %s"
+          .formatted(expected == null ? "" : " (expected " + expected.getName() + ")", missing);
+    }
     return e.getClass().getSimpleName()
         + (expected == null ? "" : ", expected " + expected.getName());
+  }
+
+  /** The fields that are there in place of the one that is not; null if that is there. */
+  private @Nullable String missing(JsonProcessingException e, String json) {
+    if (!(e instanceof JsonMappingException mapping)) {
+      return null;
+    }
+    try {
+      JsonNode node = mapper.readTree(json);
+      for (var step : mapping.getPath()) {
+        var name = step.getFieldName();
+        if (name != null && node.isObject() && !node.has(name)) {
+          return MissingField.inPlace(node.properties().stream().map(Map.Entry::getKey).toList());
+        }
+        node = name == null ? node.path(step.getIndex()) : node.path(name);
+      }
+      return null;
+    } catch (JsonProcessingException itIsNoJson) {
+      return null; // as the first failure says
+    }
   }
 
   private static String where(JsonProcessingException e) {
@@ -215,9 +241,11 @@ public final class Jackson2Codec implements PayloadCodec {
             step.getFieldName() == null ? "[" + step.getIndex() + "]" : "." + step.getFieldName());
       }
     }
+    // A path says more, and failures of one cause have it in common: each has its own character.
     var location = e.getLocation();
-    return (path.isEmpty() ? "" : " at " + path)
-        + (location == null ? "" : " (character " + location.getCharOffset() + ")");
+    return !path.isEmpty()
+        ? " at " + path
+        : location == null ? "" : " (character " + location.getCharOffset() + ")";
   }
 
   /**

@@ -165,7 +165,7 @@ public final class JacksonCodec implements PayloadCodec {
       payload = readers.get(type).readValue(json);
     } catch (JacksonException e) {
       throw new UnreadablePayloadException(
-          "not readable as " + type.getName() + where(e) + ": " + what(e));
+          "not readable as " + type.getName() + where(e) + ": " + what(e, json));
     }
     if (payload == null) {
       throw new UnreadablePayloadException("not readable as " + type.getName() + ": it is null");
@@ -196,10 +196,32 @@ public final class JacksonCodec implements PayloadCodec {
   }
 
   /** What is wrong without Jackson's own message, which quotes values. */
-  private static String what(JacksonException e) {
+  private String what(JacksonException e, String json) {
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
+    var missing = missing(e, json);
+    if (missing != null) {
+      return "the field is missing%s; there are %s"
+          .formatted(expected == null ? "" : " (expected " + expected.getName() + ")", missing);
+    }
     return e.getClass().getSimpleName()
         + (expected == null ? "" : ", expected " + expected.getName());
+  }
+
+  /** The fields that are there in place of the one that is not; null if that is there. */
+  private @Nullable String missing(JacksonException e, String json) {
+    try {
+      JsonNode node = mapper.readTree(json);
+      for (var step : e.getPath()) {
+        var name = step.getPropertyName();
+        if (name != null && node.isObject() && !node.has(name)) {
+          return MissingField.inPlace(node.propertyNames());
+        }
+        node = name == null ? node.path(step.getIndex()) : node.path(name);
+      }
+      return null;
+    } catch (JacksonException itIsNoJson) {
+      return null; // as the first failure says
+    }
   }
 
   private static String where(JacksonException e) {
@@ -210,9 +232,11 @@ public final class JacksonCodec implements PayloadCodec {
               ? "[" + step.getIndex() + "]"
               : "." + step.getPropertyName());
     }
+    // A path says more, and failures of one cause have it in common: each has its own character.
     var location = e.getLocation();
-    return (path.isEmpty() ? "" : " at " + path)
-        + (location == null ? "" : " (character " + location.getCharOffset() + ")");
+    return !path.isEmpty()
+        ? " at " + path
+        : location == null ? "" : " (character " + location.getCharOffset() + ")";
   }
 
   /**

@@ -183,9 +183,24 @@ abstract class CodecContract<N> {
   void h21_theMessageTellsPlacesAndNoValues() {
     assertThatThrownBy(() -> codec.decode("{\"id\": \"secret\"}", Article.class))
         .isInstanceOf(UnreadablePayloadException.class)
-        .hasMessageContaining("not readable as " + Article.class.getName() + " at .id (character ")
+        .hasMessageContaining("not readable as " + Article.class.getName() + " at .id: ")
         .hasMessageNotContaining("secret");
     assertThatThrownBy(() -> codec.decode("null", Article.class)).hasMessageContaining("is null");
+  }
+
+  /** A column that was renamed: the same words for all rows, whatever their length. */
+  @Test
+  void h21_aMissingFieldIsNamedAndSoAreThoseThatAreThere() {
+    for (var name : List.of("Ann", "Bartholomew")) {
+      assertThatThrownBy(
+              () ->
+                  codec.decode(
+                      "{\"author_no\": 7, \"name\": \"%s\"}".formatted(name), Article.class))
+          .isInstanceOf(UnreadablePayloadException.class)
+          .hasMessage(
+              "not readable as %s at .id: the field is missing (expected long); there are author_no, name"
+                  .formatted(Article.class.getName()));
+    }
   }
 
   @Test
