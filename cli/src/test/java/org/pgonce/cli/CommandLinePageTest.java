@@ -64,7 +64,10 @@ class CommandLinePageTest {
     assertThat(run.err()).isEmpty();
     var text =
         run.out()
-            .replaceAll("\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ", "2026-11-26 09:30:00Z")
+            .replaceAll(
+                "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d(?:Z|[+-]\\d\\d(?::\\d\\d)?)",
+                "2026-11-26 09:30:00Z")
+            .replaceAll("\\(pid \\d+\\)", "(pid 4711)")
             .replaceAll("\\b\\d\\ds\\b", " 0s")
             .replaceAll("\\b\\ds\\b", "0s");
     // The others are of the server, and of other tests' sessions.

@@ -1,8 +1,12 @@
 package org.pgonce.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -129,10 +133,116 @@ class DoctorTest {
       other.setAutoCommit(false);
       statement.execute("set transaction isolation level repeatable read");
       statement.execute("select count(*) from pgonce.channel");
-      assertThat(finding("OLD_SNAPSHOT", "--old", "0").get("advice").asString())
-          .contains("pg_terminate_backend");
+      try (var row = statement.executeQuery("select pg_backend_pid()")) {
+        row.next();
+        assertThat(finding("OLD_SNAPSHOT", "--old", "0").get("advice").asString())
+            .contains("pg_terminate_backend(" + row.getInt(1) + ")");
+      }
       other.rollback();
     }
+  }
+
+  @Test
+  void oldSnapshotOfAWriterSaysWhatItHoldsAndHowFarItReaches() throws Exception {
+    try (var other = database.dataSource().getConnection();
+        var statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("select pgonce.publish('mails', '1')");
+      assertThat(finding("OLD_SNAPSHOT", "--old", "0").get("what").asString())
+          .containsPattern("which reaches \\d+ transactions back; it has published something");
+      other.rollback();
+    }
+  }
+
+  /** It holds nothing back here, and its pid would be of somebody else's work. */
+  @Test
+  void oldSnapshotOfAnotherDatabaseIsNoFinding() throws Exception {
+    var login = database.login();
+    try (var other =
+            DriverManager.getConnection(
+                "jdbc:postgresql://%s:%d/postgres".formatted(login.host(), login.port()),
+                login.user(),
+                login.password());
+        var statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("set local application_name = 'elsewhere'");
+      statement.execute("create temporary table t ()");
+      assertThat(DoctorFindings.all(cli, "--old", "0").toString()).doesNotContain("elsewhere");
+      other.rollback();
+    }
+  }
+
+  @Test
+  void itSaysWhatItDoesNotLookAt() {
+    assertThat(cli.run("doctor").out()).endsWith("why something waits is in: pgonce explain\n");
+  }
+
+  @Test
+  void deadLetters() throws Exception {
+    isAbsent("DEAD_LETTERS");
+    Cli.bury(database, 2, "REJECTED", "no");
+    assertThat(finding("DEAD_LETTERS").get("what").asString()).endsWith(": 2 dead letters");
+  }
+
+  @Test
+  void handlerFails() throws Exception {
+    isAbsent("HANDLER_FAILS");
+    database.execute(
+        "insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)"
+            + " select s.id, 1, now(), 1, now(), '421 busy', '1' from pgonce.subscription s");
+    assertThat(finding("HANDLER_FAILS").get("what").asString())
+        .contains("1 have failed")
+        .endsWith("421 busy");
+  }
+
+  @Test
+  void lockWait() throws Exception {
+    isAbsent("LOCK_WAIT");
+    database.execute("create table effect (id bigint)");
+    Cli.publish(database, "1");
+    try (var holder = database.dataSource().getConnection();
+        var handler = database.dataSource().getConnection();
+        var holds = holder.createStatement();
+        var works = handler.createStatement()) {
+      holder.setAutoCommit(false);
+      handler.setAutoCommit(false);
+      holds.execute("lock table effect");
+      works.execute("select from pgonce.notification where subscription_id > 0 for update");
+      var waits =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  works.execute("insert into effect values (1)");
+                } catch (SQLException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> DoctorFindings.names(cli).contains("LOCK_WAIT"));
+      assertThat(finding("LOCK_WAIT").get("what").asString())
+          .contains("for a lock on table public.effect, held by server process ");
+      holder.rollback();
+      waits.join();
+      handler.rollback();
+    }
+  }
+
+  @Test
+  void paused() throws Exception {
+    isAbsent("PAUSED");
+    database.execute("select pgonce.pause('mails', 'the mail server moves')");
+    assertThat(finding("PAUSED").get("what").asString()).endsWith(": the mail server moves");
+  }
+
+  @Test
+  void rateTooLow() throws Exception {
+    isAbsent("RATE_TOO_LOW");
+    database.execute(
+        "select pgonce.install_channel('slow', 'EXACTLY_ONCE', 'published', max_rate => 1);"
+            + " select count(pgonce.publish('slow', '1')) from generate_series(1, 700)");
+    assertThat(finding("RATE_TOO_LOW").get("what").asString())
+        .contains("700 wait, and 1 a second may begin, which takes 00:11:40");
   }
 
   @Test

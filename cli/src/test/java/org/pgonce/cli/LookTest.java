@@ -7,6 +7,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.cli.terminal.Table;
+import org.pgonce.operations.internal.sql.Rows;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -105,7 +106,8 @@ class LookTest {
             "created_at",
             "died_at",
             "version",
-            "error");
+            "error",
+            "order_key");
     assertThat(names(cli.run("dead", "--group", "-o", "json").json()))
         .containsExactly(
             "channel",
@@ -138,6 +140,62 @@ class LookTest {
     assertThat(answer.get(0).get("cause").asString()).isEqualTo("NO_LISTENER");
     assertThat(cli.run("explain", "mails", "99").ends(0).out()).contains("DONE_OR_NEVER");
     assertThat(cli.run("explain", "mails").ends(3).out()).contains("advice").contains("Start the");
+  }
+
+  @Test
+  void explainWithoutAChannelIsOfAllThoseThatNeedAPersonFirst() throws Exception {
+    assertThat(cli.run("explain").ends(0).out())
+        .isEqualTo("nothing waits, and there are no dead letters\n");
+    database.execute(
+        "select pgonce.install_channel('letters', 'EXACTLY_ONCE', 'published'); select pgonce.publish('letters', '1', delay => interval '1 hour')");
+    assertThat(cli.run("explain").ends(0).out()).contains("SCHEDULED").doesNotContain("mails");
+    Cli.bury(database, 2, "REJECTED", "no such account");
+    database.execute(
+        "delete from pgonce.dead_letter where subscription_id in (select id from pgonce.subscription where of_channel = 'letters')");
+    var answers = cli.run("explain", "-o", "json").ends(3).json();
+    assertThat(answers).hasSize(2);
+    assertThat(answers.get(0).get("channel").asString()).isEqualTo("mails");
+    assertThat(answers.get(0).get("cause").asString()).isEqualTo("DEAD");
+    assertThat(answers.get(0).get("dead_letters").asLong()).isEqualTo(2);
+    assertThat(answers.get(0).get("last_operation").asString()).contains(" INSTALL by ");
+    assertThat(answers.get(1).get("waiting").asLong()).isEqualTo(1);
+    assertThat(cli.run("explain").ends(3).out())
+        .contains("pgonce dead mails --group")
+        .contains("pgonce redrive mails --all --because 'why'");
+    assertThat(cli.run("explain", "--subscription", "default").ends(1).err())
+        .contains("give the channel");
+  }
+
+  @Test
+  void explainSaysWhatToTypeHere() throws Exception {
+    cli.run("pause", "mails", "--because", "x").ends(0);
+    Cli.publish(database, "1");
+    assertThat(cli.run("explain", "mails").ends(3).out())
+        .contains("pgonce resume mails --because 'why'")
+        .doesNotContain("SELECT");
+    // Of SQL, for scripts.
+    assertThat(cli.run("explain", "mails", "-o", "json").json().get(0).get("advice").asString())
+        .contains("SELECT pgonce.resume('mails', 'why')");
+  }
+
+  @Test
+  void aTextOfSeveralLinesCannotPassForAnotherValue() {
+    var rows =
+        new Rows(List.of("detail", "advice"), List.of(List.of("one\ncause  DEAD", "\u001b[2J")));
+    assertThat(Table.upright(rows))
+        .isEqualTo("detail  one\n        cause  DEAD\nadvice  \\u001b[2J\n");
+  }
+
+  @Test
+  void listenersThatLeftAreShown() throws Exception {
+    assertThat(cli.run("listeners", "--left").ends(0).out())
+        .isEqualTo("nobody left within a day\n");
+    database.execute(
+        "do $$ declare l uuid := gen_random_uuid(); begin perform pgonce.listener_starts(l, 'web-1', (select array_agg(id) from pgonce.subscription), 'polling', 1000); perform pgonce.listener_stops(l); end $$");
+    var left = cli.run("listeners", "--left", "-o", "json").ends(0).json();
+    assertThat(left.get(0).get("instance").asString()).isEqualTo("web-1");
+    assertThat(left.get(0).get("how").asString()).isEqualTo("stopped");
+    assertThat(cli.run("listeners").ends(0).out()).isEqualTo("nobody listens\n");
   }
 
   @Test

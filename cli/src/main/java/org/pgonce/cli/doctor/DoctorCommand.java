@@ -20,6 +20,9 @@ import picocli.CommandLine.Option;
         "Finds what is wrong or about to be: server, settings, pooler, vacuum, rights, schema, triggers, listeners. Exit status 3 where it finds more than an INFO.")
 public final class DoctorCommand extends DatabaseCommand {
 
+  private static final String OF_WHAT =
+      "doctor looks at the installation; why something waits is in: pgonce explain";
+
   @Option(
       names = "--old",
       paramLabel = "SECONDS",
@@ -35,6 +38,9 @@ public final class DoctorCommand extends DatabaseCommand {
     var findings =
         Doctor.examine(database, old, List.of(PoolerCheck.over(connection.dataSource(terminal()))));
     output.printUpright(terminal(), rows(findings), "nothing was found");
+    if (!output.isJson()) {
+      terminal().out().println("\n" + OF_WHAT);
+    }
     return findings.stream().anyMatch(one -> one.severity() != Finding.Severity.INFO)
         ? ExitStatus.FOUND
         : ExitStatus.DONE;

@@ -12,7 +12,7 @@ public final class ChannelsCommand extends DatabaseCommand {
   private static final String SETTINGS =
       """
       SELECT c.channel, c.subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.history, c.history_payload,
-             c.filter, c.owner, c.installed_at, c.installed_by
+             c.filter, c.owner, c.installed_at, c.installed_by, c.changed_at, c.changed_by
         FROM pgonce.channel_settings c ORDER BY c.channel, c.subscription
       """;
 
@@ -28,8 +28,10 @@ public final class ChannelsCommand extends DatabaseCommand {
         "key_order=order",
         "max_rate=rate",
         "max_per_key=per key",
+        "max_depth=depth",
         "owner",
-        "installed_at=installed",
+        "changed_at=installed so",
+        "changed_by=by",
         "feed");
     return ExitStatus.DONE;
   }

@@ -21,7 +21,7 @@ public final class DeadCommand extends DatabaseCommand {
 
   private static final String LIST =
       """
-      SELECT d.channel, d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, d.version, d.error
+      SELECT d.channel, d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, d.version, d.error, d.order_key
         FROM (SELECT d.* FROM pgonce.dead_letter_status d WHERE %s ORDER BY d.died_at DESC, d.id DESC LIMIT ?::int) d ORDER BY d.died_at, d.id, d.subscription
       """
           .formatted(DEAD_LETTER_FITS);
@@ -66,7 +66,14 @@ public final class DeadCommand extends DatabaseCommand {
               "channel", "subscription", "reason", "dead_letters=dead", "last_died_at=last", "error"
             }
             : new String[] {
-              "channel", "subscription", "id", "reason", "attempts", "died_at=died", "error"
+              "channel",
+              "subscription",
+              "id",
+              "reason",
+              "attempts",
+              "died_at=died",
+              "order_key=order",
+              "error"
             });
     return ExitStatus.DONE;
   }

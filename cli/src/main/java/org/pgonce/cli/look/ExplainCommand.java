@@ -1,39 +1,32 @@
 package org.pgonce.cli.look;
 
 import static org.pgonce.operations.internal.sql.LookStatements.EXPLAIN;
+import static org.pgonce.operations.internal.sql.LookStatements.EXPLAIN_ALL;
 
 import java.util.Collections;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.sql.Causes;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.Rows;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code pgonce.explain}. */
+/** {@code pgonce.explain}, of one channel or of all. */
 @Command(
     name = "explain",
     description = {
       "Why a notification is not moving, and what to do.",
-      "Without an id: the first in line, or why nothing comes. Exit status 3 where only a person can end the cause."
+      "Without an id: the first in line, or why nothing comes. Without a channel: all subscriptions where something waits, died or is not stored, those first that need a person.",
+      "Exit status 3 where only a person can end the cause."
     })
 public final class ExplainCommand extends DatabaseCommand {
 
-  /** Neither time nor a listener ends these. */
-  private static final Set<String> FOR_A_PERSON =
-      Set.of(
-          "DEAD",
-          "COPY_NOT_ADOPTED",
-          "PAUSED",
-          "NO_LISTENER",
-          "OUTDATED_LISTENERS",
-          "STARVED",
-          "NOT_STORED");
-
-  @Parameters(index = "0", paramLabel = "CHANNEL")
-  private String channel = "";
+  @Parameters(index = "0", arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
+  private @Nullable String channel;
 
   @Parameters(index = "1", arity = "0..1", paramLabel = "ID")
   private @Nullable Long id;
@@ -43,10 +36,25 @@ public final class ExplainCommand extends DatabaseCommand {
 
   @Override
   protected int run(Database database) {
-    var answers = database.read(EXPLAIN, channel, id == null ? null : id.toString(), subscription);
-    output.printUpright(terminal(), answers, "the channel has no subscription");
-    return Collections.disjoint(answers.column("cause"), FOR_A_PERSON)
-        ? ExitStatus.DONE
-        : ExitStatus.FOUND;
+    if (channel == null && subscription != null) {
+      throw new FailedException("--subscription names one of a channel: give the channel as well");
+    }
+    var answers =
+        channel == null
+            ? database.read(EXPLAIN_ALL)
+            : database.read(EXPLAIN, channel, id == null ? null : id.toString(), subscription);
+    output.printUpright(
+        terminal(),
+        output.isJson() ? answers : TypedAdvice.in(answers),
+        channel == null
+            ? "nothing waits, and there are no dead letters"
+            : "the channel has no subscription");
+    return needsPerson(answers) ? ExitStatus.FOUND : ExitStatus.DONE;
+  }
+
+  private static boolean needsPerson(Rows answers) {
+    return !Collections.disjoint(answers.column("cause"), Causes.FOR_A_PERSON)
+        || answers.columns().contains("needs_person")
+            && answers.column("needs_person").contains(Boolean.TRUE);
   }
 }

@@ -58,7 +58,7 @@ public final class StatusCommand extends DatabaseCommand {
           "subscription",
           "backlog",
           "scheduled",
-          "retrying",
+          "retrying=of them retrying",
           "dead_letters=dead",
           "oldest_age=oldest",
           "listeners",

@@ -59,13 +59,23 @@ public final class Table {
               .append(name)
               .append(" ".repeat(width - name.length()))
               .append(GAP)
-              .append(cell(row.get(column)))
+              .append(lines(row.get(column), width + GAP.length()))
               .append('\n');
         }
       }
       text.add(lines.toString());
     }
     return String.join("\n", text);
+  }
+
+  /** Line breaks of a text stay, indented: it cannot pass for another value. */
+  private static String lines(@Nullable Object value, int indent) {
+    return value instanceof String text
+        ? text.strip()
+            .lines()
+            .map(Printable::line)
+            .collect(Collectors.joining("\n" + " ".repeat(indent)))
+        : cell(value);
   }
 
   private static int width(String cell) {

@@ -16,7 +16,50 @@ final class ChannelChecks {
               "NO_LISTENER",
               "SELECT format('channel %s, subscription %s: nobody listens, and something waits', g.channel, g.subscription) FROM pgonce.channel_gauges g WHERE g.listeners = 0 AND g.backlog + g.scheduled > 0 ORDER BY 1 LIMIT 100",
               "What waits is handled by nobody.",
-              "Start the service; pgonce listeners shows who was there."),
+              "Start the service; pgonce listeners --left shows who was there within a day."),
+          Check.of(
+              WARNING,
+              "DEAD_LETTERS",
+              "SELECT format('channel %s, subscription %s: %s dead letters', g.channel, g.subscription, g.dead_letters) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
+              "Nothing handles them again by itself; where the channel's order lets them, they block what has their key.",
+              "pgonce dead --group shows what they died of; then pgonce redrive, or pgonce discard."),
+          Check.of(
+              WARNING,
+              "HANDLER_FAILS",
+              """
+              SELECT format('channel %s, subscription %s: %s have failed and wait for their next attempt, the last of them with: %s', r.channel, r.subscription, count(*),
+                            (array_agg(r.last_error ORDER BY r.due_at DESC))[1])
+                FROM pgonce.retry_status r GROUP BY r.channel, r.subscription ORDER BY 1 LIMIT 100
+              """,
+              "Each attempt does the work again, and the last one makes a dead letter.",
+              "Mend what fails; pgonce explain says since when."),
+          Check.of(
+              WARNING,
+              "LOCK_WAIT",
+              """
+              SELECT format('notification %s of channel %s, subscription %s: its handler, server process %s, waits since %s for %s, held by server process %s', w.id, w.channel,
+                            w.subscription, w.pid, date_trunc('second', w.waits_since), w.waits_for, w.blocked_by_pid)
+                FROM pgonce.at_work w WHERE w.waits_since < clock_timestamp() - interval '1 second' ORDER BY w.waits_since LIMIT 20
+              """,
+              "Its worker does nothing else, and where all wait, nothing is handled.",
+              "pgonce explain says whose process that is. Have it end its transaction."),
+          Check.of(
+              WARNING,
+              "PAUSED",
+              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), g.paused_by, g.pause_reason) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
+              "What is stored for it waits until somebody resumes it.",
+              "pgonce resume, when the reason is over."),
+          Check.of(
+              WARNING,
+              "RATE_TOO_LOW",
+              """
+              SELECT format('channel %s, subscription %s: %s wait, and %s a second may begin, which takes %s', g.channel, g.subscription, g.backlog, c.max_rate,
+                            justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate)))
+                FROM pgonce.channel_gauges g JOIN pgonce.channel_settings c ON c.channel = g.channel AND c.subscription = g.subscription
+               WHERE g.backlog > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
+              """,
+              "What waits now takes more than 10 minutes, however many listen.",
+              "Wait, or deploy the definition with a higher rate (ChannelOptions.withMaxRate)."),
           Check.of(
               INFO,
               "NO_LISTENER_YET",

@@ -19,7 +19,7 @@ public record Check(String name, Search search) {
   /**
    * A query with a row for each finding.
    *
-   * @param sql what was found, in words
+   * @param sql what was found, in words; and in a second column, if there is one, the advice
    */
   public static Check of(
       Finding.Severity severity, String name, String sql, String why, String advice) {
@@ -27,7 +27,14 @@ public record Check(String name, Search search) {
         name,
         statements ->
             statements.rows(sql).values().stream()
-                .map(row -> new Finding(severity, name, String.valueOf(row.get(0)), why, advice))
+                .map(
+                    row ->
+                        new Finding(
+                            severity,
+                            name,
+                            String.valueOf(row.get(0)),
+                            why,
+                            row.size() > 1 ? String.valueOf(row.get(1)) : advice))
                 .toList());
   }
 

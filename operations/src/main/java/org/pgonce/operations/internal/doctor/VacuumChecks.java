@@ -21,17 +21,22 @@ final class VacuumChecks {
             WARNING,
             "OLD_SNAPSHOT",
             """
-            SELECT format('server process %s (%s, role %s, %s) is in a transaction since %s%s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename,
+            SELECT format('server process %s (%s, role %s, %s) is in a transaction since %s%s%s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename,
                           a.state, date_trunc('second', clock_timestamp() - a.xact_start),
-                          format(', whose snapshot reaches %s transactions back', age(a.backend_xmin)))
+                          format(', which reaches %s transactions back', greatest(age(a.backend_xmin), age(a.backend_xid))),
+                          CASE WHEN EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.locktype = 'relation' AND l.mode = 'RowExclusiveLock'
+                                               AND l.relation IN (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                                                                   WHERE n.nspname = 'pgonce' AND c.relname = 'notification_id'))
+                               THEN '; it has published something that is not committed' END),
+                   format('Have it commit. If it hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written. idle_in_transaction_session_timeout ends such sessions by itself.', a.pid)
               FROM pg_stat_activity a
-             WHERE a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+             WHERE a.backend_type = 'client backend' AND a.datname = current_database() AND a.pid <> pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
                AND clock_timestamp() - a.xact_start > SECONDS * interval '1 second'
              ORDER BY a.xact_start LIMIT 20
             """
                 .replace("SECONDS", String.valueOf(seconds)),
             WHY,
-            "Have it commit, or SELECT pg_terminate_backend(pid); idle_in_transaction_session_timeout ends such sessions by itself."),
+            "Have it commit."),
         Check.of(
             WARNING,
             "REPLICATION_SLOT",

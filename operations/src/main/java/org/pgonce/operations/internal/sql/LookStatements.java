@@ -9,6 +9,30 @@ public final class LookStatements {
         FROM pgonce.listener_status l ORDER BY l.started_at, l.id
       """;
 
+  /** Listeners that left within a day. */
+  public static final String FORMER_LISTENERS =
+      """
+      SELECT l.instance, host(l.address) AS address, l.role, l.started_at, l.left_at, CASE WHEN l.stopped THEN 'stopped' ELSE 'fell silent' END AS how, l.channels
+        FROM pgonce.former_listener_status l ORDER BY l.left_at DESC LIMIT 100
+      """;
+
+  /**
+   * All channels: for each subscription where something waits, died or is not stored, why the first
+   * in line is not moving; those first that a person has to end, by {@code needs_person}.
+   */
+  public static final String EXPLAIN_ALL =
+      """
+      SELECT e.* FROM (
+        SELECT g.channel, x.subscription, g.backlog + g.scheduled AS waiting, g.dead_letters, x.id, x.cause, x.since, x.until, x.blocked_by, x.instance, x.pid, x.last_sql,
+               x.detail, x.advice, x.cause IN (%s) OR g.dead_letters > 0 AS needs_person,
+               (SELECT concat_ws(' ', date_trunc('second', o.at), o.what, 'by', o.role, '(' || o.operator || ')', '-- ' || o.reason)
+                  FROM pgonce.operation_log o WHERE o.channel = g.channel ORDER BY o.id DESC LIMIT 1) AS last_operation
+          FROM pgonce.channel_gauges g JOIN pgonce.channel_settings s ON s.channel = g.channel AND s.subscription = g.subscription AND s.mode <> 'BROADCAST'
+         CROSS JOIN LATERAL pgonce.explain(g.channel, NULL, g.subscription) x) e
+       WHERE e.cause <> 'DONE_OR_NEVER' ORDER BY e.needs_person DESC, e.waiting DESC, e.channel, e.subscription
+      """
+          .formatted(Causes.FOR_A_PERSON_SQL);
+
   /** Parameters: channel, id or null, subscription or null. */
   public static final String EXPLAIN =
       """

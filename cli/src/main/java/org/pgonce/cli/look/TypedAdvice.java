@@ -1,0 +1,60 @@
+package org.pgonce.cli.look;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.sql.Rows;
+
+/**
+ * The advice of {@code pgonce.explain} as one types it at the command line, where it has a verb.
+ */
+final class TypedAdvice {
+
+  private record Verb(Pattern sql, String typed) {
+    Verb(String sql, String typed) {
+      this(Pattern.compile(sql), typed);
+    }
+  }
+
+  private static final List<Verb> VERBS =
+      List.of(
+          new Verb(
+              "SELECT pgonce\\.(redrive|discard)\\('([^']+)', (\\d+), 'why'\\)",
+              "pgonce $1 $2 $3 --because 'why'"),
+          new Verb(
+              "SELECT pgonce\\.redrive\\('([^']+)', reason => 'why'\\)",
+              "pgonce redrive $1 --all --because 'why'"),
+          new Verb(
+              "SELECT pgonce\\.retry_now\\('([^']+)', (\\d+), 'why'\\)",
+              "pgonce retry-now $1 $2 --because 'why'"),
+          new Verb(
+              "SELECT pgonce\\.resume\\('([^']+)', 'why'\\)", "pgonce resume $1 --because 'why'"),
+          new Verb("SELECT pgonce\\.adopt\\('why'\\)", "pgonce adopt --because 'why'"),
+          new Verb(
+              "SELECT \\* FROM pgonce\\.explain\\('([^']+)', (\\d+)\\)", "pgonce explain $1 $2"),
+          new Verb(
+              "SELECT reason, error, count\\(\\*\\) FROM pgonce\\.dead_letter_status WHERE channel = '([^']+)' GROUP BY 1, 2",
+              "pgonce dead $1 --group"));
+
+  private TypedAdvice() {}
+
+  static Rows in(Rows answers) {
+    var at = answers.columns().indexOf("advice");
+    var rows = new ArrayList<List<@Nullable Object>>();
+    for (var answer : answers.values()) {
+      var row = new ArrayList<>(answer);
+      row.set(at, of(String.valueOf(row.get(at))));
+      rows.add(row);
+    }
+    return new Rows(answers.columns(), rows);
+  }
+
+  static String of(String advice) {
+    var typed = advice;
+    for (var verb : VERBS) {
+      typed = verb.sql().matcher(typed).replaceAll(verb.typed());
+    }
+    return typed;
+  }
+}
