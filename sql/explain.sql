@@ -426,7 +426,8 @@ BEGIN
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
     detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));
-    advice := 'Wait for their commit. For one that hangs: SELECT pg_terminate_backend(pid), which undoes all that it has written; or ROLLBACK PREPARED.';
+    advice := format('Wait for their commit. For one that hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written; or ROLLBACK PREPARED.',
+      CASE WHEN cardinality(writers) = 1 AND writers[1] > 0 THEN writers[1]::text ELSE 'pid' END);
     sessions := writers;
   ELSIF notification_id IS NULL AND dead IS NOT NULL THEN
     cause := 'DEAD';

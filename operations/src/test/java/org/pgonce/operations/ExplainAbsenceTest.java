@@ -90,6 +90,7 @@ class ExplainAbsenceTest {
             .contains(
                 "server processes %1$d; process %1$d is import-job, role".formatted(pid.getInt(1)))
             .contains("idle in transaction, in its transaction since 2");
+        assertThat(answer.advice()).contains("pg_terminate_backend(" + pid.getInt(1) + ")");
       }
       assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
       writer.rollback();

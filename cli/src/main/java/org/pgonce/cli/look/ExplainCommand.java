@@ -54,7 +54,7 @@ public final class ExplainCommand extends DatabaseCommand {
 
   private static boolean needsPerson(Rows answers) {
     return !Collections.disjoint(answers.column("cause"), Causes.FOR_A_PERSON)
-        || answers.columns().contains("needs_person")
-            && answers.column("needs_person").contains(Boolean.TRUE);
+        || (answers.columns().contains("needs_person")
+            && answers.column("needs_person").contains(true));
   }
 }
