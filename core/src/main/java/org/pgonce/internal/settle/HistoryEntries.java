@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.jdbc.SqlArray;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * What a {@link Deletion} writes to the history, in its own statement: one entry for each row that
@@ -90,6 +90,6 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
   }
 
   private static String array(List<Claim> claims, Function<Claim, ?> value) {
-    return SqlArray.of("value", claims.stream().map(value).toList());
+    return Statements.array("value", claims.stream().map(value).toList());
   }
 }
