@@ -40,7 +40,7 @@ BEGIN
       last := least(date_trunc(unit, first, 'UTC') + length, (SELECT min(p.begins) FROM pgonce_private.history_partitions() p WHERE p.begins > first));
       name := 'handled_' || to_char(first AT TIME ZONE 'UTC', 'YYYYMMDD_HH24MI');
       BEGIN
-        EXECUTE format('CREATE TABLE pgonce.%I (LIKE pgonce.handled INCLUDING ALL)', name);
+        EXECUTE format('CREATE TABLE pgonce.%I (LIKE pgonce.handled_default INCLUDING ALL)', name);
         EXECUTE format('ALTER TABLE pgonce.handled ATTACH PARTITION pgonce.%I FOR VALUES FROM (%L) TO (%L)', name, first, last);
         RETURN true;
       EXCEPTION

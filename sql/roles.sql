@@ -62,7 +62,7 @@ BEGIN
       -- The sequence of an identity column goes with its table.
       SELECT format('ALTER %s %s OWNER TO pgonce_owner', CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.oid::regclass)
         FROM pg_class c
-       WHERE c.relnamespace = restored.oid AND c.relkind IN ('r', 'v', 'S') AND c.relowner = restored.nspowner
+       WHERE c.relnamespace = restored.oid AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relowner = restored.nspowner
          AND NOT EXISTS (SELECT FROM pg_depend d WHERE c.relkind = 'S' AND d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i'))
       UNION ALL
       SELECT format('ALTER FUNCTION %s OWNER TO pgonce_owner', p.oid::regprocedure)

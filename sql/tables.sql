@@ -180,21 +180,18 @@ CREATE TABLE IF NOT EXISTS pgonce.handled (
   skipped         boolean     NOT NULL,
   instance        text COLLATE "C" NOT NULL,
   delivery_key    text COLLATE "C",
-  payload         json,
-  PRIMARY KEY (subscription_id, id, handled_at)
+  payload         json
 ) PARTITION BY RANGE (handled_at);
 
+-- The default partition is the net: an insert must not fail because no partition was made in time. Each partition has indexes of its own, as this one;
+-- those of the whole table would be in the way of pg_restore --clean, which drops a partition's first.
 DO $$
 BEGIN
-  IF to_regclass('pgonce.handled_when') IS NULL THEN
-    CREATE INDEX handled_when ON pgonce.handled (subscription_id, handled_at, id);
-  END IF;
-  IF to_regclass('pgonce.handled_key') IS NULL THEN
-    CREATE INDEX handled_key ON pgonce.handled (subscription_id, delivery_key) WHERE delivery_key IS NOT NULL;
-  END IF;
-  -- The net: an insert must not fail because no partition was made in time.
   IF to_regclass('pgonce.handled_default') IS NULL THEN
     CREATE TABLE pgonce.handled_default PARTITION OF pgonce.handled DEFAULT;
+    ALTER TABLE pgonce.handled_default ADD PRIMARY KEY (subscription_id, id, handled_at);
+    CREATE INDEX ON pgonce.handled_default (subscription_id, handled_at, id);
+    CREATE INDEX ON pgonce.handled_default (subscription_id, delivery_key) WHERE delivery_key IS NOT NULL;
   END IF;
 END
 $$;

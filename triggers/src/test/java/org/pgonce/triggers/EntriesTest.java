@@ -186,8 +186,8 @@ class EntriesTest {
         create temp table kept as select * from pgonce.channel;
         delete from pgonce.subscription where id > 0;
         delete from pgonce.channel;
-        insert into pgonce.channel overriding system value
-        select 77, name, mode, feed, key_memory, key_order, max_depth, max_rate, max_per_key, wake_ups, held_until, installed_at, installed_by, owner, numbered from kept;
+        update kept set id = 77;
+        insert into pgonce.channel overriding system value select * from kept;
         insert into pgonce.subscription (id, channel_id, of_channel, name) values (77 * 4096 + 1, 77, 'tasks', 'default');
         select pgonce.adopt('the original is gone')
         """);

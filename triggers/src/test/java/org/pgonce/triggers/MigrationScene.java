@@ -42,7 +42,7 @@ final class MigrationScene {
 
   private static final String CHANNELS =
       """
-      select coalesce(string_agg(concat_ws(' ', to_jsonb(c) - array['id', 'numbered', 'held_until', 'installed_at', 'installed_by'],
+      select coalesce(string_agg(concat_ws(' ', to_jsonb(c) - array['id', 'numbered', 'held_until', 'installed_at', 'installed_by', 'changed_at', 'changed_by'],
                (select jsonb_object_agg(s.name, s.filter) from pgonce.subscription s where s.channel_id = c.id)), e'\\n' order by c.name), '')
         from pgonce.channel c
       """;

@@ -56,9 +56,7 @@ class UnreadableRowTest {
           .allMatch(letter -> letter.reason().equals("UNREADABLE"))
           .extracting(DeadLetter::error)
           .filteredOn(
-              error ->
-                  error.contains("at .at (character")
-                      && error.endsWith("expected java.time.Instant"))
+              error -> error.contains(" at .at: ") && error.endsWith("expected java.time.Instant"))
           .hasSize(4);
       assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
           .extracting(DeadLetter::error)

@@ -51,7 +51,7 @@ public final class Rights {
       SELECT format('row-level security on %s would hide its rows: ALTER TABLE %s DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
                     c.oid::regclass, c.oid::regclass)
         FROM pg_class c
-       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relkind = 'r'
+       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relkind IN ('r', 'p')
          AND (c.relforcerowsecurity OR (c.relrowsecurity AND row_security_active(c.oid)))
       """;
 
