@@ -7,7 +7,6 @@ import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -18,6 +17,9 @@ import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Installation;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.spi.HandlerInterceptor;
+import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
 
 /**
  * Exactly-once notification channels on PostgreSQL: where everything begins.
@@ -47,7 +49,10 @@ public final class PgOnce implements AutoCloseable {
 
   private final DataSource dataSource;
   private final PoolSettings pool = new PoolSettings();
-  private final Extensions extensions;
+  private final PayloadCodec codec;
+  private final Publisher publisher;
+  private final Observer observer;
+  private final List<HandlerInterceptor> interceptors;
   private final ListenSettings settings;
   private final Duration stopTimeout;
   private final List<Registration<?>> registrations = new ArrayList<>();
@@ -57,9 +62,17 @@ public final class PgOnce implements AutoCloseable {
   private boolean closed;
 
   PgOnce(
-      DataSource dataSource, Extensions extensions, ListenSettings settings, Duration stopTimeout) {
+      DataSource dataSource,
+      PayloadCodec codec,
+      Observer observer,
+      List<HandlerInterceptor> interceptors,
+      ListenSettings settings,
+      Duration stopTimeout) {
     this.dataSource = dataSource;
-    this.extensions = extensions;
+    this.codec = codec;
+    this.publisher = new Publisher(codec, observer);
+    this.observer = observer;
+    this.interceptors = interceptors;
     this.settings = settings;
     this.stopTimeout = stopTimeout;
   }
@@ -188,7 +201,7 @@ public final class PgOnce implements AutoCloseable {
   private void requireReadable(Channel<?> channel) {
     var rules = channel.options().payload();
     try {
-      var itsCodec = extensions.codec().with(rules.unknownFields(), rules.missingFields());
+      var itsCodec = codec.with(rules.unknownFields(), rules.missingFields());
       channel.requireDecodable(itsCodec);
       rules.upcasters().values().forEach(step -> itsCodec.requireDecodable(step.reads()));
     } catch (IllegalArgumentException e) {
@@ -232,7 +245,15 @@ public final class PgOnce implements AutoCloseable {
           "start() was called before: stop() first, which ends before it can start again");
       // With threads of its own, which it closes.
       var context =
-          new ListenerContext(dataSource, pool, extensions, new Threads(), settings.instance());
+          new ListenerContext(
+              dataSource,
+              pool,
+              codec,
+              publisher,
+              observer,
+              interceptors,
+              new Threads(),
+              settings.instance());
       var next = new Listener(context, settings, registrations);
       listener = next;
       return next;
@@ -313,6 +334,6 @@ public final class PgOnce implements AutoCloseable {
 
   /** Publishes with the codec of this instance, and tells its observer. */
   public Publisher publisher() {
-    return extensions.publisher();
+    return publisher;
   }
 }

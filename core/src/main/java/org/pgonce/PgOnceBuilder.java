@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
@@ -181,10 +180,12 @@ public final class PgOnceBuilder {
             pollInterval,
             startTimeout,
             instance);
-    var observes = SafeObserver.over(observers);
-    var extensions =
-        new Extensions(
-            chosen, new Publisher(chosen, observes), observes, List.copyOf(interceptors));
-    return new PgOnce(dataSource, extensions, settings, stopTimeout);
+    return new PgOnce(
+        dataSource,
+        chosen,
+        SafeObserver.over(observers),
+        List.copyOf(interceptors),
+        settings,
+        stopTimeout);
   }
 }

@@ -14,7 +14,6 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.Publisher;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.ComposedHandler;
 import org.pgonce.internal.handle.Registration;
@@ -76,7 +75,10 @@ final class Drain<T> implements AutoCloseable {
         new ListenerContext(
             dataSource,
             new PoolSettings(),
-            new Extensions(codec, Publisher.with(codec), new Results(), interceptors),
+            codec,
+            Publisher.with(codec),
+            new Results(),
+            interceptors,
             threads,
             "pgonce-test");
     this.store = new Store(dataSource);

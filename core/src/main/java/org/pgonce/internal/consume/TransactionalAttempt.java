@@ -98,7 +98,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       var guarded =
           GuardedConnection.over(
               connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
-      var run = new HandlerTx(guarded::connection, loop.context.extensions().publisher());
+      var run = new HandlerTx(guarded::connection, loop.context.publisher());
       tx = run;
       var runs = System.nanoTime();
       try {

@@ -1,17 +1,24 @@
 package org.pgonce.internal.context;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
+import org.pgonce.Publisher;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Transactions;
+import org.pgonce.spi.HandlerInterceptor;
 import org.pgonce.spi.Observer;
+import org.pgonce.spi.PayloadCodec;
 
 /**
  * What the parts of one listener share.
  *
+ * @param publisher writes with the codec
+ * @param observer throws nothing; {@link Observer#NONE} itself where there is none
+ * @param interceptors the outermost first
  * @param instance the process's name for people
  * @param quarantine for what ends processes
  * @param backends the server's processes of the sessions that handlers work in now. The heartbeat
@@ -20,7 +27,10 @@ import org.pgonce.spi.Observer;
 public record ListenerContext(
     DataSource dataSource,
     PoolSettings pool,
-    Extensions extensions,
+    PayloadCodec codec,
+    Publisher publisher,
+    Observer observer,
+    List<HandlerInterceptor> interceptors,
     Threads threads,
     String instance,
     Quarantine quarantine,
@@ -32,13 +42,19 @@ public record ListenerContext(
   public ListenerContext(
       DataSource dataSource,
       PoolSettings pool,
-      Extensions extensions,
+      PayloadCodec codec,
+      Publisher publisher,
+      Observer observer,
+      List<HandlerInterceptor> interceptors,
       Threads threads,
       String instance) {
     this(
         dataSource,
         pool,
-        extensions,
+        codec,
+        publisher,
+        observer,
+        interceptors,
         threads,
         instance,
         new Quarantine(),
@@ -47,9 +63,5 @@ public record ListenerContext(
 
   public Transactions transactions() {
     return new Transactions(dataSource, pool, LONGEST_CALL);
-  }
-
-  public Observer observer() {
-    return extensions.observer();
   }
 }

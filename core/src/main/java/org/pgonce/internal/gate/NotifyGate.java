@@ -58,7 +58,7 @@ public final class NotifyGate {
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
-  private final WakeUpRate rate = new WakeUpRate();
+  private final Rate rate = new Rate();
 
   // The gate's value while this process has it open, and 0 otherwise. Written by the steps.
   private volatile long mine;
@@ -226,5 +226,41 @@ public final class NotifyGate {
 
   private void rest() {
     notBefore = System.nanoTime() + AFTER_FAILURE.toNanos();
+  }
+
+  /**
+   * How many wake-ups come in. Many: 250 a second, which is worth an open gate. Some: 30 a second;
+   * fewer may be all that come where writers wait for one another, each for the disk in turn.
+   * Thread-safe.
+   */
+  static final class Rate {
+
+    private static final int MANY = 25;
+    private static final int SOME = 3;
+    private static final long WINDOW_NANOS = Duration.ofMillis(100).toNanos();
+
+    private long windowSince = System.nanoTime();
+    private int heard;
+
+    /** A wake-up came, at this System.nanoTime(). */
+    synchronized void heard(long now) {
+      if (now - windowSince > WINDOW_NANOS) {
+        windowSince = now;
+        heard = 0;
+      }
+      heard++;
+    }
+
+    synchronized boolean isMany() {
+      return heard >= MANY;
+    }
+
+    synchronized boolean isSome() {
+      return heard >= SOME;
+    }
+
+    synchronized void reset() {
+      heard = 0;
+    }
   }
 }

@@ -23,8 +23,8 @@ public final class Delivery<T> {
 
   public Delivery(Registration<T> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
-    this.reader = new PayloadReader<>(subscribed.channel(), context.extensions().codec());
-    this.interceptors = context.extensions().interceptors();
+    this.reader = new PayloadReader<>(subscribed.channel(), context.codec());
+    this.interceptors = context.interceptors();
   }
 
   /**

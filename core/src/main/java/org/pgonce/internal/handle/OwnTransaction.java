@@ -66,7 +66,7 @@ public final class OwnTransaction implements AutoCloseable {
     this.origin = origin;
     this.handlerTimeout = handlerTimeout;
     this.token = token;
-    this.tx = new HandlerTx(this::connection, context.extensions().publisher());
+    this.tx = new HandlerTx(this::connection, context.publisher());
   }
 
   /** What the handler gets. */

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
@@ -55,7 +56,7 @@ public sealed class Settlement permits TransactionalSettlement {
   final Reports reports;
   private final boolean byKey;
   private final Pausing pausing;
-  private final LookBehind backlog = new LookBehind();
+  private final Backlog backlog = new Backlog();
 
   public Settlement(
       Registration<?> subscribed, Transactions transactions, Reports reports, Pausing pausing) {
@@ -326,5 +327,30 @@ public sealed class Settlement permits TransactionalSettlement {
 
   final void boundTheWait(Connection transaction) throws SQLException {
     Statements.execute(transaction, BOUND_THE_WAIT);
+  }
+
+  /**
+   * Decides which deletions look for rows behind theirs: each, until {@link #SEEN} in a row have
+   * seen one; then one in {@link #UNSEEN}. The price is an empty claim at the end of a backlog.
+   */
+  static final class Backlog {
+
+    private static final int SEEN = 8;
+    private static final int UNSEEN = 16;
+
+    // How many in a row have seen a row; or, if negative, how many more need not look. After these
+    // one row seen is enough.
+    private final AtomicInteger count = new AtomicInteger();
+
+    /** Whether the next deletion need not look. */
+    boolean goesOn() {
+      return count.getAndUpdate(n -> n == -1 ? SEEN - 1 : n < 0 ? n + 1 : n) < 0;
+    }
+
+    /** A deletion has looked. */
+    RowsBehind seen(RowsBehind left) {
+      count.updateAndGet(n -> n < 0 ? n : !left.more() ? 0 : n + 1 < SEEN ? n + 1 : -UNSEEN);
+      return left;
+    }
   }
 }

@@ -15,7 +15,6 @@ import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.Status.ChannelActivity;
-import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -67,8 +66,10 @@ class ThreadsTest {
           new ListenerContext(
               pool,
               new PoolSettings(),
-              new Extensions(
-                  PayloadCodec.standard(), Publisher.standard(), Observer.NONE, List.of()),
+              PayloadCodec.standard(),
+              Publisher.standard(),
+              Observer.NONE,
+              List.of(),
               new Threads(new StarvedExecutor(refused)),
               "starved");
       var settings =

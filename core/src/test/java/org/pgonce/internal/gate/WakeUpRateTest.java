@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 class WakeUpRateTest {
 
-  private final WakeUpRate rate = new WakeUpRate();
+  private final NotifyGate.Rate rate = new NotifyGate.Rate();
   private long now = System.nanoTime();
 
   private void heard(int count, Duration apart) {

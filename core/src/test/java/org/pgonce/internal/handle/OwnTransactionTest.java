@@ -17,7 +17,6 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.Publisher;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Threads;
-import org.pgonce.internal.context.Extensions;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.Observer;
@@ -36,7 +35,10 @@ class OwnTransactionTest {
     return new ListenerContext(
         pool,
         new PoolSettings(),
-        new Extensions(PayloadCodec.standard(), Publisher.standard(), Observer.NONE, List.of()),
+        PayloadCodec.standard(),
+        Publisher.standard(),
+        Observer.NONE,
+        List.of(),
         threads,
         "test");
   }

@@ -11,7 +11,7 @@ class BacklogTest {
   private static final RowsBehind MORE = new RowsBehind(true, false);
   private static final RowsBehind NOTHING = new RowsBehind(false, false);
 
-  private final LookBehind backlog = new LookBehind();
+  private final Settlement.Backlog backlog = new Settlement.Backlog();
 
   /** How many go without a look until one looks, which sees this. */
   private int unseenUntil(RowsBehind seen) {
