@@ -48,7 +48,15 @@ public record Claim(
     boolean suspect,
     @Nullable HandlerSession holder) {
 
-  /** Reads the columns of {@link ClaimSql#COLUMNS}, by their position, which is the quicker way. */
+  // held is who locked the row before: nobody, or a transaction that did not commit.
+  static final String COLUMNS =
+      """
+      c.id, c.attempts, c.created_at, c.due_at, pg_catalog.clock_timestamp() AS claimed_at,
+      CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %d THEN c.payload END AS payload,
+      c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
+          .formatted(Payload.SHORT);
+
+  /** Reads the {@link #COLUMNS}. */
   static Claim read(
       ResultSet row,
       int subscription,
@@ -57,23 +65,26 @@ public record Claim(
       @Nullable HandlerSession holder,
       Payload.Reading reading)
       throws SQLException {
-    var id = row.getLong(1);
-    var createdAt = row.getObject(3, OffsetDateTime.class).toInstant();
+    var id = row.getLong("id");
+    var createdAt = row.getObject("created_at", OffsetDateTime.class).toInstant();
     // A new row has neither.
-    var dueAt = scheduled ? row.getObject(4, OffsetDateTime.class) : null;
-    var token = scheduled ? row.getString(11) : null;
+    var dueAt = scheduled ? row.getObject("due_at", OffsetDateTime.class) : null;
+    var token = scheduled ? row.getString("token") : null;
     return new Claim(
         subscription,
         id,
         scheduled,
-        row.getInt(2),
+        row.getInt("attempts"),
         token,
         createdAt,
         dueAt == null ? createdAt : dueAt.toInstant(),
-        row.getObject(5, OffsetDateTime.class).toInstant(),
-        new Payload(row.getString(6), reading, subscription, id, scheduled),
+        row.getObject("claimed_at", OffsetDateTime.class).toInstant(),
+        new Payload(row.getString("payload"), reading, subscription, id, scheduled),
         NotificationHeaders.stamped(
-            row.getString(7), row.getString(8), row.getString(9), row.getInt(10)),
+            row.getString("delivery_key"),
+            row.getString("order_key"),
+            row.getString("context"),
+            row.getInt("stamp")),
         suspect,
         holder);
   }

@@ -6,8 +6,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
 
@@ -29,7 +31,7 @@ public final class ClaimSession {
 
   // Both parameters are how long, in milliseconds, the session may idle in this transaction; a
   // shorter bound of its own stays. Columns are computed in their order.
-  static final String READ =
+  private static final String READ =
       """
       SELECT pg_catalog.pg_backend_pid() AS pid, %s AS modes,
              pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_before,
@@ -110,89 +112,107 @@ public final class ClaimSession {
   }
 
   /** Claims in a transaction that it begins. */
-  <R> R claim(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
-    return taken.begin(LONGEST_CLAIM, () -> send(sql, parameters, reader));
-  }
-
-  private <R> R send(ClaimSql sql, Parameters parameters, Reader<R> reader) throws SQLException {
-    if (known == null && !taken.sendsSeveralAtOnce()) {
-      readAlone();
-    }
-    try (var statement = connection.prepareStatement(text(sql))) {
-      bind(sql, statement, 1, parameters);
-      statement.execute();
-      if (known == null) {
-        known = read(statement);
-        statement.getMoreResults();
-      }
-      return claimed(sql, statement, reader);
-    }
-  }
-
-  private String text(ClaimSql sql) {
-    return !taken.sendsSeveralAtOnce() ? sql.alone() : known == null ? sql.first() : sql.later();
-  }
-
-  /** A later claim behind a commit, in a transaction that it begins. */
-  String textBehindCommit(ClaimSql sql) {
-    return sql.behindCommit();
-  }
-
-  private void readAlone() throws SQLException {
-    try (var statement = connection.prepareStatement(READ)) {
-      bindBounds(statement, 1);
-      statement.execute();
-      known = read(statement);
-    }
-  }
-
-  private static Known read(Statement executed) throws SQLException {
-    try (var row = executed.getResultSet()) {
-      row.next();
-      PoolSettings.Taken.requireFit(row.getString("modes"));
-      var settings = row.getString("settings");
-      return new Known(
-          row.getInt("pid"),
-          row.getString("idle_before"),
-          row.getString("idle"),
-          row.getString("client_check"),
-          settings,
-          !"".equals(new SessionState(settings).value("pgonce.context")));
-    }
-  }
-
-  void bind(ClaimSql sql, PreparedStatement statement, int first, Parameters parameters)
+  <R> R claim(ClaimStatement.Text text, Parameters parameters, Reader<R> reader)
       throws SQLException {
-    bindBounds(statement, first);
-    var next = first + 2;
-    if (known != null && setsSavepoint(sql)) {
-      statement.setBoolean(next, known.hasContext());
-      next++;
-    }
-    parameters.set(statement, next);
+    return taken.begin(
+        LONGEST_CLAIM,
+        () -> {
+          var message = new Pipeline(connection);
+          var claimed = addTo(message, text, parameters, reader);
+          message.send();
+          return claimed.result();
+        });
   }
 
-  private void bindBounds(PreparedStatement statement, int first) throws SQLException {
-    if (known == null) {
+  /** Adds a claim to a message, in which its transaction begins. */
+  <R> Pipeline.Sent<R> addTo(
+      Pipeline message, ClaimStatement.Text text, Parameters parameters, Reader<R> reader) {
+    var isFirst = known == null;
+    if (isFirst) {
+      message.add(new ReadSession());
+    }
+    var claimed = message.add(new Rows<>(text, isFirst, parameters, reader));
+    if (text.isOne()) {
+      message.add(HandlerSavepoint.SET);
+    }
+    return claimed;
+  }
+
+  private final class ReadSession implements Pipeline.Part<Boolean> {
+
+    @Override
+    public String sql() {
+      return READ;
+    }
+
+    @Override
+    public void bind(PreparedStatement statement, int first) throws SQLException {
       statement.setString(first, String.valueOf(idleMs));
       statement.setLong(first + 1, idleMs);
-    } else {
-      statement.setString(first, known.idle());
-      statement.setString(first + 1, known.clientCheck());
+    }
+
+    @Override
+    public Boolean read(Statement executed) throws SQLException {
+      try (var row = executed.getResultSet()) {
+        row.next();
+        PoolSettings.Taken.requireFit(row.getString("modes"));
+        var settings = row.getString("settings");
+        known =
+            new Known(
+                row.getInt("pid"),
+                row.getString("idle_before"),
+                row.getString("idle"),
+                row.getString("client_check"),
+                settings,
+                !"".equals(new SessionState(settings).value("pgonce.context")));
+        return true;
+      }
     }
   }
 
-  private boolean setsSavepoint(ClaimSql sql) {
-    return sql.isOne() && taken.sendsSeveralAtOnce();
+  /** The rows that are claimed. */
+  private final class Rows<R> implements Pipeline.Part<R> {
+
+    private final ClaimStatement.Text text;
+    private final boolean isFirst;
+    private final Parameters parameters;
+    private final Reader<R> reader;
+
+    Rows(ClaimStatement.Text text, boolean isFirst, Parameters parameters, Reader<R> reader) {
+      this.text = text;
+      this.isFirst = isFirst;
+      this.parameters = parameters;
+      this.reader = reader;
+    }
+
+    @Override
+    public String sql() {
+      return isFirst ? text.first() : text.later();
+    }
+
+    @Override
+    public void bind(PreparedStatement statement, int first) throws SQLException {
+      var next = first;
+      if (!isFirst) {
+        statement.setString(next++, known().idle());
+        statement.setString(next++, known().clientCheck());
+        if (text.isOne()) {
+          statement.setBoolean(next++, known().hasContext());
+        }
+      }
+      parameters.set(statement, next);
+    }
+
+    @Override
+    public R read(Statement executed) throws SQLException {
+      var settings = text.isOne() ? known().settings() : null;
+      try (var row = executed.getResultSet()) {
+        return reader.read(row, new HandlerSession(known().pid(), known().idleBefore(), settings));
+      }
+    }
   }
 
-  <R> R claimed(ClaimSql sql, Statement executed, Reader<R> reader) throws SQLException {
-    if (known == null) {
-      throw new IllegalStateException("no claim has read the session");
-    }
-    var settings = setsSavepoint(sql) ? known.settings() : null;
-    try (var row = executed.getResultSet()) {
-      return reader.read(row, new HandlerSession(known.pid(), known.idleBefore(), settings));
-    }
+  private Known known() {
+    return Objects.requireNonNull(known, "no claim has read the session");
   }
 }

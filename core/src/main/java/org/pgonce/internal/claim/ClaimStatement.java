@@ -1,10 +1,8 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -16,10 +14,15 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.internal.claim.ClaimSession.Parameters;
 import org.pgonce.internal.claim.ClaimSession.Reader;
+import org.pgonce.internal.jdbc.Pipeline;
 
 /**
  * The claims that live as long as their transaction, which they begin. Rows that others hold are
  * passed over.
+ *
+ * <p>The plan goes by the index because the tables hold padding rows (keep_padding in
+ * sql/maintenance.sql). Columns of the inner select would be computed for rows that are passed over
+ * too. Operators are qualified since the search path is the application's.
  */
 public final class ClaimStatement {
 
@@ -44,18 +47,17 @@ public final class ClaimStatement {
       NEW.formatted("n.xmax", "n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %d");
 
   // A text for each number of rows: at most as many as a batch may have.
-  private static final Map<Integer, ClaimSql> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
-  private static final Map<Integer, ClaimSql> FIRST_NEW_ROWS = new ConcurrentHashMap<>();
+  private static final Map<Integer, Text> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
+  private static final Map<Integer, Text> FIRST_NEW_ROWS = new ConcurrentHashMap<>();
 
-  private static final ClaimSql NEW_AGAIN =
-      ClaimSql.of(
+  private static final Text NEW_AGAIN =
+      Text.ofOne(
           NEW.formatted(
               "n.xmax", "n.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))"),
-          true,
           "");
   // The key is locked only if the row is as it was.
-  private static final ClaimSql DUE_AGAIN =
-      ClaimSql.of(
+  private static final Text DUE_AGAIN =
+      Text.ofOne(
           DUE.formatted(
               "s.xmax",
               """
@@ -64,27 +66,72 @@ public final class ClaimStatement {
                     THEN s.order_key IS NULL OR CASE WHEN ?::pg_catalog.int4 IS NULL THEN pgonce.lock_key(s.subscription_id, s.order_key)
                            ELSE pgonce.lock_key_permit(s.subscription_id, s.order_key, ?::pg_catalog.int4, s.id) END
                     ELSE false END"""),
-          true,
           "");
-  private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?)";
+  private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?) AS may";
 
-  private static final ClaimSql BY_KEY =
-      ClaimSql.of(
+  private static final Text BY_KEY =
+      Text.ofOne(
           """
           SELECT f.*, CASE WHEN ? THEN (SELECT s.due_at FROM pgonce.scheduled AS s
                    WHERE s.subscription_id OPERATOR(pg_catalog.=) f.subscription_id AND s.id OPERATOR(pg_catalog.=) f.id) END AS due_at
             FROM pgonce.claim_by_key(?, ?, ?, ?, %s) AS f"""
               .formatted(KeyLook.PARAMETERS),
-          true,
           ", c.seen, c.busy, c.walked");
 
   private ClaimStatement() {}
 
-  private static ClaimSql first(boolean due, int most) {
-    return due
-        ? FIRST_DUE_ROWS.computeIfAbsent(most, n -> ClaimSql.of(FIRST_DUE.formatted(n), n == 1, ""))
-        : FIRST_NEW_ROWS.computeIfAbsent(
-            most, n -> ClaimSql.of(FIRST_NEW.formatted(n), n == 1, ""));
+  /**
+   * The texts of a claim, which are made once: a driver looks its statements up by their text.
+   *
+   * @param first behind the one that reads the session, which sets the session's bounds
+   * @param later where the session is known
+   * @param isOne whether it claims one row, for which it sets context and depth, and the handler's
+   *     savepoint follows
+   */
+  record Text(String first, String later, boolean isOne) {
+
+    // The session's bounds. Each function costs the server its look-up with each claim, even where
+    // it is not called.
+    private static final String BOUNDS =
+        """
+        , pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
+        pg_catalog.set_config('client_connection_check_interval', ?, true)""";
+    private static final String BOUNDS_ONCE =
+        """
+        , (SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)),
+        (SELECT pg_catalog.set_config('client_connection_check_interval', ?, true))""";
+
+    /**
+     * Of one row.
+     *
+     * @param rows the select that locks it, with the columns of {@link Claim#COLUMNS}
+     * @param more further columns, each with a comma before it
+     */
+    static Text ofOne(String rows, String more) {
+      var select = "SELECT " + Claim.COLUMNS + more;
+      var from = " FROM (" + rows + ") AS c";
+      return new Text(
+          select + ",\n" + NotificationHeaders.COLUMNS_OF_ROW + from,
+          select + BOUNDS + ",\n" + NotificationHeaders.COLUMNS_OF_ROW_IF_ANY + from,
+          true);
+    }
+
+    /** Of any number of rows. */
+    static Text ofSeveral(String rows) {
+      var select = "SELECT " + Claim.COLUMNS;
+      var from = " FROM (" + rows + ") AS c";
+      return new Text(select + from, select + BOUNDS_ONCE + from, false);
+    }
+  }
+
+  private static Text first(boolean due, int most) {
+    return (due ? FIRST_DUE_ROWS : FIRST_NEW_ROWS)
+        .computeIfAbsent(
+            most,
+            n -> {
+              var rows = (due ? FIRST_DUE : FIRST_NEW).formatted(n);
+              return n == 1 ? Text.ofOne(rows, "") : Text.ofSeveral(rows);
+            });
   }
 
   /**
@@ -128,31 +175,19 @@ public final class ClaimStatement {
       ResultSet row, ClaimSession session, int subscription, boolean due, HandlerSession holder)
       throws SQLException {
     // By the token, which a new row does not have, and by the former lock.
-    var suspect = (due && row.getString(11) != null) || !"0".equals(row.getString(12));
+    var suspect = (due && row.getString("token") != null) || !"0".equals(row.getString("held"));
     return Claim.read(
         row, subscription, due, suspect, holder, work -> work.on(session.connection()));
   }
 
-  // The claim of one new row behind a commit, in the commit's message.
-
-  public static String textBehindCommit(ClaimSession session) {
-    return session.textBehindCommit(first(false, 1));
-  }
-
-  public static void bindBehindCommit(
-      ClaimSession session, PreparedStatement statement, int first, int subscription, long after)
-      throws SQLException {
-    session.bind(first(false, 1), statement, first, parameters(subscription, false, after));
-  }
-
-  /**
-   * Reads what it has found.
-   *
-   * @param executed at the claim's result
-   */
-  public static List<Claim> readBehindCommit(
-      ClaimSession session, Statement executed, int subscription) throws SQLException {
-    return session.claimed(first(false, 1), executed, claims(session, subscription, false));
+  /** Adds the claim of one new row, as {@link #claim}, to a message that begins its transaction. */
+  public static Pipeline.Sent<List<Claim>> addTo(
+      Pipeline message, ClaimSession session, int subscription, long after) {
+    return session.addTo(
+        message,
+        first(false, 1),
+        parameters(subscription, false, after),
+        claims(session, subscription, false));
   }
 
   /**
@@ -196,7 +231,7 @@ public final class ClaimStatement {
     try (var statement = transaction.prepareStatement(MAY_BEGIN_AGAIN)) {
       statement.setInt(1, claim.subscription());
       try (var row = statement.executeQuery()) {
-        return row.next() && row.getBoolean(1);
+        return row.next() && row.getBoolean("may");
       }
     }
   }

@@ -11,14 +11,14 @@ import org.pgonce.internal.jdbc.SessionState;
 /** The savepoint before a handler's first statement: how it is set, released and undone. */
 public final class HandlerSavepoint {
 
-  public static final String SET = "SAVEPOINT pgonce_handler";
+  static final Pipeline.Part<Boolean> SET = Pipeline.command("SAVEPOINT pgonce_handler");
   public static final Pipeline.Part<Boolean> RELEASED =
       Pipeline.command("RELEASE SAVEPOINT pgonce_handler");
   public static final Pipeline.Part<Boolean> UNDONE =
       Pipeline.command("ROLLBACK TO SAVEPOINT pgonce_handler");
 
   private static final String READ =
-      "SELECT " + SessionState.COLUMN + ", " + NotificationHeaders.COLUMNS;
+      "SELECT " + SessionState.COLUMN + " AS settings, " + NotificationHeaders.COLUMNS;
 
   // Context and depth were set by the claim, or for the handler before, and must not count as this
   // handler's changes: so they are set back before the settings are read. Columns are computed in
@@ -26,7 +26,7 @@ public final class HandlerSavepoint {
   private static final String SET_BACK_AND_READ =
       """
       SELECT pg_catalog.set_config('pgonce.context', ?, false), pg_catalog.set_config('pgonce.depth', ?, false),
-      %s, %s
+      %s AS settings, %s
       """;
 
   private static final String BETWEEN_HANDLERS =
@@ -48,7 +48,7 @@ public final class HandlerSavepoint {
    *
    * @param before whose context and depth are set back before; null if none are
    */
-  private record Read(String sql, int parameters, @Nullable SessionState before, Binding rest)
+  private record Read(String sql, @Nullable SessionState before, Binding rest)
       implements Pipeline.Part<SessionState> {
 
     @Override
@@ -64,7 +64,7 @@ public final class HandlerSavepoint {
     public SessionState read(Statement executed) throws SQLException {
       try (var row = executed.getResultSet()) {
         row.next();
-        return new SessionState(row.getString(before == null ? 1 : 3));
+        return new SessionState(row.getString("settings"));
       }
     }
   }
@@ -73,8 +73,8 @@ public final class HandlerSavepoint {
   public static SessionState set(NotificationHeaders origin, Connection transaction)
       throws SQLException {
     var message = new Pipeline(transaction);
-    var before = message.add(new Read(READ, 2, null, origin::bind));
-    message.add(Pipeline.command(SET));
+    var before = message.add(new Read(READ, null, origin::bind));
+    message.add(SET);
     message.send();
     return before.result();
   }
@@ -86,7 +86,7 @@ public final class HandlerSavepoint {
    */
   public static boolean setOrigin(
       NotificationHeaders origin, SessionState before, Connection transaction) throws SQLException {
-    var between = new Read(BETWEEN_HANDLERS, 4, before, origin::bind);
+    var between = new Read(BETWEEN_HANDLERS, before, origin::bind);
     return Pipeline.send(between, transaction).equals(before);
   }
 
@@ -96,7 +96,6 @@ public final class HandlerSavepoint {
     return message.add(
         new Read(
             READ_AFTER,
-            3,
             before,
             (statement, first) -> statement.setString(first, before.value("role"))));
   }

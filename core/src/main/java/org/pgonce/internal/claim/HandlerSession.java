@@ -30,7 +30,7 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
   // it.
   private static final String BEGIN =
       """
-      SELECT s.idle, pg_catalog.pg_backend_pid(),
+      SELECT s.idle, pg_catalog.pg_backend_pid() AS pid,
              pg_catalog.set_config('idle_in_transaction_session_timeout',
                CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND b.ms * INTERVAL '1 millisecond'
                  THEN s.idle ELSE b.ms::pg_catalog.text END, true),
@@ -79,7 +79,7 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
       statement.setString(2, mark(token));
       try (var row = statement.executeQuery()) {
         row.next();
-        return new HandlerSession(row.getInt(2), row.getString(1), null);
+        return new HandlerSession(row.getInt("pid"), row.getString("idle"), null);
       }
     }
   }

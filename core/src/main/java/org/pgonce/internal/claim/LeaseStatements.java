@@ -24,7 +24,7 @@ public final class LeaseStatements {
                ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?) AS l
        CROSS JOIN LATERAL (SELECT (l.claimed).*, NULL::xid AS held) AS c
       """
-          .formatted(ClaimSql.COLUMNS);
+          .formatted(Claim.COLUMNS);
   private static final String RENEW =
       "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
 
@@ -87,7 +87,7 @@ public final class LeaseStatements {
       var ids = new HashSet<Long>();
       try (var row = statement.executeQuery()) {
         while (row.next()) {
-          ids.add(row.getLong(1));
+          ids.add(row.getLong("id"));
         }
       }
       return ids;

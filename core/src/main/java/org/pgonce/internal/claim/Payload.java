@@ -29,7 +29,7 @@ public record Payload(
 
   private static final String PART =
       """
-      SELECT pg_catalog.octet_length(r.payload::pg_catalog.text), pg_catalog.substr(r.payload::pg_catalog.text, ?, ?)
+      SELECT pg_catalog.octet_length(r.payload::pg_catalog.text) AS bytes, pg_catalog.substr(r.payload::pg_catalog.text, ?, ?) AS part
         FROM pgonce.%s AS r
        WHERE r.subscription_id OPERATOR(pg_catalog.=) ? AND r.id OPERATOR(pg_catalog.=) ?
       """;
@@ -78,10 +78,11 @@ public record Payload(
           if (!row.next()) {
             throw new SQLException("notification " + id + " is no longer there");
           }
-          var part = row.getString(2);
+          var bytes = row.getInt("bytes");
+          var part = row.getString("part");
           text.append(part);
-          if (row.getInt(1) > LONGEST || part.codePointCount(0, part.length()) < CHARACTERS) {
-            return row.getInt(1);
+          if (bytes > LONGEST || part.codePointCount(0, part.length()) < CHARACTERS) {
+            return bytes;
           }
         }
       }

@@ -1,8 +1,5 @@
 package org.pgonce.internal.consume;
 
-import java.sql.PreparedStatement;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -12,6 +9,7 @@ import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.jdbc.Pipeline;
+import org.pgonce.internal.jdbc.PoolSettings;
 
 /**
  * Claims the next notification in the message that commits the one before. Amid a backlog that
@@ -23,6 +21,8 @@ final class Prefetch implements Pipeline.Next {
   // a handler that changes its session, each is claimed by itself for so long.
   private static final Duration BY_ITSELF = Duration.ofMinutes(1);
 
+  private static final Pipeline.Part<Boolean> BEGIN = Pipeline.command(PoolSettings.BEGIN_IN_MODES);
+
   private final int subscription;
   private final ClaimCursor cursor;
   private final ClaimSession session;
@@ -30,6 +30,8 @@ final class Prefetch implements Pipeline.Next {
   // From when on, by System.nanoTime(); shared by the workers of a listener.
   private final AtomicLong allowedFrom;
   private ClaimCursor.@Nullable Look look;
+  // Behind the latest commit.
+  private Pipeline.@Nullable Sent<List<Claim>> sent;
   // Null if none was made, or it is undone.
   private @Nullable List<Claim> claims;
 
@@ -56,27 +58,14 @@ final class Prefetch implements Pipeline.Next {
   }
 
   @Override
-  public String sql() {
-    return ClaimStatement.textBehindCommit(session);
-  }
-
-  @Override
-  public void bind(PreparedStatement statement, int first) throws SQLException {
-    var after = look == null ? 0 : look.after();
-    ClaimStatement.bindBehindCommit(session, statement, first, subscription, after);
-  }
-
-  @Override
-  public Boolean read(Statement executed) throws SQLException {
-    executed.getMoreResults(); // behind COMMIT
-    executed.getMoreResults(); // behind BEGIN
-    claims = ClaimStatement.readBehindCommit(session, executed, subscription);
-    return true;
+  public void addTo(Pipeline message) {
+    message.add(BEGIN);
+    sent = ClaimStatement.addTo(message, session, subscription, look == null ? 0 : look.after());
   }
 
   @Override
   public void undone() {
-    claims = null;
+    sent = null;
     allowedFrom.set(System.nanoTime() + BY_ITSELF.toNanos());
   }
 
@@ -87,16 +76,17 @@ final class Prefetch implements Pipeline.Next {
    */
   void settled(boolean fit) {
     var ended = look;
+    var made = sent;
     look = null;
+    sent = null;
     if (ended == null) {
       return;
     }
-    if (fit && claims != null) {
-      var first = claims.isEmpty() ? null : claims.get(0);
-      cursor.ended(ended, first == null ? 0 : first.id());
+    if (fit && made != null && made.hasResult()) {
+      claims = made.result();
+      cursor.ended(ended, claims.isEmpty() ? 0 : claims.get(0).id());
       worker.found(claims);
     } else {
-      claims = null;
       cursor.failed(ended);
       cursor.wentBack();
     }

@@ -152,7 +152,10 @@ public final class GuardedConnection {
     var settled = message.add(last);
     var commits = Pipeline.isPossible(real) && !scope.keepsSetting;
     if (commits) {
-      message.add(next == null ? Pipeline.COMMIT : next);
+      message.add(Pipeline.COMMIT);
+      if (next != null) {
+        next.addTo(message);
+      }
     }
     send(message);
     if (!commits || next == null) {

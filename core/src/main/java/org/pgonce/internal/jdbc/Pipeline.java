@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.jdbc.PreferQueryMode;
@@ -22,7 +21,7 @@ public final class Pipeline {
 
   // The texts are constants of this library. They are joined once, as a driver looks a statement up
   // by its text, whose hash a new string would have to compute again.
-  private static final Map<List<String>, String> TEXTS = new ConcurrentHashMap<>();
+  private static final Map<List<String>, Message> MESSAGES = new ConcurrentHashMap<>();
 
   private final Connection connection;
   private final List<Sent<?>> parts = new ArrayList<>();
@@ -34,13 +33,8 @@ public final class Pipeline {
   /** A command, and how to read its result. */
   public interface Part<R> {
 
-    /** A constant. */
+    /** A constant, in which each question mark is a parameter. */
     String sql();
-
-    /** The number of its parameters. */
-    default int parameters() {
-      return 0;
-    }
 
     /**
      * Sets its parameters.
@@ -59,10 +53,30 @@ public final class Pipeline {
   }
 
   /** What follows a commit in its message: begins the next transaction. */
-  public interface Next extends Part<Boolean> {
+  public interface Next {
+
+    void addTo(Pipeline message);
 
     /** The transaction that it has begun is rolled back. */
     void undone();
+  }
+
+  /**
+   * The texts of several commands in one.
+   *
+   * @param firsts for each command the index of its first parameter
+   */
+  private record Message(String sql, List<Integer> firsts) {
+
+    static Message of(List<String> texts) {
+      var firsts = new ArrayList<Integer>();
+      var next = 1;
+      for (var text : texts) {
+        firsts.add(next);
+        next += (int) text.chars().filter(letter -> letter == '?').count();
+      }
+      return new Message(String.join("; ", texts), firsts);
+    }
   }
 
   /** A part that is added, and its result once all are sent. */
@@ -80,6 +94,11 @@ public final class Pipeline {
 
     public R result() {
       return Objects.requireNonNull(result, "not sent");
+    }
+
+    /** Whether it was sent, and has not failed. */
+    public boolean hasResult() {
+      return result != null;
     }
   }
 
@@ -133,12 +152,10 @@ public final class Pipeline {
 
   private void send(List<Sent<?>> together) throws SQLException {
     var texts = together.stream().map(sent -> sent.part.sql()).toList();
-    var text = TEXTS.computeIfAbsent(texts, all -> all.stream().collect(Collectors.joining("; ")));
-    try (var statement = connection.prepareStatement(text)) {
-      var next = 1;
-      for (var sent : together) {
-        sent.part.bind(statement, next);
-        next += sent.part.parameters();
+    var message = MESSAGES.computeIfAbsent(texts, Message::of);
+    try (var statement = connection.prepareStatement(message.sql())) {
+      for (var i = 0; i < together.size(); i++) {
+        together.get(i).part.bind(statement, message.firsts().get(i));
       }
       statement.execute();
       read(together, statement);

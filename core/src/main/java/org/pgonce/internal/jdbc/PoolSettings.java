@@ -97,11 +97,6 @@ public final class PoolSettings {
       this.autosave = withoutAutosave(connection);
     }
 
-    /** Whether its driver can send several commands in one message. */
-    public boolean sendsSeveralAtOnce() {
-      return !pgjdbcNg;
-    }
-
     /** The bound in milliseconds, unless the connection came with a shorter one. */
     private int shorter(Duration longest) {
       var millis = Math.toIntExact(longest.toMillis());

@@ -139,34 +139,24 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
   }
 
   @Override
-  public int parameters() {
-    var several = claims.size() > 1;
-    return (several ? 5 : first().token() == null ? 2 : 3)
-        + (entries == null ? 0 : HistoryEntries.parameters(several));
-  }
-
-  @Override
   public void bind(PreparedStatement statement, int first) throws SQLException {
-    var subscription = first().subscription();
-    statement.setInt(first, subscription);
+    var next = first;
+    statement.setInt(next++, first().subscription());
     if (claims.size() > 1) {
-      statement.setString(first + 1, Claim.ids(claims));
-      var next = first + 2;
-      if (entries != null) {
-        entries.bind(statement, next, claims);
-        next += HistoryEntries.parameters(true);
+      statement.setString(next++, Claim.ids(claims));
+    } else {
+      statement.setLong(next++, first().id());
+      if (first().token() != null) {
+        statement.setString(next++, first().token());
       }
-      statement.setInt(next, subscription);
-      statement.setLong(next + 1, claims.get(claims.size() - 1).id());
-      statement.setLong(next + 2, claims.size());
-      return;
-    }
-    statement.setLong(first + 1, first().id());
-    if (first().token() != null) {
-      statement.setString(first + 2, first().token());
     }
     if (entries != null) {
-      entries.bind(statement, first + (first().token() == null ? 2 : 3), claims);
+      next = entries.bind(statement, next, claims);
+    }
+    if (claims.size() > 1) {
+      statement.setInt(next++, first().subscription());
+      statement.setLong(next++, claims.get(claims.size() - 1).id());
+      statement.setLong(next, claims.size());
     }
   }
 

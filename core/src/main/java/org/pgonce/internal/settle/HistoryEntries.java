@@ -60,12 +60,8 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
         .formatted(payloads ? ", payload" : "", payloads ? ", g.payload" : "");
   }
 
-  static int parameters(boolean several) {
-    return several ? 7 : 6;
-  }
-
-  /** Sets the parameters of {@link #insert}, from the first one on. */
-  void bind(PreparedStatement statement, int first, List<Claim> claims) throws SQLException {
+  /** Sets the parameters of {@link #insert}, from the first one on; returns the next one. */
+  int bind(PreparedStatement statement, int first, List<Claim> claims) throws SQLException {
     var next = first;
     if (claims.size() == 1) {
       var claim = claims.get(0);
@@ -81,8 +77,9 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
       statement.setString(next++, array(claims, Claim::dueAt));
       statement.setString(next++, array(claims, Claim::claimedAt));
       statement.setString(next++, array(claims, Claim::attempt));
-      statement.setString(next, array(claims, this::isSkipped));
+      statement.setString(next++, array(claims, this::isSkipped));
     }
+    return next;
   }
 
   private boolean isSkipped(Claim claim) {

@@ -13,8 +13,8 @@ final class SettleStatements {
 
   private static final String KEY_DONE = "SELECT pgonce.key_done(?, ?, ?)";
   private static final String SCHEDULE =
-      "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?, ?)";
-  private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?::text::uuid, ?, ?, ?)";
+      "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?, ?) AS there";
+  private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?::text::uuid, ?, ?, ?) AS there";
 
   private SettleStatements() {}
 
@@ -53,7 +53,7 @@ final class SettleStatements {
     return Statements.row(
         transaction,
         SCHEDULE,
-        row -> row.getBoolean(1),
+        row -> row.getBoolean("there"),
         claim.subscription(),
         claim.id(),
         claim.attempts(),
@@ -83,7 +83,7 @@ final class SettleStatements {
     return Statements.row(
         transaction,
         BURY,
-        row -> row.getBoolean(1),
+        row -> row.getBoolean("there"),
         claim.subscription(),
         claim.id(),
         claim.attempts(),

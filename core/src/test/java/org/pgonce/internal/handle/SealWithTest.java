@@ -11,7 +11,6 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.claim.HandlerSavepoint;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
@@ -29,11 +28,6 @@ class SealWithTest {
     @Override
     public String sql() {
       return "DELETE FROM public.item WHERE id = 1 / ? RETURNING true";
-    }
-
-    @Override
-    public int parameters() {
-      return 1;
     }
 
     @Override
@@ -159,7 +153,7 @@ class SealWithTest {
           var session = statement.executeQuery("SELECT " + SessionState.COLUMN)) {
         session.next();
         before = session.getString(1);
-        statement.execute(HandlerSavepoint.SET);
+        statement.execute("SAVEPOINT pgonce_handler");
       }
       var guard =
           GuardedConnection.over(

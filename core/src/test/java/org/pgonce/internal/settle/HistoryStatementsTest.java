@@ -63,15 +63,9 @@ class HistoryStatementsTest {
   void history_onlyAChannelThatAsksForOneInserts(List<Claim> claims) {
     var plain = of(claims, null);
     assertThat(plain.sql()).doesNotContain("handled", "INSERT");
-    assertThat(plain.parameters()).isEqualTo(questionMarks(plain.sql()));
     var kept = of(claims, ENTRIES);
     assertThat(kept.sql()).contains("INSERT INTO pgonce.handled").doesNotContain("payload");
-    assertThat(kept.parameters()).isEqualTo(questionMarks(kept.sql()));
     var payloads = of(claims, new HistoryEntries(Set.of(), Duration.ZERO, "me", true));
     assertThat(payloads.sql()).contains("g.payload");
-  }
-
-  private static int questionMarks(String sql) {
-    return (int) sql.chars().filter(c -> c == '?').count();
   }
 }
