@@ -56,7 +56,6 @@ public record Claim(
       c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);
 
-  /** Reads the {@link #COLUMNS}. */
   static Claim read(
       ResultSet row,
       int subscription,

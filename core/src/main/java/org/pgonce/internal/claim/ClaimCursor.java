@@ -99,7 +99,6 @@ public final class ClaimCursor {
     whole = look.equals(whole) ? null : whole;
   }
 
-  /** The id behind which claims look. */
   public synchronized long after() {
     return after;
   }

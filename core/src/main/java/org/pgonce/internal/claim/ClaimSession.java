@@ -84,7 +84,6 @@ public final class ClaimSession {
     return connection;
   }
 
-  /** Whether the connection is fit for another claim. */
   public boolean isFit() {
     return isFit;
   }
@@ -99,20 +98,13 @@ public final class ClaimSession {
     known = null;
   }
 
-  /** Sets the parameters of the rows that are claimed. */
-  @FunctionalInterface
-  interface Parameters {
-    void set(PreparedStatement statement, int first) throws SQLException;
-  }
-
-  /** Reads what was claimed. */
   @FunctionalInterface
   interface Reader<R> {
     R read(ResultSet row, HandlerSession holder) throws SQLException;
   }
 
   /** Claims in a transaction that it begins. */
-  <R> R claim(ClaimStatement.Text text, Parameters parameters, Reader<R> reader)
+  <R> R claim(ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader)
       throws SQLException {
     return taken.begin(
         LONGEST_CLAIM,
@@ -126,7 +118,7 @@ public final class ClaimSession {
 
   /** Adds a claim to a message, in which its transaction begins. */
   <R> Pipeline.Sent<R> addTo(
-      Pipeline message, ClaimStatement.Text text, Parameters parameters, Reader<R> reader) {
+      Pipeline message, ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader) {
     var isFirst = known == null;
     if (isFirst) {
       message.add(new ReadSession());
@@ -170,15 +162,14 @@ public final class ClaimSession {
     }
   }
 
-  /** The rows that are claimed. */
   private final class Rows<R> implements Pipeline.Part<R> {
 
     private final ClaimStatement.Text text;
     private final boolean isFirst;
-    private final Parameters parameters;
+    private final Pipeline.Binding parameters;
     private final Reader<R> reader;
 
-    Rows(ClaimStatement.Text text, boolean isFirst, Parameters parameters, Reader<R> reader) {
+    Rows(ClaimStatement.Text text, boolean isFirst, Pipeline.Binding parameters, Reader<R> reader) {
       this.text = text;
       this.isFirst = isFirst;
       this.parameters = parameters;
@@ -200,7 +191,7 @@ public final class ClaimSession {
           statement.setBoolean(next++, known().hasContext());
         }
       }
-      parameters.set(statement, next);
+      parameters.bind(statement, next);
     }
 
     @Override

@@ -12,9 +12,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
-import org.pgonce.internal.claim.ClaimSession.Parameters;
 import org.pgonce.internal.claim.ClaimSession.Reader;
 import org.pgonce.internal.jdbc.Pipeline;
+import org.pgonce.internal.jdbc.Statements;
 
 /**
  * The claims that live as long as their transaction, which they begin. Rows that others hold are
@@ -149,7 +149,7 @@ public final class ClaimStatement {
         first(due, most), parameters(subscription, due, after), claims(session, subscription, due));
   }
 
-  private static Parameters parameters(int subscription, boolean due, long after) {
+  private static Pipeline.Binding parameters(int subscription, boolean due, long after) {
     return (statement, first) -> {
       statement.setInt(first, subscription);
       if (!due) {
@@ -228,12 +228,8 @@ public final class ClaimStatement {
 
   /** Whether the handler of a claim, whose work is undone, may begin again in its transaction. */
   public static boolean mayBeginAgain(Connection transaction, Claim claim) throws SQLException {
-    try (var statement = transaction.prepareStatement(MAY_BEGIN_AGAIN)) {
-      statement.setInt(1, claim.subscription());
-      try (var row = statement.executeQuery()) {
-        return row.next() && row.getBoolean("may");
-      }
-    }
+    return Statements.row(
+        transaction, MAY_BEGIN_AGAIN, row -> row.getBoolean("may"), claim.subscription());
   }
 
   /**

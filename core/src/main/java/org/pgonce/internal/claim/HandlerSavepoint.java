@@ -38,17 +38,13 @@ public final class HandlerSavepoint {
 
   private HandlerSavepoint() {}
 
-  /** Sets the parameters behind those of the settings. */
-  private interface Binding {
-    void bind(PreparedStatement statement, int first) throws SQLException;
-  }
-
   /**
    * A statement that reads the session's settings.
    *
    * @param before whose context and depth are set back before; null if none are
+   * @param rest the parameters behind those
    */
-  private record Read(String sql, @Nullable SessionState before, Binding rest)
+  private record Read(String sql, @Nullable SessionState before, Pipeline.Binding rest)
       implements Pipeline.Part<SessionState> {
 
     @Override
@@ -98,11 +94,5 @@ public final class HandlerSavepoint {
             READ_AFTER,
             before,
             (statement, first) -> statement.setString(first, before.value("role"))));
-  }
-
-  public static boolean execute(String sql, Connection transaction) throws SQLException {
-    try (var statement = transaction.createStatement()) {
-      return statement.execute(sql);
-    }
   }
 }

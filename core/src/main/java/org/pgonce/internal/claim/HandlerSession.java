@@ -1,11 +1,11 @@
 package org.pgonce.internal.claim;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.Statements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,14 +74,12 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
    */
   public static HandlerSession begin(Connection transaction, Duration handlerTimeout, String token)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(BEGIN)) {
-      statement.setLong(1, ClaimSession.idleBoundMs(handlerTimeout));
-      statement.setString(2, mark(token));
-      try (var row = statement.executeQuery()) {
-        row.next();
-        return new HandlerSession(row.getInt("pid"), row.getString("idle"), null);
-      }
-    }
+    return Statements.row(
+        transaction,
+        BEGIN,
+        row -> new HandlerSession(row.getInt("pid"), row.getString("idle"), null),
+        ClaimSession.idleBoundMs(handlerTimeout),
+        mark(token));
   }
 
   private static String mark(String token) {
@@ -96,11 +94,7 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
    * @throws SQLException if the caller's own connection fails
    */
   public static void end(Connection transaction, String token) throws SQLException {
-    end(
-        transaction,
-        "the session whose lease is over",
-        END_BY_TOKEN,
-        statement -> statement.setString(1, mark(token)));
+    end(transaction, "the session whose lease is over", END_BY_TOKEN, mark(token));
   }
 
   /** The same for the session that holds the claim, by its transaction or its lease. */
@@ -111,26 +105,19 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
           transaction,
           "the session of " + claim,
           END_BY_PID,
-          statement -> {
-            statement.setInt(1, holder.backendPid());
-            statement.setString(2, claim.claimedAt().toString());
-          });
+          holder.backendPid(),
+          claim.claimedAt().toString());
     } else if (claim.token() != null) {
       end(transaction, claim.token());
     }
   }
 
-  private interface Parameters {
-    void set(PreparedStatement statement) throws SQLException;
-  }
-
-  private static void end(Connection transaction, String whose, String sql, Parameters parameters)
+  private static void end(Connection transaction, String whose, String sql, Object... parameters)
       throws SQLException {
-    HandlerSavepoint.execute(SAVEPOINT, transaction);
-    try (var statement = transaction.prepareStatement(sql)) {
-      HandlerSavepoint.execute(AS_LOGIN_ROLE, transaction);
-      parameters.set(statement);
-      statement.execute();
+    Statements.execute(transaction, SAVEPOINT);
+    try {
+      Statements.execute(transaction, AS_LOGIN_ROLE);
+      Statements.execute(transaction, sql, parameters);
     } catch (SQLException e) {
       LOG.warn(
           "pgonce: {} could not be ended (SQLState {}); what it has locked stays locked until it"
@@ -139,6 +126,6 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
           e.getSQLState());
       LOG.debug("pgonce: the failure to end a session", e);
     }
-    HandlerSavepoint.execute(UNDO, transaction);
+    Statements.execute(transaction, UNDO);
   }
 }

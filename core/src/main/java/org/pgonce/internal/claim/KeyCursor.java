@@ -83,7 +83,6 @@ public final class KeyCursor {
     this.walkedAt = now;
   }
 
-  /** A claim that looks there. */
   @FunctionalInterface
   public interface Claiming {
     KeyLook.Result in(KeyLook look) throws SQLException;
@@ -191,7 +190,6 @@ public final class KeyCursor {
     }
   }
 
-  /** The poll has found that rows wait, and that there are so many listeners. */
   synchronized void polled(int count) {
     listeners = Math.max(1, count);
     keep(keys, busy);
@@ -199,12 +197,10 @@ public final class KeyCursor {
     isWalkOrdered = true;
   }
 
-  /** Keys were set free, and nobody says which. */
   synchronized void unblocked() {
     isKeyFree = true;
   }
 
-  /** Whether a claim should look at once. */
   public synchronized boolean isMore() {
     return !keys.isEmpty()
         || unseen

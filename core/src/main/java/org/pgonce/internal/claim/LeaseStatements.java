@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.sql.Types;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -79,18 +78,14 @@ public final class LeaseStatements {
   public static Set<Long> renew(
       Connection transaction, int subscription, Collection<Claim> held, Duration lease)
       throws SQLException {
-    try (var statement = transaction.prepareStatement(RENEW)) {
-      statement.setInt(1, subscription);
-      statement.setString(2, Statements.array("id", held.stream().map(Claim::id).toList()));
-      statement.setString(3, Statements.array("token", held.stream().map(Claim::token).toList()));
-      statement.setLong(4, lease.toMillis());
-      var ids = new HashSet<Long>();
-      try (var row = statement.executeQuery()) {
-        while (row.next()) {
-          ids.add(row.getLong("id"));
-        }
-      }
-      return ids;
-    }
+    return Set.copyOf(
+        Statements.rows(
+            transaction,
+            RENEW,
+            row -> row.getLong("id"),
+            subscription,
+            Statements.array("id", held.stream().map(Claim::id).toList()),
+            Statements.array("token", held.stream().map(Claim::token).toList()),
+            lease.toMillis()));
   }
 }

@@ -25,7 +25,6 @@ public record NotificationHeaders(
     return new NotificationHeaders(null, null, null, depth, version);
   }
 
-  /** Of a plain notification. */
   public static final NotificationHeaders PLAIN = new NotificationHeaders(null, null, null, 0, 1);
 
   /**

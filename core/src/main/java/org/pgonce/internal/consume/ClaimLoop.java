@@ -34,7 +34,6 @@ public abstract class ClaimLoop {
     this.reports = reports;
   }
 
-  /** The loop of the subscription's mode. */
   public static ClaimLoop of(
       Registration<?> subscribed,
       ListenerContext context,

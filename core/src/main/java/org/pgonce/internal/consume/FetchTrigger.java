@@ -35,7 +35,6 @@ import org.pgonce.internal.claim.RowsBehind;
  */
 final class FetchTrigger {
 
-  /** Why a claim is wanted at once. */
   enum Reason {
     POLLED,
     GATE,
@@ -131,12 +130,10 @@ final class FetchTrigger {
     this.begin = begin;
   }
 
-  /** How many claims there were. */
   long claims() {
     return claims;
   }
 
-  /** How many of them found nothing. */
   long emptyClaims() {
     return emptyClaims;
   }
@@ -162,7 +159,6 @@ final class FetchTrigger {
     return nanoTime.getAsLong() - origin;
   }
 
-  /** A wake-up for new rows came. */
   void notified() {
     var delay = answerDelay();
     if (delay.isZero()) {
@@ -189,7 +185,6 @@ final class FetchTrigger {
     return rank == 0 || quick;
   }
 
-  /** A claim is wanted at once. */
   void request(Reason reason) {
     if (reason == Reason.DUE) {
       due = true;
@@ -228,7 +223,6 @@ final class FetchTrigger {
     return now() >= restUntil && (fresh || due || more || cursors.isMore());
   }
 
-  /** Whether scheduled rows are due. */
   boolean isDue() {
     return due || cursors.isMoreDue();
   }
@@ -294,7 +288,6 @@ final class FetchTrigger {
     }
   }
 
-  /** For a worker that is new. */
   Claiming claiming() {
     return new Claiming();
   }
@@ -308,7 +301,6 @@ final class FetchTrigger {
     private boolean isLate;
     private boolean isAnswer;
 
-    /** The worker is about to claim. */
     void starts() {
       since = now();
       claiming.add(this);
@@ -342,7 +334,6 @@ final class FetchTrigger {
       isAnswer = false;
     }
 
-    /** The claim has found so many. */
     void found(int count) {
       claims++;
       emptyClaims += count == 0 ? 1 : 0;

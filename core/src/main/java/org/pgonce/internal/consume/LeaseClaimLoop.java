@@ -161,7 +161,7 @@ final class LeaseClaimLoop extends ClaimLoop {
           return null;
         }
       }
-      return settlement.leaseAgain(transaction, died);
+      return Settlement.leaseAgain(transaction, died, rules.lease());
     }
 
     /** If the answer took longer than the lease, another process may have the row by now. */

@@ -3,6 +3,7 @@ package org.pgonce.internal.consume;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
@@ -58,14 +59,12 @@ final class RateLimiter {
 
   /** In a transaction that should end soon, since all processes wait for it. */
   private Answer take(Connection transaction) throws SQLException {
-    try (var statement = transaction.prepareStatement(TAKE)) {
-      statement.setInt(1, subscription);
-      statement.setInt(2, Math.max(1, maxRate / 20));
-      try (var row = statement.executeQuery()) {
-        row.next();
-        return new Answer(row.getInt("granted"), Duration.ofMillis(row.getLong("wait_ms")));
-      }
-    }
+    return Statements.row(
+        transaction,
+        TAKE,
+        row -> new Answer(row.getInt("granted"), Duration.ofMillis(row.getLong("wait_ms"))),
+        subscription,
+        Math.max(1, maxRate / 20));
   }
 
   private synchronized void keep(int more) {

@@ -111,7 +111,6 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     return slots;
   }
 
-  /** As {@link Pausing#heardPause}. */
   public Duration heardPause() {
     return pausing.heardPause();
   }
@@ -146,7 +145,6 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     }
   }
 
-  /** A wake-up for new rows came. Returns at once. */
   public void notified() {
     withLock(trigger::notified);
   }
@@ -163,12 +161,10 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     cursors.unblocked();
   }
 
-  /** No claim begins for so long. */
   void restFor(Duration wait) {
     withLock(() -> trigger.rest(wait));
   }
 
-  /** The database, not a notification, is in trouble. */
   void troubled(Exception e) {
     if (slots.isStopping()) {
       return;
@@ -240,7 +236,6 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     return locked(trigger::wasBusySince);
   }
 
-  /** Whether this process answers wake-ups for new rows at once. */
   public boolean answersAtOnce() {
     return trigger.answersAtOnce();
   }

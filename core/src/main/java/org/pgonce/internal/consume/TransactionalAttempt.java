@@ -156,7 +156,6 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     }
   }
 
-  /** Whether the handler has registered something to run behind its transaction. */
   boolean hasCallbacks() {
     return tx != null && tx.hasCallbacks();
   }
@@ -278,7 +277,6 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     }
   }
 
-  /** For messages. */
   @Override
   public String toString() {
     return isSingle()

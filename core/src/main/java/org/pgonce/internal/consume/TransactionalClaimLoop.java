@@ -163,7 +163,6 @@ final class TransactionalClaimLoop extends ClaimLoop {
       this.next = prefetches ? prefetch::begin : () -> null;
     }
 
-    /** Claims and handles one notification, or a batch. */
     void next() throws SQLException {
       if (prefetch.isMade()) {
         handle(prefetch.take(), 1);

@@ -35,7 +35,6 @@ public record ComposedHandler<T>(
     return new ComposedHandler<>(List.copyOf(all), handler, takesList);
   }
 
-  /** Whether all its conditions hold. */
   public boolean wants(Notification<T> notification, Tx tx) throws Exception {
     for (var condition : conditions) {
       if (!condition.holds(notification, tx)) {

@@ -94,7 +94,6 @@ public final class GuardedConnection {
     scope.end();
   }
 
-  /** Whether the last error that the handler saw says that its connection has ended. */
   boolean isLost() {
     return scope.isLost();
   }

@@ -170,7 +170,6 @@ final class HandlerScope {
     origin = null;
   }
 
-  /** Checks the text of a statement. */
   void check(HandlerSql read) throws SQLException {
     if (read.refusal() != null) {
       throw refused(read.what(), read.refusal());

@@ -69,7 +69,6 @@ public final class OwnTransaction implements AutoCloseable {
     this.tx = new HandlerTx(this::connection, context.publisher());
   }
 
-  /** What the handler gets. */
   public HandlerTx tx() {
     return tx;
   }
@@ -128,12 +127,10 @@ public final class OwnTransaction implements AutoCloseable {
     }
   }
 
-  /** Whether the handler has used it. */
   public boolean isUsed() {
     return begun != null;
   }
 
-  /** Commits what the handler did. */
   public void commit() throws SQLException {
     requireUsable();
     if (isUsed()) {

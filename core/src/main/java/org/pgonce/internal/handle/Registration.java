@@ -62,7 +62,6 @@ public record Registration<T>(
     }
   }
 
-  /** What its handler is given. */
   public Notification<T> notification(
       long id, int attempt, @Nullable Instant storedAt, NotificationHeaders origin, T payload) {
     var given = origin.deliveryKey();

@@ -50,7 +50,6 @@ public final class WorkerSlots {
     this.whenFree = whenFree;
   }
 
-  /** Why a handler was cut off. */
   public enum Cause {
     OVERRUN,
     STOP,
@@ -78,7 +77,6 @@ public final class WorkerSlots {
     return slot;
   }
 
-  /** How many there are. */
   public int most() {
     return subscribed.options().concurrency();
   }

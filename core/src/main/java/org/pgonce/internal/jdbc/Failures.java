@@ -34,7 +34,6 @@ public final class Failures {
                     && CONFLICTS.contains(String.valueOf(sql.getSQLState())));
   }
 
-  /** The failure and its causes. */
   public static Stream<Throwable> causes(@Nullable Throwable failure) {
     return Stream.iterate(failure, Objects::nonNull, Throwable::getCause).limit(DEEPEST);
   }

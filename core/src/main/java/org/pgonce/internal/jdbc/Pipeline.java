@@ -52,6 +52,12 @@ public final class Pipeline {
     }
   }
 
+  /** Sets parameters, of which the first one has this index. */
+  @FunctionalInterface
+  public interface Binding {
+    void bind(PreparedStatement statement, int first) throws SQLException;
+  }
+
   /** What follows a commit in its message: begins the next transaction. */
   public interface Next {
 

@@ -67,7 +67,6 @@ public final class PoolSettings {
     return autosave;
   }
 
-  /** The first statements of a transaction. */
   @FunctionalInterface
   public interface First<R> {
     R send() throws SQLException;

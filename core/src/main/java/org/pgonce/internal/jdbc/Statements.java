@@ -15,7 +15,6 @@ public final class Statements {
 
   private Statements() {}
 
-  /** Reads one row. */
   @FunctionalInterface
   public interface Reader<R extends @Nullable Object> {
     R read(ResultSet row) throws SQLException;

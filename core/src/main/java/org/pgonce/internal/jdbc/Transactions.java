@@ -19,7 +19,7 @@ public final class Transactions {
   // A shorter idle bound of the session's stays, and so does remote_apply.
   private static final String BOUND =
       """
-      SELECT %s,
+      SELECT %s AS modes,
              CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval
                        NOT BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
                THEN pg_catalog.set_config('idle_in_transaction_session_timeout', '30s', true) END,
@@ -56,7 +56,6 @@ public final class Transactions {
     return pool.namedStatements().problem(dataSource);
   }
 
-  /** Statements of one transaction. */
   @FunctionalInterface
   public interface Work<R> {
     R on(Connection transaction) throws SQLException;
@@ -87,11 +86,8 @@ public final class Transactions {
   public <R> R runBounded(Work<R> work) throws SQLException {
     return run(
         transaction -> {
-          try (var statement = transaction.createStatement();
-              var row = statement.executeQuery(BOUND)) {
-            row.next();
-            PoolSettings.Taken.requireFit(row.getString(1));
-          }
+          PoolSettings.Taken.requireFit(
+              Statements.row(transaction, BOUND, row -> row.getString("modes")));
           return work.on(transaction);
         });
   }

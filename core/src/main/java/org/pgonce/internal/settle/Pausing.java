@@ -59,12 +59,10 @@ public final class Pausing {
     this.polls = polls;
   }
 
-  /** The process's name for people. */
   String instance() {
     return instance;
   }
 
-  /** Whether no claim may begin. */
   public boolean isOn() {
     return on;
   }

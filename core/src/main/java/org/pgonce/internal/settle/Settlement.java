@@ -208,17 +208,12 @@ public sealed class Settlement permits TransactionalSettlement {
 
   // Suspects: an earlier claim did not settle the row. Its handler may be what ends processes.
 
-  /** Leases a suspect and counts its attempt, as {@link #countAhead}. The caller commits. */
-  public final @Nullable Claim leaseAgain(Connection transaction, Claim claim) throws SQLException {
-    return countAhead(transaction, claim, subscribed.options().lease());
-  }
-
   /**
-   * Counts the next attempt of a suspect before it begins.
+   * Leases a suspect, and counts its next attempt before it begins. The caller commits.
    *
    * @return the counted attempt; null if the row is not as the claim has it
    */
-  static @Nullable Claim countAhead(Connection transaction, Claim claim, Duration lease)
+  public static @Nullable Claim leaseAgain(Connection transaction, Claim claim, Duration lease)
       throws SQLException {
     var token = newToken();
     var there =

@@ -139,7 +139,7 @@ public final class TransactionalSettlement extends Settlement {
     var backoff = subscribed.options().backoff().after(next);
     // So that no other process finds it due, and counts once more, before it is claimed again.
     var delay = backoff.compareTo(CLAIMED_WITHIN) < 0 ? CLAIMED_WITHIN : backoff;
-    var counted = countAhead(transaction, claim, delay);
+    var counted = leaseAgain(transaction, claim, delay);
     transaction.commit();
     if (counted != null) {
       reports.countedAhead(claim, next, delay);

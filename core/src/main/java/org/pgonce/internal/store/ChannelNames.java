@@ -48,7 +48,6 @@ public final class ChannelNames {
     }
   }
 
-  /** The PostgreSQL channel that carries the wake-ups of a channel. */
   public static String wakeUpChannel(String name) {
     return PREFIX + name;
   }
