@@ -51,18 +51,12 @@ public final class ClaimSession {
   private boolean isFit = true;
 
   /**
-   * @param idleBefore idle_in_transaction_session_timeout outside a claim's transaction
-   * @param idle the same within one
-   * @param settings what {@link HandlerSavepoint} compares behind a handler
-   * @param hasContext whether they have a context
+   * @param holder of a single row
+   * @param idle its idle_in_transaction_session_timeout within the transaction of a claim
+   * @param hasContext whether its settings have a context
    */
   private record Known(
-      int pid,
-      String idleBefore,
-      String idle,
-      String clientCheck,
-      String settings,
-      boolean hasContext) {}
+      HandlerSession holder, String idle, String clientCheck, boolean hasContext) {}
 
   /**
    * Of a connection that is outside a transaction.
@@ -151,11 +145,9 @@ public final class ClaimSession {
         var settings = row.getString("settings");
         known =
             new Known(
-                row.getInt("pid"),
-                row.getString("idle_before"),
+                new HandlerSession(row.getInt("pid"), row.getString("idle_before"), settings),
                 row.getString("idle"),
                 row.getString("client_check"),
-                settings,
                 !"".equals(new SessionState(settings).value("pgonce.context")));
         return true;
       }
@@ -187,18 +179,18 @@ public final class ClaimSession {
       if (!isFirst) {
         statement.setString(next++, known().idle());
         statement.setString(next++, known().clientCheck());
-        if (text.isOne()) {
-          statement.setBoolean(next++, known().hasContext());
-        }
+      }
+      if (text.isOne()) {
+        statement.setBoolean(next++, isFirst || known().hasContext());
       }
       parameters.bind(statement, next);
     }
 
     @Override
     public R read(Statement executed) throws SQLException {
-      var settings = text.isOne() ? known().settings() : null;
+      var holder = known().holder();
       try (var row = executed.getResultSet()) {
-        return reader.read(row, new HandlerSession(known().pid(), known().idleBefore(), settings));
+        return reader.read(row, text.isOne() ? holder : holder.withoutSavepoint());
       }
     }
   }

@@ -109,11 +109,8 @@ public final class ClaimStatement {
      */
     static Text ofOne(String rows, String more) {
       var select = "SELECT " + Claim.COLUMNS + more;
-      var from = " FROM (" + rows + ") AS c";
-      return new Text(
-          select + ",\n" + NotificationHeaders.COLUMNS_OF_ROW + from,
-          select + BOUNDS + ",\n" + NotificationHeaders.COLUMNS_OF_ROW_IF_ANY + from,
-          true);
+      var from = ",\n" + NotificationHeaders.COLUMNS_OF_ROW + " FROM (" + rows + ") AS c";
+      return new Text(select + from, select + BOUNDS + from, true);
     }
 
     /** Of any number of rows. */

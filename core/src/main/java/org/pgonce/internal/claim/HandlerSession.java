@@ -66,6 +66,10 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Strin
   private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
   private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_terminate";
 
+  HandlerSession withoutSavepoint() {
+    return new HandlerSession(backendPid, idleTimeout, null);
+  }
+
   /**
    * To be sent first in the handler's transaction.
    *

@@ -34,19 +34,16 @@ public record NotificationHeaders(
   public static final String COLUMNS =
       "pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)";
 
-  // Most rows have neither, and each function costs the server its look-up with each claim.
-  private static final String OF_ROW =
+  /**
+   * The same from the claimed row c; the parameter is whether the session may have a context. Most
+   * rows have neither, and each function costs the server its look-up with each claim.
+   */
+  static final String COLUMNS_OF_ROW =
       """
       pg_catalog.set_config('pgonce.depth', CASE WHEN c.stamp IS NULL THEN '1'
         ELSE ((c.stamp OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text END, true),
-      CASE WHEN %s THEN pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true) END
+      CASE WHEN ? OR c.context IS NOT NULL THEN pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true) END
       """;
-
-  /** The same from the claimed row c. */
-  static final String COLUMNS_OF_ROW = OF_ROW.formatted("true");
-
-  /** The same; its parameter is whether the session has a context of its own. */
-  static final String COLUMNS_OF_ROW_IF_ANY = OF_ROW.formatted("? OR c.context IS NOT NULL");
 
   /** With depth and version packed as the tables have them: see pgonce.stamp. */
   static NotificationHeaders stamped(
