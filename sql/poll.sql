@@ -14,17 +14,16 @@ AS $$
   SELECT backend IS NULL OR EXISTS (SELECT FROM pg_stat_get_activity(backend) a WHERE a.backend_start <= seen_at IS NOT FALSE)
 $$;
 
--- The rank of a process among the listeners of a subscription: 0 answers wake-ups for new rows at once, the others after a delay that grows with
--- their rank. Each subscription has an order of its own, so that no process is first for all. Null for a process that does not listen.
-CREATE OR REPLACE FUNCTION pgonce.rank(listener uuid, subscription integer) RETURNS integer
+-- Per subscription the process of rank 0, which answers wake-ups for new rows at once; the others after a delay that grows with their rank, see
+-- pgonce.poll. Each subscription has an order of its own, so that no process is first for all. One statement for all: it sorts each entry of each process.
+CREATE OR REPLACE FUNCTION pgonce.first_listeners() RETURNS TABLE (subscription integer, listener uuid)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT r.rank FROM (
-    SELECT l.id, (row_number() OVER (ORDER BY hashtextextended(l.id::text, rank.subscription), l.id) - 1)::integer AS rank
-      FROM pgonce.listener l
-     WHERE rank.subscription = ANY (l.subscriptions) AND l.listens_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence
-       AND pgonce_private.has_session(l.backend, l.seen_at)) r
-   WHERE r.id = rank.listener
+  WITH listening AS MATERIALIZED (
+    SELECT l.id, l.subscriptions FROM pgonce.listener l
+     WHERE l.listens_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence AND pgonce_private.has_session(l.backend, l.seen_at))
+  SELECT DISTINCT ON (s.id) s.id, l.id FROM listening l CROSS JOIN unnest(l.subscriptions) AS s (id)
+   ORDER BY s.id, hashtextextended(l.id::text, s.id), l.id
 $$;
 
 -- A process starts to listen.
@@ -137,7 +136,7 @@ BEGIN
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
            k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
            (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),
-           -- As pgonce.rank.
+           -- Its rank: how many come before it in the order of pgonce.first_listeners.
            (SELECT count(*)::integer FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
                AND (hashtextextended(a.id::text, s.id), a.id) < (hashtextextended(l.id::text, s.id), l.id))
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id

@@ -10,12 +10,17 @@ DO $do$
 DECLARE
   view record;
   mark text;
+  -- Per subscription that somebody listens to. Grouped, as a count for each subscription would go through all entries of all listeners each time.
+  heard constant text := $$
+        SELECT o.id, count(*) AS listeners, count(*) FILTER (WHERE o.difference <> '') AS outdated
+          FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, l.outdated) AS o (id, difference)
+         WHERE clock_timestamp() - l.seen_at <= l.silence GROUP BY o.id $$;
 BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
     -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
     ('channel_settings', $$
     SELECT c.name AS channel, s.name AS subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.history, c.history_payload,
-           s.filter, c.owner, c.installed_at, c.installed_by, c.changed_at, c.changed_by
+           s.filter, c.owner, c.installed_at, c.installed_by, c.changed_at, c.changed_by, s.id AS subscription_id
       FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id $$),
 
     -- What is at work: by whom, since when, and its last SQL, as far as pg_stat_activity lets the role see it (pg_read_all_stats sees all). instance: the
@@ -29,26 +34,27 @@ BEGIN
       LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
       LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
 
-    -- Per channel and subscription: what waits, how old it is, what failed, how many listen, and whether it is paused.
+    -- Per channel and subscription: what waits, how old it is, what failed, how many listen, and whether it is paused. Here and in channel_gauges the
+    -- counts are joined by LEFT JOIN, so that a query pays only for those that it asks for.
     ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
            ready.backlog, later.scheduled, later.retrying, later.max_attempts,
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
            dead.dead_letters,
-           (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
+           coalesce(heard.listeners, 0) AS listeners,
            s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate,
-           (SELECT count(*) FROM pgonce.listener l
-             WHERE clock_timestamp() - l.seen_at <= l.silence AND l.outdated[array_position(l.subscriptions, s.id)] <> '') AS outdated_listeners
+           coalesce(heard.outdated, 0) AS outdated_listeners
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
-      CROSS JOIN LATERAL (
-        SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready
-      CROSS JOIN LATERAL (
+      LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
+      LEFT JOIN LATERAL (
+        SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready ON true
+      LEFT JOIN LATERAL (
         SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.attempts > 0) AS retrying, max(d.attempts) AS max_attempts,
                min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
-          FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later
-      CROSS JOIN LATERAL (
-        SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead $$),
+          FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later ON true
+      LEFT JOIN LATERAL (
+        SELECT count(*) AS dead_letters FROM pgonce.dead_letter l WHERE l.subscription_id = s.id) dead ON true $$),
 
     -- As channel_status, for what looks every few seconds (pgonce-micrometer, pgonce-console): it counts to 100,000 and no further, so that a look costs
     -- little however much waits. Beyond that the age is that of the first 100,000 by id.
@@ -56,23 +62,23 @@ BEGIN
     SELECT c.name AS channel, s.name AS subscription, ready.backlog, later.scheduled, later.retrying,
            (SELECT count(*) FROM (SELECT FROM pgonce.dead_letter l WHERE l.subscription_id = s.id LIMIT 100000) d) AS dead_letters,
            coalesce(extract(epoch FROM clock_timestamp() - least(ready.oldest, later.oldest_due)), 0)::float8 AS oldest_age,
-           (SELECT count(*) FROM pgonce.listener l WHERE s.id = ANY (l.subscriptions) AND clock_timestamp() - l.seen_at <= l.silence) AS listeners,
+           coalesce(heard.listeners, 0) AS listeners,
            s.paused_at IS NOT NULL AS paused, s.paused_at AS paused_since, s.paused_by, s.pause_reason,
-           (SELECT count(*) FROM pgonce.listener l
-             WHERE clock_timestamp() - l.seen_at <= l.silence AND l.outdated[array_position(l.subscriptions, s.id)] <> '') AS outdated_listeners
+           coalesce(heard.outdated, 0) AS outdated_listeners
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
-      CROSS JOIN LATERAL (
+      LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
+      LEFT JOIN LATERAL (
         SELECT count(*) AS backlog, min(f.created_at) AS oldest
-          FROM (SELECT n.created_at FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 100000) f) ready
-      CROSS JOIN LATERAL (
+          FROM (SELECT n.created_at FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 100000) f) ready ON true
+      LEFT JOIN LATERAL (
         SELECT count(*) AS scheduled, count(*) FILTER (WHERE f.attempts > 0) AS retrying,
                min(f.due_at) FILTER (WHERE f.due_at <= clock_timestamp()) AS oldest_due
-          FROM (SELECT d.attempts, d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 100000) f) later $$),
+          FROM (SELECT d.attempts, d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 100000) f) later ON true $$),
 
     ('dead_letter_status', $$
     SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
-           (coalesce(l.stamp, 0) >> 16) + 1 AS version, CASE WHEN l.order_key <> chr(1) || l.id THEN l.order_key END AS order_key
+           (coalesce(l.stamp, 0) >> 16) + 1 AS version, CASE WHEN l.order_key <> chr(1) || l.id THEN l.order_key END AS order_key, l.subscription_id
       FROM pgonce.dead_letter l JOIN pgonce.subscription s ON s.id = l.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id $$),
 
     ('retry_status', $$
@@ -94,14 +100,17 @@ BEGIN
     SELECT l.id, l.instance, l.listens_by, l.role, l.started_at, l.seen_at, clock_timestamp() - l.seen_at <= l.silence AS alive,
            ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                   WHERE s.id = ANY (l.subscriptions) ORDER BY c.name) AS channels,
-           ARRAY(SELECT c.name FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-                  WHERE s.id = ANY (l.subscriptions) AND c.mode <> 'BROADCAST' AND pgonce.rank(l.id, s.id) = 0 ORDER BY c.name) AS first_for,
+           coalesce(f.channels, '{}') AS first_for,
            l.backend,
            (SELECT sum(w.workers) FROM unnest(l.workers) AS w (workers)) AS workers,
            (SELECT string_agg(s.name || ' of ' || c.name || ': ' || pgonce.difference_in(o.difference), '; ' ORDER BY c.name, s.name)
               FROM unnest(l.subscriptions, l.outdated) AS o (id, difference) JOIN pgonce.subscription s ON s.id = o.id JOIN pgonce.channel c ON c.id = s.channel_id
              WHERE o.difference <> '') AS outdated, l.address
-      FROM pgonce.listener l $$),
+      FROM pgonce.listener l
+      LEFT JOIN (
+        SELECT p.listener, array_agg(c.name ORDER BY c.name) AS channels
+          FROM pgonce.first_listeners() p JOIN pgonce.subscription s ON s.id = p.subscription JOIN pgonce.channel c ON c.id = s.channel_id
+         WHERE c.mode <> 'BROADCAST' GROUP BY p.listener) f ON f.listener = l.id $$),
 
     -- Listeners that stopped, or fell silent (stopped is false), within a day.
     ('former_listener_status', $$

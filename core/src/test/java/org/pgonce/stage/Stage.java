@@ -99,7 +99,7 @@ public final class Stage implements AutoCloseable {
 
   /** Who of those on the list it is: an expression. */
   public static String firstOf(Channel<?> channel) {
-    return "(select l.id from pgonce.listener l, pgonce.subscription s where s.of_channel = '%s' and pgonce.rank(l.id, s.id) = 0)"
+    return "(select f.listener from pgonce.first_listeners() f join pgonce.subscription s on s.id = f.subscription where s.of_channel = '%s')"
         .formatted(channel.name());
   }
 

@@ -56,7 +56,7 @@ final class ChannelChecks {
               SELECT format('channel %s, subscription %s: %s wait, and %s a second may begin, which takes %s', g.channel, g.subscription, g.backlog, c.max_rate,
                             justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate)))
                 FROM pgonce.channel_gauges g JOIN pgonce.channel_settings c ON c.channel = g.channel AND c.subscription = g.subscription
-               WHERE g.backlog > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
+               WHERE c.max_rate IS NOT NULL AND g.backlog > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
               """,
               "What waits now takes more than 10 minutes, however many listen.",
               "Wait, or deploy the definition with a higher rate (ChannelOptions.withMaxRate)."),
