@@ -82,22 +82,31 @@ public final class Queries {
       LookStatements.DEAD_LETTER_FITS
           + " AND (?::text IS NULL OR md5(d.error) = ?) AND d.id <= coalesce(?::text::bigint, 9223372036854775807)";
 
-  /** Parameters: as of {@link #DEAD_FITS}, then id and subscription of the last row seen. */
+  /**
+   * Parameters: channel, those of {@link #DEAD_FITS}, then id (twice) and subscription of the last
+   * row seen. Each subscription gives its first ones in the order of the index; all in one would be
+   * sorted, however many there are.
+   */
   public static final String DEAD =
       """
-      SELECT d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, left(d.error, 3000) AS error
-        FROM pgonce.dead_letter_status d WHERE %s AND (d.id, d.subscription) < (?::text::bigint, ?)
-       ORDER BY d.id DESC, d.subscription DESC LIMIT 51
+      SELECT x.* FROM (SELECT c.subscription_id AS id FROM pgonce.channel_settings c WHERE c.channel = ?) s
+       CROSS JOIN LATERAL (
+         SELECT d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, left(d.error, 3000) AS error
+           FROM pgonce.dead_letter_status d
+          WHERE d.subscription_id = s.id AND %s AND d.id <= ?::text::bigint AND (d.id, d.subscription) < (?::text::bigint, ?)
+          ORDER BY d.id DESC LIMIT 51) x
+       ORDER BY x.id DESC, x.subscription DESC LIMIT 51
       """
           .formatted(DEAD_FITS);
 
-  /** Parameters: channel or null. */
+  /** Parameters: channel or null. What is shown of the errors is made for those shown only. */
   public static final String DEAD_GROUPS =
       """
-      SELECT d.channel, d.subscription, d.reason, count(*) AS dead_letters, min(d.died_at) AS first_died_at, max(d.died_at) AS last_died_at,
-             left(d.error, 3000) AS error, md5(d.error) AS group
-        FROM (SELECT l.* FROM pgonce.dead_letter_status l WHERE l.channel = coalesce(?, l.channel) LIMIT 100000) d
-       GROUP BY d.channel, d.subscription, d.reason, d.error ORDER BY 4 DESC, 1, 2, 3, 7 LIMIT 100
+      SELECT g.channel, g.subscription, g.reason, g.dead_letters, g.first_died_at, g.last_died_at, left(g.error, 3000) AS error, md5(g.error) AS group FROM (
+        SELECT d.channel, d.subscription, d.reason, count(*) AS dead_letters, min(d.died_at) AS first_died_at, max(d.died_at) AS last_died_at, d.error
+          FROM (SELECT l.* FROM pgonce.dead_letter_status l WHERE l.channel = coalesce(?, l.channel) LIMIT 100000) d
+         GROUP BY d.channel, d.subscription, d.reason, d.error ORDER BY 4 DESC, 1, 2, 3, 7 LIMIT 100) g
+       ORDER BY g.dead_letters DESC, g.channel, g.subscription, g.reason, g.error
       """;
 
   public static final String LISTENERS =

@@ -14,10 +14,11 @@ import org.pgonce.operations.internal.text.Printable;
 public final class Words {
 
   private static final int LONGEST = 2_000;
+  private static final int MOST = 50;
 
   private Words() {}
 
-  /** Control and bidirectional characters are shown escaped; a long text is cut. */
+  /** Control and bidirectional characters are shown escaped; a long text or list is cut. */
   public static String of(@Nullable Object value) {
     if (value == null) {
       return "";
@@ -26,7 +27,8 @@ public final class Words {
     } else if (value instanceof Duration duration) {
       return Durations.inWords(duration);
     } else if (value instanceof List<?> list) {
-      return list.stream().map(Words::of).collect(Collectors.joining(", "));
+      return list.stream().limit(MOST).map(Words::of).collect(Collectors.joining(", "))
+          + (list.size() > MOST ? "… (%s in all)".formatted(count(list.size())) : "");
     } else {
       return cut(Printable.line(value.toString()));
     }

@@ -42,10 +42,12 @@ final class DeadTable {
             visit.parameter("group"),
             null,
             null);
-    var parameters = target.deadLetters();
-    var before = visit.number("after");
-    parameters.add(before == null ? String.valueOf(Long.MAX_VALUE) : before);
-    parameters.add(visit.orEmpty("of"));
+    var after = visit.number("after");
+    var before = after == null ? String.valueOf(Long.MAX_VALUE) : after;
+    var parameters = new ArrayList<@Nullable String>();
+    parameters.add(channel);
+    parameters.addAll(target.deadLetters());
+    parameters.addAll(List.of(before, before, visit.orEmpty("of")));
     var rows = visit.rows(Queries.DEAD, parameters);
     var shown = Visit.first(rows, Queries.PAGE);
     var lines = new ArrayList<Row>();
