@@ -3,6 +3,7 @@ package org.pgonce.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -21,6 +22,7 @@ class FlatRunTest {
   }
 
   @Test
+  @Tag("all")
   void example_theRateUnderAnOpenTransactionIsACurve(@TempDir Path directory) throws Exception {
     var run = Plotted.onSharedServer(directory, "flat", "--pinned", "--rounds=1", "--count=2000");
 

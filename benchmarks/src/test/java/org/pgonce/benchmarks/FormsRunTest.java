@@ -2,6 +2,7 @@ package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.TestServer;
 import tools.jackson.databind.JsonNode;
@@ -9,6 +10,7 @@ import tools.jackson.databind.JsonNode;
 class FormsRunTest {
 
   @Test
+  @Tag("all")
   void example_everyKindIsMeasuredAndTheLastLineIsJson() throws Exception {
     var server = TestServer.shared();
     var run = CommandRun.onSharedServer("forms", "--rounds", "1", "--rows", "1000", "--seed", "7");

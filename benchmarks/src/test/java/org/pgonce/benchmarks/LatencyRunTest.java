@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class LatencyRunTest {
 
   @Test
+  @Tag("all")
   void example_theWaysAreMeasuredDrawnAndComparedWithThoseByHand(@TempDir Path directory)
       throws Exception {
     var run =

@@ -2,12 +2,14 @@ package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class PeersRunTest {
 
   /** That the effects are all there is what the run itself looks at, else it has another status. */
   @Test
+  @Tag("all")
   void example_everyPeerDoesTheWork() {
     var json =
         CommandRun.onSharedServer(

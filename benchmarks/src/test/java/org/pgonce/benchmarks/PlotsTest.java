@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -23,6 +24,7 @@ class PlotsTest {
   }
 
   @Test
+  @Tag("all")
   void peersDrawACurveForEachLibrary() throws Exception {
     var run =
         Plotted.onSharedServer(

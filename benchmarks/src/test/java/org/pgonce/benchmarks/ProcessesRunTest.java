@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.benchmarks.work.StatementCounts;
 import org.pgonce.testkit.TestServer;
@@ -37,6 +38,7 @@ class ProcessesRunTest {
   }
 
   @Test
+  @Tag("all")
   void example_anIdleProcessIsCounted() {
     var json =
         json("idle", "--processes", "1", "--channels", "2", "--settle", "0", "--seconds", "1");
@@ -48,6 +50,7 @@ class ProcessesRunTest {
   }
 
   @Test
+  @Tag("all")
   void example_whatAKilledProcessHadInHandsIsHandledByAnother() {
     var json = json("recovery", "--rounds", "1");
 
@@ -56,6 +59,7 @@ class ProcessesRunTest {
   }
 
   @Test
+  @Tag("all")
   void example_manyProcessesAreComparedWithOne() {
     var json =
         json("herd", "--processes", "2", "--rounds", "1", "--seconds", "1", "--count", "200");

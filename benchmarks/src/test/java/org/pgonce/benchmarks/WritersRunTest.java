@@ -3,12 +3,14 @@ package org.pgonce.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class WritersRunTest {
 
   @Test
+  @Tag("all")
   void example_writersAreMeasuredAndDrawnWithAListenerAndWithout(@TempDir Path directory)
       throws Exception {
     var run =

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
@@ -20,6 +21,7 @@ class DoctorServerTest {
   }
 
   @Test
+  @Tag("all")
   void fsyncFullPageWritesAndAutovacuumOff() throws Exception {
     try (var server =
             TestServer.start(

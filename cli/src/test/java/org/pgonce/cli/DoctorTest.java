@@ -68,6 +68,7 @@ class DoctorTest {
   }
 
   @Test
+  @Tag("all")
   void poolerNotExamined() throws Exception {
     try (var bouncer = PgBouncer.start(database, "transaction\ndefault_pool_size = 1")) {
       cli.environment.putAll(Cli.variables(bouncer.login(database)));

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -34,6 +35,7 @@ class BoundsTest {
 
   /** By the JDK's bound, 10 s and a second for its timer. */
   @Test
+  @Tag("all")
   void aRequestThatDoesNotArriveIsCutOff(TestDatabase database) throws Exception {
     try (var browser = new Browser(database.login(), true);
         var slow = open(browser)) {
@@ -63,6 +65,7 @@ class BoundsTest {
   }
 
   @Test
+  @Tag("all")
   void manyPagesAtOnceAreAnsweredOrRefused(TestDatabase database) throws Exception {
     var threads = Executors.newFixedThreadPool(40);
     try (var browser = new Browser(database.login(), false)) {

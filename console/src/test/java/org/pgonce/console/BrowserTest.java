@@ -11,6 +11,7 @@ import java.util.List;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
@@ -65,6 +66,7 @@ class BrowserTest {
   }
 
   @Test
+  @Tag("all")
   void axeFindsNoSeriousFaultInLightOrDark() throws Exception {
     start(true);
     var faults = new ArrayList<String>();
@@ -116,6 +118,7 @@ class BrowserTest {
 
   /** The browser reports what the policy forbids, and what fails. */
   @Test
+  @Tag("all")
   void noPageBreaksItsOwnPolicy() {
     start(true);
     for (var page : SamplePages.ALL.entrySet()) {
@@ -165,6 +168,7 @@ class BrowserTest {
   }
 
   @Test
+  @Tag("all")
   void eachActionByKeyboardAlone() throws Exception {
     start(true);
     Chromium.prefer(driver, "light");

@@ -9,6 +9,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -233,6 +234,7 @@ class GateTest {
 
   /** Before a byte of its body is read. */
   @Test
+  @Tag("all")
   void aBodyOfAStrangerIsNotRead() throws Exception {
     try (var browser = new Browser(database.login(), true)) {
       var large = "x=" + "y".repeat(100_000);

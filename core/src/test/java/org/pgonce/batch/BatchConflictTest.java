@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -166,6 +167,7 @@ class BatchConflictTest {
   void h48_aSingleHandlerInADeadlockRunsAgainAtOnceUncounted() throws Exception {
     var bothHoldOne = new CyclicBarrier(2);
     var runs = new AtomicInteger();
+    var attempts = new ConcurrentLinkedQueue<Integer>();
     stage.publish(2);
     stage
         .pgonce()
@@ -174,6 +176,7 @@ class BatchConflictTest {
             ONCE.withConcurrency(2),
             (order, tx) -> {
               var run = runs.incrementAndGet();
+              attempts.add(order.attempt());
               var id = (int) order.payload().id();
               tx.update("set local deadlock_timeout = '5ms'");
               tx.update("update counter set n = n + 1 where id = ?", id);
@@ -187,7 +190,9 @@ class BatchConflictTest {
     stage.awaitNothingWaits();
     assertThat(stage.eachOnce(2)).isTrue();
     assertThat(stage.deadLetters()).isZero();
-    assertThat(runs).hasValue(3);
+    // The victim may be back before the other has taken the row, and they meet once more.
+    assertThat(runs.get()).isBetween(3, 5);
+    assertThat(attempts).containsOnly(1);
     assertThat(
             stage.database.queryString("select string_agg(n::text, ',') from counter where id < 3"))
         .isEqualTo("2,2");

@@ -84,6 +84,7 @@ class CrashMatrixCommitTest {
   }
 
   @Test
+  @Tag("all")
   void h50_atMostOnce_aClaimWhoseCommitHangsPastItsLeaseIsNotRunAndListed(TestDatabase database)
       throws Exception {
     try (var stage = new CrashStage(database, Mode.AT_MOST_ONCE)) {
@@ -94,6 +95,7 @@ class CrashMatrixCommitTest {
   }
 
   @Test
+  @Tag("all")
   void h50_atLeastOnce_aClaimWhoseCommitHangsPastItsLeaseRunsOnceByAnother(TestDatabase database)
       throws Exception {
     try (var stage = new CrashStage(database, Mode.AT_LEAST_ONCE)) {
@@ -169,6 +171,7 @@ class CrashMatrixCommitTest {
   }
 
   @Test
+  @Tag("all")
   void h50_atLeastOnce_anEndWhoseCommitHangsRanOnce(TestDatabase database) throws Exception {
     try (var stage = new CrashStage(database, Mode.AT_LEAST_ONCE)) {
       endUnknown(Fault.HANGING, LEASED_GONE, stage, false, database);

@@ -33,6 +33,7 @@ class CrashMatrixCutOffTest {
   }
 
   @Test
+  @Tag("all")
   void h49_atMostOnce_cutOffPastItsLeaseItIsListedAndTheStaleEndRefused(TestDatabase database)
       throws Exception {
     try (var stage = new CrashStage(database, Mode.AT_MOST_ONCE)) {
@@ -53,6 +54,7 @@ class CrashMatrixCutOffTest {
   }
 
   @Test
+  @Tag("all")
   void h49_exactlyOnce_cutOffItLosesItsSessionAndTakesEffectOnce(TestDatabase database)
       throws Exception {
     try (var stage = new CrashStage(database, Mode.EXACTLY_ONCE)) {

@@ -28,6 +28,7 @@ public class CrashMatrixHandlerTest {
   }
 
   @Test
+  @Tag("all")
   public void h49_atMostOnce_killedBeforeTheHandlerItIsListed(TestDatabase database)
       throws Exception {
     killedAt(
@@ -41,6 +42,7 @@ public class CrashMatrixHandlerTest {
   }
 
   @Test
+  @Tag("all")
   public void h49_atLeastOnce_killedBeforeTheHandlerItRunsWhenTheLeaseIsOver(TestDatabase database)
       throws Exception {
     killedAt(
@@ -62,6 +64,7 @@ public class CrashMatrixHandlerTest {
   }
 
   @Test
+  @Tag("all")
   public void h49_atMostOnce_killedInTheHandlerItHadOneEffectOutsideAndIsListed(
       TestDatabase database) throws Exception {
     killedAt(
@@ -141,6 +144,7 @@ public class CrashMatrixHandlerTest {
 
   @Test
   @Tag("drivers")
+  @Tag("all")
   public void h49_atLeastOnce_killedBeforeItsCommitItHasTwoEffectsOutside(TestDatabase database)
       throws Exception {
     killedBeforeCommit(Mode.AT_LEAST_ONCE, database, stage -> stage.assertEffects(2, 1));
@@ -191,6 +195,7 @@ public class CrashMatrixHandlerTest {
   }
 
   @Test
+  @Tag("all")
   public void h49_atMostOnce_frozenPastItsLeaseItIsListedAndTheStaleEndRefused(
       TestDatabase database) throws Exception {
     frozen(
@@ -204,12 +209,14 @@ public class CrashMatrixHandlerTest {
   }
 
   @Test
+  @Tag("all")
   public void h49_atLeastOnce_frozenPastItsLeaseItHasTwoHoldersAndTheStaleEndIsRefused(
       TestDatabase database) throws Exception {
     frozen(Mode.AT_LEAST_ONCE, BOUND, database, stage -> stage.assertEffects(2, 1));
   }
 
   @Test
+  @Tag("all")
   public void h49_exactlyOnce_frozenItLosesItsSessionAndItsCommitFails(TestDatabase database)
       throws Exception {
     frozen(

@@ -8,6 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Mode;
@@ -87,6 +88,7 @@ class CrashMatrixPublishTest {
 
   @ParameterizedTest(name = "{0}")
   @EnumSource(Mode.class)
+  @Tag("all")
   void h49_aServerThatIsKilledAfterThePublishingKeepsWhatIsStored(Mode mode) throws Exception {
     try (var database = mortal().createDatabase();
         var stage = new CrashStage(database, mode)) {

@@ -252,6 +252,7 @@ class CrashTest {
   }
 
   @Test
+  @Tag("all")
   void h49_aHolderThatIsFrozenLosesItsSessionAndWithItTheRow(TestDatabase database)
       throws Exception {
     try (var stage = new Stage(database);

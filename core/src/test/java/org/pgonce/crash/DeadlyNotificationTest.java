@@ -81,6 +81,7 @@ class DeadlyNotificationTest {
   }
 
   @Test
+  @Tag("all")
   void h47_atMostOnce_itIsADeadLetterAfterOneDeath(TestDatabase database) throws Exception {
     assertThat(deaths(Mode.AT_MOST_ONCE, 1, 0, database)).isEqualTo(1);
     assertLetter("OUTCOME_UNKNOWN", database);

@@ -156,6 +156,7 @@ class FirstListenerLostTest {
   }
 
   @Test
+  @Tag("all")
   void h49_whereTheFirstHearsNothingTheOthersAnswer() throws Exception {
     for (var i = 0; i < LISTENERS; i++) {
       opened.add(ListenerProcess.listen(stage.dataSource));
@@ -168,6 +169,7 @@ class FirstListenerLostTest {
 
   /** Its handler runs for longer than others need to learn that it is not the first any more. */
   @Test
+  @Tag("all")
   void h85_whoStopsHandsOverWhileItsHandlersRun() throws Exception {
     var first = new AtomicReference<String>();
     var holds = new CountDownLatch(1);

@@ -7,6 +7,7 @@ import static org.pgonce.stage.Stage.QUICK;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
@@ -68,6 +69,7 @@ class HistoryCrashTest {
   }
 
   @Test
+  @Tag("all")
   void history_underKill9EachEffectOfABatchHasOneEntry(TestDatabase database) throws Exception {
     killAll(database, 10);
   }

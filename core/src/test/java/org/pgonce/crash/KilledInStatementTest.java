@@ -92,6 +92,7 @@ class KilledInStatementTest {
   /** A lease keeps the row until it is over; what the handler has locked is free before. */
   @ParameterizedTest
   @EnumSource(names = {"AT_LEAST_ONCE", "AT_MOST_ONCE", "BROADCAST"})
+  @Tag("all")
   void h55_theLocksOfAHandlersOwnTransactionAreFreeToo(Mode mode) throws Exception {
     killedIn(LONG_STATEMENT, mode);
     stage.awaitWithin(

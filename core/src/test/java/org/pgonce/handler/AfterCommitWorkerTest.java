@@ -56,6 +56,7 @@ class AfterCommitWorkerTest {
   /** Each of them, since the one before it may have taken the interrupt. */
   @ParameterizedTest
   @EnumSource(Mode.class)
+  @Tag("all")
   void h85_aStopInterruptsEachOfThemWhenItsTimeIsOver(Mode mode) throws Exception {
     var begun = new CountDownLatch(1);
     var channel = Stage.wokenAlways("committed", mode);

@@ -170,6 +170,7 @@ class OverrunTest {
   }
 
   @Test
+  @Tag("all")
   void h45_aBroadcastHandlerThatOverrunsIsCutOffAndCounted() throws Exception {
     Set<String> dropped = ConcurrentHashMap.newKeySet();
     var handled = new CopyOnWriteArrayList<Long>();

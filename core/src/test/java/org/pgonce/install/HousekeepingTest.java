@@ -198,6 +198,7 @@ class HousekeepingTest {
     "pgonce.forget_keys(amount integer),              bigint, delivery keys",
     "pgonce_private.fit_gates(listened integer[]),    void,   gates of channels",
   })
+  @Tag("all")
   void h75_aTaskThatFailsIsSaidAndStopsNothing(String function, String type, String task)
       throws Exception {
     var pgonce = listen();
@@ -217,6 +218,7 @@ class HousekeepingTest {
   }
 
   @Test
+  @Tag("all")
   void h75_aTaskThatDoesNotEndIsGivenUpAndStopsNothing() throws Exception {
     replace("pgonce_private.clear_leftovers(amount integer)", "bigint", "perform pg_sleep(3600)");
     var pgonce = listen();

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
@@ -81,6 +82,7 @@ class JitTest {
   }
 
   @Test
+  @Tag("all")
   void h89_noStatementOfPgonceIsCompiled() throws Exception {
     try (var database = LoggedPlans.database(server);
         var stage = new Stage(database)) {
@@ -232,6 +234,7 @@ class JitTest {
   }
 
   @Test
+  @Tag("all")
   void h89_anIdleProcessCostsNoMoreThanOnAServerThatDoesNotCompile() throws Exception {
     var compiling = leastOfAPoll(true);
     var plain = leastOfAPoll(false);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
 import java.sql.Statement;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
@@ -62,6 +63,7 @@ class LockedChannelTest {
 
   /** Where nobody has set a bound. */
   @Test
+  @Tag("all")
   void h84_itsOwnBoundIsTenSeconds(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(Channel.of("orders", String.class));
     try (var first = database.unpooled().getConnection();

@@ -35,10 +35,11 @@ class PublicationTest {
   private static final Channel<String> LEASED = keyed("leased", Mode.AT_LEAST_ONCE);
   private static final Channel<String> DOOMED = Channel.of("doomed", String.class);
 
+  // Rows are changed in partitions, so each of these has its key, and the whole has none.
   private static final String UNKEYED =
       """
       select string_agg(c.relname, ', ') from pg_class c
-       where c.relnamespace = 'pgonce'::regnamespace and c.relkind in ('r', 'p')
+       where c.relnamespace = 'pgonce'::regnamespace and c.relkind = 'r'
          and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')
       """;
 
@@ -58,7 +59,7 @@ class PublicationTest {
   }
 
   @Test
-  void h73_eachTableHasAPrimaryKey(TestDatabase database) throws Exception {
+  void h73_eachTableThatHoldsRowsHasAPrimaryKey(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(WORK);
     assertThat(database.queryString(UNKEYED)).isNull();
   }

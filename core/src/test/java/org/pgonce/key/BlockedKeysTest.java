@@ -247,6 +247,7 @@ class BlockedKeysTest {
     "LATER, AT_LEAST_ONCE, cancel",
     "LEASED, AT_LEAST_ONCE, due"
   })
+  @Tag("all")
   void h56_aKeyThatIsSetFreeFlowsAtOnce(Why why, Mode mode, String how) throws Exception {
     aKeyThatIsSetFreeFlowsAtOnce(why, mode, how);
   }
@@ -315,6 +316,7 @@ class BlockedKeysTest {
   /** Its lock is gone with its session, and nobody tells the others. */
   @ParameterizedTest
   @CsvSource({"DEAD", "LATER"})
+  @Tag("all")
   void h56_whatASessionHeldThatDiedIsClaimedWithTheNextScan(Why why) throws Exception {
     block(why, Mode.EXACTLY_ONCE);
     publish("held", 1, 3);

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Backoff;
@@ -226,6 +227,7 @@ class KeyLimitFaultTest extends KeyLimitScene {
    */
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  @Tag("all")
   void h53_whoFreesAPlaceTakesTheRetryThatFailedElsewhere(Mode mode) throws Exception {
     var calls = install(mode, 2);
     var secondBegun = new CountDownLatch(1);

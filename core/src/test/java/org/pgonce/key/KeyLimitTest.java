@@ -76,6 +76,7 @@ class KeyLimitTest extends KeyLimitScene {
     "AT_LEAST_ONCE, true",
     "AT_MOST_ONCE, false"
   })
+  @Tag("all")
   void h53_asManyAsTheLimitAllowsAreAtWorkAtOnceAndTheNextComesWhenOneEnds(Mode mode, boolean due)
       throws Exception {
     var calls = install(mode, 3);

@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
@@ -165,6 +166,7 @@ class OrderRandomTest {
 
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  @Tag("all")
   void h56_h53_withinAKeyNothingIsOvertakenNorForgottenWhateverHappens(Mode mode) throws Exception {
     var seed = Long.getLong("order.seed", System.nanoTime());
     System.out.println("seed -Dorder.seed=" + seed);

@@ -121,6 +121,7 @@ class OrderTest {
   }
 
   @Test
+  @Tag("all")
   void h53_aKeyThatWaitsDoesNotHoldUpTheOthers() throws Exception {
     var steps = channel(org.pgonce.Mode.EXACTLY_ONCE, BLOCKS);
     var end = new CountDownLatch(1);

@@ -18,6 +18,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
@@ -109,6 +110,7 @@ class LeaseRenewalTest {
   @EnumSource(
       value = Mode.class,
       names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  @Tag("all")
   void h59_aRenewalThatMeetsTheAcknowledgementOfItsLeaseLosesNothing(Mode mode) throws Exception {
     var channel = Channel.of("calls", Order.class, mode);
     PgOnce.using(stage.dataSource).install(channel);

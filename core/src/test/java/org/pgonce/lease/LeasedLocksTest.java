@@ -60,6 +60,7 @@ class LeasedLocksTest {
   }
 
   @Test
+  @Tag("all")
   void h45_aLeasedHandlerThatOverrunsInAStatementKeepsNoLocks() throws Exception {
     var attempts = new CopyOnWriteArrayList<Integer>();
     stage

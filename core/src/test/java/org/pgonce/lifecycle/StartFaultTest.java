@@ -107,6 +107,7 @@ class StartFaultTest {
   }
 
   @Test
+  @Tag("all")
   void h68_aServerThatRestartsAtAStepIsRiddenOut() throws Exception {
     for (var step : new String[] {RIGHTS, INSTALLED}) {
       try (var server = TestServer.start(Map.of());

@@ -6,6 +6,7 @@ import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PauseException;
@@ -59,6 +60,7 @@ class PauseProcessTest {
   }
 
   @Test
+  @Tag("all")
   void h86_pausedKilledAndRestartedItIsStillPaused(TestDatabase database) throws Exception {
     try (var stage = new Stage(database)) {
       PgOnce.using(stage.dataSource).install(WITNESS);

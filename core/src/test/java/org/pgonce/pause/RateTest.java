@@ -132,6 +132,7 @@ class RateTest {
   /** What is undone and done again begins again, as the service sees that is called. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
+  @Tag("all")
   void aRateCountsWhatABatchHasUndoneAndWhatIsHandledAgain(boolean asLists) throws Exception {
     var rate = 100;
     var calls = channel(Mode.EXACTLY_ONCE, rate);

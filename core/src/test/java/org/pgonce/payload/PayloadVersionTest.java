@@ -195,6 +195,7 @@ class PayloadVersionTest {
   }
 
   @Test
+  @Tag("all")
   void h24_aLotOfSeveralVersionsIsHandled() throws Exception {
     var young = second(Mode.EXACTLY_ONCE);
     PgOnce.using(stage.dataSource).install(young);

@@ -107,6 +107,7 @@ class LateCommitTest {
 
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  @Tag("all")
   void h71_manyThatAreCommittedLateDoNotComeOneByOne(Mode mode, TestDatabase database)
       throws Exception {
     assertTheLateComeBeforeTheEnd(database, mode, 3_000, 1, meanwhile -> meanwhile < 15_000);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.testkit.JvmProcess;
@@ -53,6 +54,7 @@ class GuardClockTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("all")
   void h80_itRemembersGuardsAsLongAsWasPromised(ShiftedClock clock, TestDatabase database)
       throws Exception {
     assertPays(database, clock, "first", "purged 0, first receipt");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -122,6 +123,7 @@ class GuardCrashTest {
     "mail, 1, 2",
     "after-mail, 1, 1"
   })
+  @Tag("all")
   void s8_h49_killedAtEachPointEarlierStepsAreNotRedone(
       String point, int labels, int mails, TestDatabase database) throws Exception {
     try (var outside = new Outside()) {

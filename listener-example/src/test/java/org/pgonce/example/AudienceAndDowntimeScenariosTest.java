@@ -2,6 +2,7 @@ package org.pgonce.example;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.example.run.ExitStatus;
 
@@ -9,6 +10,7 @@ import org.pgonce.example.run.ExitStatus;
 class AudienceAndDowntimeScenariosTest {
 
   @Test
+  @Tag("all")
   void s02_inBroadcastEveryProcessThatIsUpHearsEveryAuthorOnce() throws Exception {
     try (var run =
         ExampleRun.startOnSharedServer(
@@ -23,6 +25,7 @@ class AudienceAndDowntimeScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s02_threeProcessesThreeCallsNoneUpNoCall() throws Exception {
     try (var run = ExampleRun.startOnSharedServer("audience", "--processes", "3")) {
       assertThat(ExampleRun.figures(run.awaitStatus(ExitStatus.KEPT)))
@@ -32,6 +35,7 @@ class AudienceAndDowntimeScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s03_whatArrivedWhileNobodyListenedIsHandledAfterTheStart() throws Exception {
     try (var run =
         ExampleRun.startOnSharedServer("downtime", "--rows", "300", "--processes", "2")) {
@@ -44,6 +48,7 @@ class AudienceAndDowntimeScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void h70_afterACrashOfTheServerTheWorkGoesOnByItself() throws Exception {
     // The time that is promised is measured where nothing else runs; here builds may.
     try (var run =

@@ -2,6 +2,7 @@ package org.pgonce.example;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.example.run.ExitStatus;
 
@@ -21,6 +22,7 @@ class BatchAndCampaignScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s12_buildingACampaignAgainAddsNothing() throws Exception {
     assertKept("s12-delivery-key", "building a campaign again adds nothing");
   }
@@ -31,11 +33,13 @@ class BatchAndCampaignScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s14_whoOptsOutBeforeTheMailGetsNone() throws Exception {
     assertKept("s14-opt-out", "who opts out before the mail is sent gets none");
   }
 
   @Test
+  @Tag("all")
   void s15_anOutagePausesTheChannelUntilItIsResumed() throws Exception {
     assertKept(
         "s15-service-down", "an outage pauses the channel until it is resumed, and costs nothing");

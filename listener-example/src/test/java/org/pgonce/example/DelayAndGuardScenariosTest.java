@@ -2,6 +2,7 @@ package org.pgonce.example;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.example.run.ExitStatus;
 
@@ -20,6 +21,7 @@ class DelayAndGuardScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s05_aReminderWaitsForItsTimeHoweverFarOff() throws Exception {
     assertKept("s05-any-delay", "each reminder waits for its time, none comes early");
   }
@@ -32,6 +34,7 @@ class DelayAndGuardScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s07_aRepeatGetsTheFirstAnswer() throws Exception {
     assertKept(
         "s07-stored-response",
@@ -39,11 +42,13 @@ class DelayAndGuardScenariosTest {
   }
 
   @Test
+  @Tag("all")
   void s08_completedStepsAreNotDoneAgainAfterAKill() throws Exception {
     assertKept("s08-recovery-points", "no step that was completed is done again");
   }
 
   @Test
+  @Tag("all")
   void s09_anOverdueTodoHasOneEffectThoughManySweep() throws Exception {
     assertKept("s09-overdue-sweep", "one effect per overdue to-do");
   }

@@ -13,6 +13,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.example.run.DatabaseAddress;
 import org.pgonce.example.run.ExitStatus;
@@ -75,6 +76,7 @@ class ListenerExampleTest {
   }
 
   @Test
+  @Tag("all")
   void theRunCanBeWatchedInABrowserUntilItEnds() throws Exception {
     try (var run =
         ExampleRun.startOnSharedServer(
@@ -88,6 +90,7 @@ class ListenerExampleTest {
   }
 
   @Test
+  @Tag("all")
   void aPortThatIsTakenIsNamed() throws Exception {
     try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         var run =
@@ -104,6 +107,7 @@ class ListenerExampleTest {
   }
 
   @Test
+  @Tag("all")
   void anOwnServerIsLeftAsItWas() throws Exception {
     var roles = Sql.number(server(), "select count(*) from pg_roles");
     try (var run =
@@ -115,6 +119,7 @@ class ListenerExampleTest {
   }
 
   @Test
+  @Tag("all")
   void aRoleThatMayMakeDatabasesAndRolesIsEnough() throws Exception {
     try (var database = TestServer.shared().createDatabase()) {
       Login login = database.loginRole("owner");

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
@@ -143,6 +144,7 @@ class PgOnceMetricsTest {
   }
 
   @Test
+  @Tag("all")
   void withoutAnswerTheGaugesAreNaN() throws Exception {
     metrics(Duration.ofSeconds(12)); // so that the last answer would hold for longer than SOON
     awaitGauge(0, "pgonce.backlog");

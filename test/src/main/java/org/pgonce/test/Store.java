@@ -113,7 +113,7 @@ final class Store {
                 transaction, FIRST, row -> row.getBoolean("due"), subscription, subscription));
   }
 
-  /** Who has paused the subscription, and why; empty if nobody. */
+  /** By whom the subscription is paused, and why; empty if it is not. */
   List<String> paused(int subscription) {
     return asOwner(
         "look into pgonce's tables",

@@ -151,6 +151,7 @@ class AttachedTableTest {
   }
 
   @Test
+  @Tag("all")
   void h78_aRunningListenerWarnsWithTheReason(TestDatabase database) throws Exception {
     var told = new CopyOnWriteArrayList<String>();
     Observer observer =

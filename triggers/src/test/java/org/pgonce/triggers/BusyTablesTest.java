@@ -89,6 +89,7 @@ class BusyTablesTest {
   }
 
   @Test
+  @Tag("all")
   void h84_channelsInOneTransactionAreAppliedOrGivenUpWithoutALongWait(TestDatabase database)
       throws Exception {
     var channels = createBusyTables(database, SOME);
@@ -171,6 +172,7 @@ class BusyTablesTest {
   }
 
   @Test
+  @Tag("all")
   void h83_anInstallationThatStopsHalfWaySaysWhereAndTheNextGoesOnFromThere(TestDatabase database)
       throws Exception {
     createTables(database, List.of("one", "two", "three"));
@@ -190,6 +192,7 @@ class BusyTablesTest {
   }
 
   @Test
+  @Tag("all")
   void h84_aStatementThatNeedsTheLocksOfManyTablesIsBoundAsAWhole(TestDatabase database)
       throws Exception {
     createTables(database, List.of("root"));

@@ -107,6 +107,7 @@ class CaptureTest {
   }
 
   @Test
+  @Tag("all")
   void h06_aCopyOfAMillionRowsMakesOneForEach(TestDatabase database) throws Exception {
     var lines =
         IntStream.rangeClosed(1, 1_000_000)

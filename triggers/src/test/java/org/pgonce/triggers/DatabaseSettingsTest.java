@@ -115,6 +115,7 @@ class DatabaseSettingsTest {
 
   @ParameterizedTest
   @EnumSource(Defaults.class)
+  @Tag("all")
   void h77_itInstallsFindsNoDriftAndWorks(Defaults defaults, TestDatabase database)
       throws Exception {
     createTable(database);
@@ -129,6 +130,7 @@ class DatabaseSettingsTest {
 
   @ParameterizedTest
   @EnumSource(Defaults.class)
+  @Tag("all")
   void h77_soDoMigrationsUpAndDown(Defaults defaults, TestDatabase database) throws Exception {
     createTable(database);
     defaults.set(database);

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
@@ -152,6 +153,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_dataAloneIntoAnInstalledPgonceCollidesAndTheTriggersFire() throws Exception {
     dump("-Fc", "--data-only");
     installInCopy();
@@ -173,6 +175,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_dataWithoutPgoncesAndWithTriggersDisabledMakesNoNotification() throws Exception {
     dump("-Fc", "--data-only", "--exclude-schema=pgonce");
     installInCopy();
@@ -189,6 +192,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_theDataOfPgonceGoesIntoAnEmptiedOneAndIsACopyUntilAdopted() throws Exception {
     dump("-Fc", "--data-only");
     installInCopy();
@@ -209,6 +213,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_aDumpWithoutPgonceLacksTheTriggersAndIsInstalledAnew() throws Exception {
     dump("-Fc", "--exclude-schema=pgonce*");
 
@@ -225,6 +230,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_aDumpOfTheSchemaAloneIsANewInstallationAfterInstall() throws Exception {
     dump("-Fc", "--schema-only");
     restore();

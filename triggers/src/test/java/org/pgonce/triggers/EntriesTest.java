@@ -241,6 +241,7 @@ class EntriesTest {
 
   /** Two statements with the same keys, of which each has them in another order. */
   @Test
+  @Tag("all")
   void h48_statementsThatTakeTheSameKeysDoNotDeadlock(TestDatabase database) throws Exception {
     PgOnce.using(owner.dataSource()).install(tasks().deliveryKey("id").build());
     for (var round = 0; round < 5; round++) {

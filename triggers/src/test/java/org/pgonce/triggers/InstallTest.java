@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
@@ -212,6 +213,7 @@ class InstallTest {
 
   /** A table that the SQL of a definition reads is locked to plan it. */
   @Test
+  @Tag("all")
   void h84_whoLooksWaitsForABoundedTimeForWhatSqlReads(TestDatabase database) throws Exception {
     database.execute("create table rate (id int)");
     var channel =

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
@@ -44,6 +45,7 @@ class JitTest {
   }
 
   @Test
+  @Tag("all")
   void h89_noStatementOfATriggerChannelIsCompiled() throws Exception {
     try (var server = PackagedServer.start(LoggedPlans.SETTINGS)) {
       try (var database = LoggedPlans.database(server)) {

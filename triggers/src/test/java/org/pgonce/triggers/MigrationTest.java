@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -362,6 +363,7 @@ class MigrationTest {
 
   /** Behind a writer, and behind another installation, whichever transaction stays open. */
   @Test
+  @Tag("all")
   void h84_whatIsPrintedWaitsForABoundedTime(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(ADDED);
     var other = TriggerChannel.on("author", Author.class).afterInsert().named("other").build();

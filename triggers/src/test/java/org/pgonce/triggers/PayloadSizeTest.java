@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.time.Duration;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
@@ -52,6 +53,7 @@ class PayloadSizeTest {
   }
 
   @Test
+  @Tag("all")
   void h03_aRowOf100MBIsWrittenAndStoredAndItsNotifyCarriesNothing(TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(STORED);

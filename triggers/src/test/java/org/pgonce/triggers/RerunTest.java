@@ -132,6 +132,7 @@ class RerunTest {
 
   @ParameterizedTest
   @EnumSource(Way.class)
+  @Tag("all")
   void h76_whatIsRunAgainTakesNoLockThatAWriterWaitsFor(Way way, TestDatabase database)
       throws Exception {
     database.execute("create table author (id bigint not null, name text)");

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -63,6 +64,7 @@ class RestoreTest {
     "--no-owner --no-privileges,INSTALL",
     "--no-owner --no-privileges,SCRIPT"
   })
+  @Tag("all")
   void h72_whatARestoreHasLostIsSaidAndComesBackAsAdvised(String options, Advice advice)
       throws Exception {
     try (var copy = server.createDatabase()) {

@@ -141,6 +141,7 @@ class OwnTransactionTest {
   }
 
   @Test
+  @Tag("all")
   void h45_aCallThatAnotherThreadLeavesBehindKeepsNoConnection(TestDatabase database)
       throws Exception {
     try (var pool = database.pooled(1);

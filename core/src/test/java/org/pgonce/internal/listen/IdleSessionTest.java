@@ -42,6 +42,7 @@ class IdleSessionTest {
   }
 
   @Test
+  @Tag("all")
   void h69_theListenSessionOutlivesTheIdleTimeoutOfTheDatabase(TestDatabase database)
       throws Exception {
     assertThatItStays(Addresses.of(database), database);

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
@@ -21,6 +22,7 @@ class PooledListenerTest {
   private static final Channel<Integer> NUMBERS = Channel.of("numbers", Integer.class);
 
   @Test
+  @Tag("all")
   void h61_behindATransactionModePoolerTheListenerSaysSoAndWorksByPolling(TestDatabase database)
       throws Exception {
     database.execute("create table effect (id int primary key)");

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
@@ -117,6 +118,7 @@ class SourceOrderTest {
 
   /** It looks like a transaction-mode pooler, for which one waits up to an hour. */
   @Test
+  @Tag("all")
   void h60_oneLateAnswerBehindAnOutageIsNoReasonToWait(TestDatabase database) throws Exception {
     var outage = 12;
     Opening opening =

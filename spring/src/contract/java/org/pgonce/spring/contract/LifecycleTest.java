@@ -9,6 +9,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -207,6 +208,7 @@ class LifecycleTest {
   }
 
   @Test
+  @Tag("all")
   void serviceWithoutAWebServerLivesWhileItListens(TestDatabase database) throws Exception {
     try (var listens =
         JvmProcess.start(ThousandTest.Main.class, ContractApplication.properties(database))) {

@@ -67,7 +67,7 @@ final class FunctionDrift {
                   wanted.name()));
     } else if (!installed.lacking().isEmpty()) {
       problems.add(
-          "%s belongs to %s, who lacks %s, so that writes of the table fail, or notify in vain: install the channel again"
+          "%s belongs to %s, who lacks %s, so that writes of the table fail, or notify for nothing: install the channel again"
               .formatted(name, installed.owner(), String.join(", ", installed.lacking())));
     }
     for (var grantee : installed.grantees()) {
