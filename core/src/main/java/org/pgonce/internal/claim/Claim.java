@@ -8,6 +8,7 @@ import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.jdbc.Statements;
 
 /**
@@ -168,7 +169,7 @@ public record Claim(
   }
 
   /** Settings of its session before the handler's savepoint; null if the claim did not set it. */
-  public @Nullable String sessionBefore() {
+  public @Nullable SessionState sessionBefore() {
     return holder == null ? null : holder.settings();
   }
 }

@@ -142,13 +142,13 @@ public final class ClaimSession {
       try (var row = executed.getResultSet()) {
         row.next();
         PoolSettings.Taken.requireFit(row.getString("modes"));
-        var settings = row.getString("settings");
+        var settings = new SessionState(row.getString("settings"));
         known =
             new Known(
                 new HandlerSession(row.getInt("pid"), row.getString("idle_before"), settings),
                 row.getString("idle"),
                 row.getString("client_check"),
-                !"".equals(new SessionState(settings).value("pgonce.context")));
+                !"".equals(settings.value("pgonce.context")));
         return true;
       }
     }

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.jdbc.Statements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,10 +20,9 @@ import org.slf4j.LoggerFactory;
  *
  * @param backendPid its server process
  * @param idleTimeout its idle_in_transaction_session_timeout outside the transaction
- * @param settings its settings by {@link org.pgonce.internal.jdbc.SessionState}, where the claim
- *     has set the handler's savepoint too; else null
+ * @param settings its settings, where the claim has set the handler's savepoint too; else null
  */
-public record HandlerSession(int backendPid, String idleTimeout, @Nullable String settings) {
+public record HandlerSession(int backendPid, String idleTimeout, @Nullable SessionState settings) {
 
   private static final Logger LOG = LoggerFactory.getLogger(HandlerSession.class);
 

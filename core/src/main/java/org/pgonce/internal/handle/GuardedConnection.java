@@ -52,18 +52,17 @@ public final class GuardedConnection {
    *
    * @param real in a transaction as {@link PoolSettings} makes them, not in a savepoint
    * @param origin the headers of what the handler publishes
-   * @param session {@link SessionState#COLUMN} as read before the savepoint was set, together with
-   *     the origin; null if no savepoint is set
+   * @param before as read before the savepoint was set, together with the origin; null if no
+   *     savepoint is set
    * @param notification its toString() says in messages which notification is handled
    * @param patience how long its end waits for a call of another thread
    */
   public static GuardedConnection over(
       Connection real,
       NotificationHeaders origin,
-      @Nullable String session,
+      @Nullable SessionState before,
       Object notification,
       Duration patience) {
-    var before = session == null ? null : new SessionState(session);
     return new GuardedConnection(
         real, new HandlerScope(real, origin, before, notification, patience));
   }
@@ -71,10 +70,10 @@ public final class GuardedConnection {
   /**
    * Releases the savepoint that was set for a handler which does not run after all.
    *
-   * @param session as of {@link #over}: null if none was set
+   * @param before as of {@link #over}: null if none was set
    */
-  public static void unready(Connection real, @Nullable String session) throws SQLException {
-    if (session != null) {
+  public static void unready(Connection real, @Nullable SessionState before) throws SQLException {
+    if (before != null) {
       Pipeline.send(HandlerSavepoint.RELEASED, real);
     }
   }

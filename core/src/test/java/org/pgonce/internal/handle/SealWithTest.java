@@ -148,11 +148,11 @@ class SealWithTest {
   void h47_theSavepointOfAHandlerThatSentNothingIsGoneBeforeTheDeletion(
       Source source, TestDatabase database) throws Exception {
     try (var row = ClaimedRow.in(database, source)) {
-      String before;
+      SessionState before;
       try (var statement = row.real().createStatement();
           var session = statement.executeQuery("SELECT " + SessionState.COLUMN)) {
         session.next();
-        before = session.getString(1);
+        before = new SessionState(session.getString(1));
         statement.execute("SAVEPOINT pgonce_handler");
       }
       var guard =
