@@ -15,6 +15,9 @@ DECLARE
         SELECT o.id, count(*) AS listeners, count(*) FILTER (WHERE o.difference <> '') AS outdated
           FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, l.outdated) AS o (id, difference)
          WHERE clock_timestamp() - l.seen_at <= l.silence GROUP BY o.id $$;
+  -- Whether a scheduled row d of channel c has failed and waits for its next attempt. A lease that has not expired is at work: attempts counts that
+  -- attempt already. Under EXACTLY_ONCE there are no leases.
+  failed constant text := $$d.attempts > 0 AND (d.token IS NULL OR d.due_at <= clock_timestamp() OR c.mode = 'EXACTLY_ONCE')$$;
 BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
     -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
@@ -50,7 +53,7 @@ BEGIN
       LEFT JOIN LATERAL (
         SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready ON true
       LEFT JOIN LATERAL (
-        SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.attempts > 0) AS retrying, max(d.attempts) AS max_attempts,
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE $$ || failed || $$) AS retrying, max(d.attempts) AS max_attempts,
                min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
           FROM pgonce.scheduled d WHERE d.subscription_id = s.id) later ON true
       LEFT JOIN LATERAL (
@@ -72,9 +75,9 @@ BEGIN
         SELECT count(*) AS backlog, min(f.created_at) AS oldest
           FROM (SELECT n.created_at FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 100000) f) ready ON true
       LEFT JOIN LATERAL (
-        SELECT count(*) AS scheduled, count(*) FILTER (WHERE f.attempts > 0) AS retrying,
-               min(f.due_at) FILTER (WHERE f.due_at <= clock_timestamp()) AS oldest_due
-          FROM (SELECT d.attempts, d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 100000) f) later ON true $$),
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE $$ || failed || $$) AS retrying,
+               min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
+          FROM (SELECT f.attempts, f.due_at, f.token FROM pgonce.scheduled f WHERE f.subscription_id = s.id ORDER BY f.due_at LIMIT 100000) d) later ON true $$),
 
     ('dead_letter_status', $$
     SELECT c.name AS channel, s.name AS subscription, l.id, l.reason, l.error, l.attempts, l.created_at, l.died_at,
@@ -85,7 +88,7 @@ BEGIN
     SELECT c.name AS channel, s.name AS subscription, d.id, d.attempts, d.due_at, d.last_error, d.created_at,
            (coalesce(d.stamp, 0) >> 16) + 1 AS version
       FROM pgonce.scheduled d JOIN pgonce.subscription s ON s.id = d.subscription_id JOIN pgonce.channel c ON c.id = s.channel_id
-     WHERE d.attempts > 0 $$),
+     WHERE $$ || failed),
 
     -- What was handled, as long as its channel asks for it. For the latest of a channel, or for a delivery key, history_of is faster.
     ('history', $$

@@ -16,7 +16,7 @@ import org.pgonce.Mode;
  * @param subscription {@code default} where the channel defines none
  * @param waiting stored and due at once, those that a handler has in hand included
  * @param scheduled due at a time: delayed, put back, to be tried again, or leased to a handler
- * @param retrying of the scheduled ones those whose handler has begun before
+ * @param retrying of the scheduled ones those that failed and wait for their next attempt
  * @param maxAttempts the most attempts of a scheduled one; 0 if there is none
  * @param oldestAge since when the one that has been due for longest is due, by the database's
  *     clock; null if nothing is due

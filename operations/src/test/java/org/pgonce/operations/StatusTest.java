@@ -102,6 +102,39 @@ class StatusTest {
     assertThat(status("mails", "vip").scheduled()).isZero();
   }
 
+  /** The row of a lease counts its attempt from the beginning. */
+  @Test
+  void aLeaseAtWorkHasNotFailed() throws Exception {
+    PgOnce.using(stage.dataSource).install(MAILS);
+    var goOn = new CountDownLatch(1);
+    var inside = new CountDownLatch(1);
+    try (var connection = stage.dataSource.getConnection();
+        var pgonce = PgOnce.using(stage.dataSource)) {
+      Publisher.standard().publish(connection, MAILS, "now");
+      pgonce
+          .listen(
+              MAILS,
+              "archive",
+              QUICK.withMaxAttempts(2),
+              (mail, tx) -> {
+                inside.countDown();
+                goOn.await();
+                throw new IllegalStateException("always");
+              })
+          .start();
+      inside.await();
+      var mails = status("mails", "archive");
+      assertThat(List.of(mails.scheduled(), mails.retrying())).containsExactly(1L, 0L);
+      var gauges = "select sum(g.retrying)::bigint from pgonce.channel_gauges g";
+      assertThat(stage.database.queryLong(gauges)).isZero();
+      assertThat(stage.database.queryLong("select count(*) from pgonce.retry_status")).isZero();
+      goOn.countDown();
+      stage.awaitSoon(() -> status("mails", "archive").deadLetters() == 1);
+    } finally {
+      goOn.countDown();
+    }
+  }
+
   @Test
   void ops_whatFailsAndWhoListensIsCounted() throws Exception {
     var goOn = new CountDownLatch(1);
