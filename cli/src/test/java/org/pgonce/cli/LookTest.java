@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.cli.terminal.Table;
 import org.pgonce.operations.internal.sql.Rows;
+import org.pgonce.operations.internal.text.CellText;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -274,7 +275,7 @@ class LookTest {
     database.execute("select setval('pgonce.notification_id', 1234567)");
     Cli.bury(database, 1, "REJECTED", "no");
     assertThat(cli.run("dead").ends(0).out()).contains(" 1234568 ");
-    assertThat(Table.cell(12345)).isEqualTo("12345"); // as a pid is
+    assertThat(CellText.of(12345)).isEqualTo("12345"); // as a pid is
   }
 
   @Test

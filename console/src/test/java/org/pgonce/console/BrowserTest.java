@@ -155,6 +155,32 @@ class BrowserTest {
     console = null;
   }
 
+  @Test
+  void aRefreshBringsAndTakesAwayThePauseAndItsButton() throws Exception {
+    start(true);
+    show("channel/mails");
+    assertThat(text()).contains("Pause…").doesNotContain("Paused: ");
+    database.execute("select pgonce.pause('mails', 'the server is down')");
+    await().atMost(SOON).until(() -> text().contains("Paused: channel mails"));
+    await().atMost(SOON).until(() -> text().contains("Resume…"));
+    assertThat(text().indexOf("Paused: channel mails")).isLessThan(text().indexOf("Backlog"));
+    database.execute("select pgonce.resume('mails', 'it is up')");
+    await().atMost(SOON).until(() -> !text().contains("Paused: "));
+    assertThat(text()).contains("Pause…");
+  }
+
+  @Test
+  void aRefreshSaysWhyItIsNotMovingNow() throws Exception {
+    start(true);
+    show("channel/mails/1");
+    assertThat(text()).contains("NO_LISTENER");
+    database.execute("select pgonce.pause('mails', 'the server is down')");
+    await().atMost(SOON).until(() -> text().contains("PAUSED"));
+    database.execute("select pgonce.cancel('mails', 1)");
+    await().atMost(SOON).until(() -> text().contains("DONE_OR_NEVER"));
+    assertThat(text()).doesNotContain("Cancel…");
+  }
+
   /** What somebody has chosen is not taken away by a refresh. */
   @Test
   void aRefreshKeepsWhatWasChosen() throws Exception {

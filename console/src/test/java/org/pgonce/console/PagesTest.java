@@ -86,6 +86,28 @@ class PagesTest {
     }
   }
 
+  /** The row of a lease counts its attempt from the beginning. */
+  @Test
+  void whatIsAtWorkIsNotCalledRetrying(TestDatabase database) throws Exception {
+    database.execute("select pgonce.change_mode('mails', 'AT_LEAST_ONCE')");
+    database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, token)
+        select s.id, 7, now() + interval '1 hour', 1, now(), '1', gen_random_uuid() from pgonce.subscription s
+        """);
+    Stage.retrying(database, "421 busy");
+    try (var browser = new Browser(database.login(), false)) {
+      assertThat(rows(browser.page("/channel/mails?state=at+work"))).isEqualTo(1);
+      assertThat(rows(browser.page("/channel/mails?state=retrying"))).isEqualTo(1);
+      assertThat(browser.page("/channel/mails/7")).doesNotContain("next attempt, after");
+      assertThat(browser.page("/channel/mails?show=work")).contains("/channel/mails/7\"");
+      // Once its lease has expired, its attempt has failed.
+      database.execute("update pgonce.scheduled set due_at = now() where id = 7");
+      assertThat(rows(browser.page("/channel/mails?state=at+work"))).isZero();
+      assertThat(rows(browser.page("/channel/mails?state=retrying"))).isEqualTo(2);
+    }
+  }
+
   /** Of the page's list: each has a link to a notification. */
   private static long rows(String page) {
     return Browser.links(page).stream().filter(link -> link.matches("/channel/mails/\\d+")).count();
@@ -129,6 +151,7 @@ class PagesTest {
       statement.execute("select id from pgonce.notification for update");
       assertThat(browser.page("/channel/mails?show=work"))
           .contains("select id from pgonce.notification for update");
+      assertThat(rows(browser.page("/channel/mails?state=at+work"))).isEqualTo(1);
       assertThat(browser.page("/channel/mails/1")).contains("AT_WORK").contains("last SQL");
     }
   }

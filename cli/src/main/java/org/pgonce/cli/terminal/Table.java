@@ -1,15 +1,12 @@
 package org.pgonce.cli.terminal;
 
-import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.operations.internal.sql.Rows;
-import org.pgonce.operations.internal.text.Durations;
+import org.pgonce.operations.internal.text.CellText;
 import org.pgonce.operations.internal.text.Printable;
 
 /** Aligned columns; numbers to the right. Nothing is cut: the longest column stands last. */
@@ -22,7 +19,7 @@ public final class Table {
   public static String of(Rows rows) {
     var lines = new ArrayList<List<String>>();
     lines.add(rows.columns().stream().map(name -> name.toUpperCase(Locale.ROOT)).toList());
-    rows.values().forEach(row -> lines.add(row.stream().map(Table::cell).toList()));
+    rows.values().forEach(row -> lines.add(row.stream().map(CellText::of).toList()));
     var widths = new ArrayList<Integer>();
     for (var column = 0; column < rows.columns().size(); column++) {
       var at = column;
@@ -75,25 +72,10 @@ public final class Table {
             .lines()
             .map(Printable::line)
             .collect(Collectors.joining("\n" + " ".repeat(indent)))
-        : cell(value);
+        : CellText.of(value);
   }
 
   private static int width(String cell) {
     return cell.codePointCount(0, cell.length());
-  }
-
-  /** One value in one line. Numbers are not grouped: ids and pids are copied into commands. */
-  public static String cell(@Nullable Object value) {
-    if (value == null) {
-      return "";
-    } else if (value instanceof Instant instant) {
-      return instant.truncatedTo(ChronoUnit.SECONDS).toString().replace('T', ' ');
-    } else if (value instanceof Duration duration) {
-      return Durations.inWords(duration);
-    } else if (value instanceof List<?> list) {
-      return list.stream().map(Table::cell).collect(Collectors.joining(", "));
-    } else {
-      return Printable.line(value.toString());
-    }
   }
 }

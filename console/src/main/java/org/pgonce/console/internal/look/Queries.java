@@ -54,14 +54,18 @@ public final class Queries {
       """;
 
   /**
-   * Parameters: channel, subscription or null, state or null (twice), key or null (three times), id
-   * and subscription of the last row seen.
+   * Parameters: channel, subscription or null, channel, state or null (twice), key or null (three
+   * times), id and subscription of the last row seen. A lease counts its attempt from its
+   * beginning: so what is at work is told first.
    */
   public static final String WAITING =
       """
       SELECT w.subscription, w.id, w.state, w.attempts, w.due_at, w.created_at, w.delivery_key, w.order_key, w.last_error FROM (
-        SELECT p.*, CASE WHEN p.attempts > 0 THEN 'retrying' WHEN p.due_at > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END AS state
-          FROM pgonce.peek(?, 10000, ?) p) w
+        SELECT p.*, CASE WHEN h.id IS NOT NULL THEN 'at work' WHEN p.attempts > 0 THEN 'retrying' WHEN p.due_at > clock_timestamp() THEN 'scheduled'
+                         ELSE 'waiting' END AS state
+          FROM pgonce.peek(?, 10000, ?) p
+          LEFT JOIN (SELECT DISTINCT c.subscription, g.id FROM pgonce.channel_settings c CROSS JOIN LATERAL pgonce.held(c.subscription_id) g
+                      WHERE c.channel = ?) h ON h.subscription = p.subscription AND h.id = p.id) w
        WHERE (?::text IS NULL OR w.state = ?) AND (?::text IS NULL OR w.delivery_key = ? OR w.order_key = ?)
          AND (w.id, w.subscription) > (?::text::bigint, ?)
        ORDER BY w.id, w.subscription LIMIT 51
@@ -70,7 +74,8 @@ public final class Queries {
   /** Parameters: channel, subscription or null. */
   public static final String AT_WORK =
       """
-      SELECT a.subscription, a.id, a.attempt, a.instance, a.pid, a.since, a.leased_until, a.state, a.last_sql
+      SELECT a.subscription, a.id, a.attempt, a.instance, a.pid, a.since, a.leased_until, a.state,
+             a.waits_for || coalesce(', held by server process ' || a.blocked_by_pid, '') AS waits_for, a.last_sql
         FROM pgonce.at_work a WHERE a.channel = ? AND a.subscription = coalesce(?, a.subscription) ORDER BY a.since, a.id LIMIT 200
       """;
 

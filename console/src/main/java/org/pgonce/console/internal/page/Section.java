@@ -3,7 +3,10 @@ package org.pgonce.console.internal.page;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A part of a page. Each has a template of its name. */
+/**
+ * A part of a page. Each has a template of its name. One with an id is put in the older one's place
+ * by the script.
+ */
 public sealed interface Section {
 
   /** A text in a table or a list. Null {@code href}: no link. */
@@ -35,16 +38,36 @@ public sealed interface Section {
   }
 
   /** Names and values. */
-  record Facts(String heading, List<Fact> facts) implements Section {}
+  record Facts(@Nullable String id, String heading, List<Fact> facts) implements Section {
+
+    public Facts(String heading, List<Fact> facts) {
+      this(null, heading, facts);
+    }
+  }
 
   /** A line that is to be seen. {@code look}: {@code good}, {@code warn} or {@code bad}. */
-  record Note(String text, String look) implements Section {}
+  record Note(@Nullable String id, String text, String look) implements Section {
+
+    public Note(String text, String look) {
+      this(null, text, look);
+    }
+  }
 
   /** A text as it is: a payload, a statement. */
   record Preformatted(String heading, String text) implements Section {}
 
   /** Links or, where they lead to something that is done, buttons. */
-  record Links(String label, boolean buttons, List<Link> links) implements Section {}
+  record Links(@Nullable String id, String label, boolean buttons, List<Link> links)
+      implements Section {
+
+    public static Links tabs(String label, List<Link> links) {
+      return new Links(null, label, false, links);
+    }
+
+    public static Links actions(String id, String label, List<Link> links) {
+      return new Links(id, label, true, links);
+    }
+  }
 
   record Link(String text, String href, boolean current) {
 
@@ -68,7 +91,6 @@ public sealed interface Section {
   /**
    * Rows with a caption.
    *
-   * @param id for the script, which puts a newer one in its place
    * @param more the next page; null if there is none
    */
   record Table(

@@ -1,14 +1,9 @@
 package org.pgonce.console.internal.page;
 
-import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.operations.internal.text.Durations;
-import org.pgonce.operations.internal.text.Printable;
+import org.pgonce.operations.internal.text.CellText;
 
 /** Values of the database as people read them. */
 public final class Words {
@@ -20,18 +15,11 @@ public final class Words {
 
   /** Control and bidirectional characters are shown escaped; a long text or list is cut. */
   public static String of(@Nullable Object value) {
-    if (value == null) {
-      return "";
-    } else if (value instanceof Instant instant) {
-      return instant.truncatedTo(ChronoUnit.SECONDS).toString().replace('T', ' ');
-    } else if (value instanceof Duration duration) {
-      return Durations.inWords(duration);
-    } else if (value instanceof List<?> list) {
-      return list.stream().limit(MOST).map(Words::of).collect(Collectors.joining(", "))
-          + (list.size() > MOST ? "… (%s in all)".formatted(count(list.size())) : "");
-    } else {
-      return cut(Printable.line(value.toString()));
+    if (value instanceof List<?> list) {
+      var first = CellText.of(list.subList(0, Math.min(MOST, list.size())));
+      return list.size() > MOST ? "%s… (%s in all)".formatted(first, count(list.size())) : first;
     }
+    return cut(CellText.of(value));
   }
 
   /** A count, with its thousands apart. */

@@ -15,7 +15,6 @@ import org.pgonce.console.internal.page.Section.Fact;
 import org.pgonce.console.internal.page.Section.Facts;
 import org.pgonce.console.internal.page.Section.Link;
 import org.pgonce.console.internal.page.Section.Links;
-import org.pgonce.console.internal.page.Section.Table;
 
 /** One channel: how it is installed, what waits in it, what is at work, what died. */
 final class ChannelPage {
@@ -32,31 +31,15 @@ final class ChannelPage {
     var subscriptions = visit.database().read(statements -> Counts.of(statements, channel));
     history.saw(channel, subscriptions);
     var shown = Objects.requireNonNullElse(visit.parameter("show"), "waiting");
-    var sections = new ArrayList<Section>(ChannelsPage.pauses(subscriptions));
+    var sections = new ArrayList<Section>(SubscriptionTable.pauses(subscriptions));
     sections.add(
-        new Table(
-            "channels",
-            "Subscriptions",
-            List.of(
-                "Channel",
-                "Subscription",
-                "Backlog",
-                "Scheduled",
-                "Retrying",
-                "Dead",
-                "Oldest",
-                "Listeners",
-                "State"),
-            subscriptions.stream().map(one -> ChannelsPage.row(visit.paths(), one)).toList(),
-            "Nothing is known of them yet.",
-            null,
-            null));
+        SubscriptionTable.of(
+            visit.paths(), "Subscriptions", subscriptions, "Nothing is known of them yet.", null));
     sections.addAll(buttons(visit, channel, subscriptions));
     sections.add(Plots.ofChannel(history, channel));
     sections.add(
-        new Links(
+        Links.tabs(
             "What the channel holds",
-            false,
             SHOWN.stream()
                 .map(
                     one ->
@@ -101,7 +84,9 @@ final class ChannelPage {
         add(links, visit, one.isPaused() ? Verb.RESUME : Verb.PAUSE, channel, one.name());
       }
     }
-    return links.isEmpty() ? List.of() : List.of(new Links("What can be done", true, links));
+    return links.isEmpty()
+        ? List.of()
+        : List.of(Links.actions("actions", "What can be done", links));
   }
 
   private static void add(

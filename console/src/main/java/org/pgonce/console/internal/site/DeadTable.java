@@ -8,12 +8,10 @@ import org.pgonce.console.internal.act.Target;
 import org.pgonce.console.internal.act.Verb;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section;
-import org.pgonce.console.internal.page.Section.Cell;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
 import org.pgonce.console.internal.page.Section.Link;
 import org.pgonce.console.internal.page.Section.Links;
-import org.pgonce.console.internal.page.Section.Row;
 import org.pgonce.console.internal.page.Section.Table;
 
 /** Dead letters of a channel, the newest ids first. */
@@ -28,6 +26,9 @@ final class DeadTable {
           "OUTCOME_UNKNOWN",
           "TOO_DEEP",
           "NOT_STORABLE");
+
+  private static final List<String> COLUMNS =
+      List.of("subscription", "reason", "attempts", "died_at", "created_at", "error");
 
   private DeadTable() {}
 
@@ -49,34 +50,10 @@ final class DeadTable {
     parameters.addAll(target.deadLetters());
     parameters.addAll(List.of(before, before, visit.orEmpty("of")));
     var rows = visit.rows(Queries.DEAD, parameters);
-    var shown = Visit.first(rows, Queries.PAGE);
-    var lines = new ArrayList<Row>();
-    for (var one : shown) {
-      var id = String.valueOf(one.get("id"));
-      lines.add(
-          new Row(
-              one.get("subscription") + "/" + id,
-              "dead letter " + id,
-              List.of(
-                  Cell.link(id, visit.paths().notification(channel, id)),
-                  Cell.of(one.get("subscription")),
-                  Cell.of(one.get("reason")),
-                  Cell.of(one.get("attempts")),
-                  Cell.of(one.get("died_at")),
-                  Cell.of(one.get("created_at")),
-                  Cell.of(one.get("error")))));
-    }
     var path = visit.paths().channel(channel);
-    Link more = null;
-    if (rows.values().size() > Queries.PAGE) {
-      var last = shown.get(Queries.PAGE - 1);
-      var next = new LinkedHashMap<String, @Nullable String>(target.fields());
-      next.put("show", "dead");
-      next.remove("channel");
-      next.put("after", String.valueOf(last.get("id")));
-      next.put("of", String.valueOf(last.get("subscription")));
-      more = Link.to("Next " + Queries.PAGE, Paths.with(path, next));
-    }
+    var kept = new LinkedHashMap<String, @Nullable String>(target.fields());
+    kept.put("show", "dead");
+    kept.remove("channel");
     var sections = new ArrayList<Section>();
     sections.add(
         new Filter(
@@ -92,9 +69,10 @@ final class DeadTable {
             "dead-rows",
             "Dead letters, the newest notifications first",
             List.of("Id", "Subscription", "Reason", "Attempts", "Died", "Created", "Error"),
-            lines,
+            NotificationRows.of(
+                visit, channel, "dead letter", Visit.first(rows, Queries.PAGE), COLUMNS),
             "No dead letter fits.",
-            more,
+            Next.of(rows, path, kept, "id", "subscription"),
             Chosen.of(visit, channel, target.subscription(), Verb.REDRIVE, Verb.DISCARD)));
     return sections;
   }
@@ -107,7 +85,7 @@ final class DeadTable {
         links.add(Link.to(verb.label() + " all that fit…", act(visit, verb, target)));
       }
     }
-    return links.isEmpty() ? List.of() : List.of(new Links("Bulk actions", true, links));
+    return links.isEmpty() ? List.of() : List.of(Links.actions("bulk", "Bulk actions", links));
   }
 
   static String act(Visit visit, Verb verb, Target target) {

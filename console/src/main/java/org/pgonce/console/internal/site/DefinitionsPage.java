@@ -1,12 +1,10 @@
 package org.pgonce.console.internal.site;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section.Cell;
-import org.pgonce.console.internal.page.Section.Link;
 import org.pgonce.console.internal.page.Section.Row;
 import org.pgonce.console.internal.page.Section.Table;
 
@@ -17,17 +15,6 @@ final class DefinitionsPage {
 
   static Content of(Visit visit, Examination examination) {
     var rows = visit.rows(Queries.SETTINGS, visit.orEmpty("after"), visit.orEmpty("of"));
-    var shown = Visit.first(rows, Queries.PAGE);
-    Link more = null;
-    if (rows.values().size() > Queries.PAGE) {
-      var last = shown.get(Queries.PAGE - 1);
-      var parameters = new LinkedHashMap<String, @Nullable String>();
-      parameters.put("after", String.valueOf(last.get("channel")));
-      parameters.put("of", String.valueOf(last.get("subscription")));
-      more =
-          Link.to(
-              "Next " + Queries.PAGE, Paths.with(visit.paths().page("definitions"), parameters));
-    }
     return Content.still(
         "Definitions",
         "definitions",
@@ -47,9 +34,12 @@ final class DefinitionsPage {
                     "Owner",
                     "Installed",
                     "By"),
-                shown.stream().map(one -> row(visit.paths(), one)).toList(),
+                Visit.first(rows, Queries.PAGE).stream()
+                    .map(one -> row(visit.paths(), one))
+                    .toList(),
                 "No channel is installed.",
-                more,
+                Next.of(
+                    rows, visit.paths().page("definitions"), Map.of(), "channel", "subscription"),
                 null)));
   }
 

@@ -1,6 +1,5 @@
 package org.pgonce.console.internal.site;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -8,7 +7,6 @@ import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section.Cell;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
-import org.pgonce.console.internal.page.Section.Link;
 import org.pgonce.console.internal.page.Section.Row;
 import org.pgonce.console.internal.page.Section.Table;
 
@@ -26,14 +24,6 @@ final class LogPage {
             channel,
             channel,
             before == null ? String.valueOf(Long.MAX_VALUE) : before);
-    var shown = Visit.first(rows, Queries.PAGE);
-    Link more = null;
-    if (rows.values().size() > Queries.PAGE) {
-      var parameters = new LinkedHashMap<String, @Nullable String>();
-      parameters.put("channel", channel);
-      parameters.put("after", String.valueOf(shown.get(Queries.PAGE - 1).get("id")));
-      more = Link.to("Next " + Queries.PAGE, Paths.with(visit.paths().page("log"), parameters));
-    }
     return Content.live(
         "Operation log",
         "log",
@@ -55,9 +45,14 @@ final class LogPage {
                     "By",
                     "Why",
                     "Detail"),
-                shown.stream().map(LogPage::row).toList(),
+                Visit.first(rows, Queries.PAGE).stream().map(LogPage::row).toList(),
                 "Nothing was done.",
-                more,
+                Next.of(
+                    rows,
+                    visit.paths().page("log"),
+                    Map.of("channel", visit.orEmpty("channel")),
+                    "id",
+                    null),
                 null)));
   }
 

@@ -68,8 +68,9 @@ final class NotificationPage {
             default -> facts.add(Fact.of(name, value));
           }
         });
+    var subscription = Words.of(answer.get("subscription"));
     return new Facts(
-        "Why it is not moving, in subscription " + Words.of(answer.get("subscription")), facts);
+        "why-" + subscription, "Why it is not moving, in subscription " + subscription, facts);
   }
 
   private static List<Section> buttons(
@@ -90,7 +91,9 @@ final class NotificationPage {
         links.add(Link.to(verb.label() + "…", Paths.with(visit.paths().page("act"), parameters)));
       }
     }
-    return links.isEmpty() ? List.of() : List.of(new Links("What can be done", true, links));
+    return links.isEmpty()
+        ? List.of()
+        : List.of(Links.actions("actions", "What can be done", links));
   }
 
   private static Table timeline(Visit visit, String channel, String id, Rows answers) {
@@ -163,9 +166,9 @@ final class NotificationPage {
     if (!visit.orEmpty("payload").equals("show")) {
       return may
           ? List.of(
-              new Links(
+              Links.actions(
+                  "payload",
                   "Payload",
-                  true,
                   List.of(
                       Link.to(
                           "Show the payload, which may be secret",

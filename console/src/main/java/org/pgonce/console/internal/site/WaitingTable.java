@@ -1,6 +1,5 @@
 package org.pgonce.console.internal.site;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -8,18 +7,26 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.act.Verb;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section;
-import org.pgonce.console.internal.page.Section.Cell;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
-import org.pgonce.console.internal.page.Section.Link;
-import org.pgonce.console.internal.page.Section.Row;
 import org.pgonce.console.internal.page.Section.Table;
 import org.pgonce.console.internal.page.Words;
 
-/** What waits in a channel: new, scheduled and retrying, the oldest first. */
+/** What is in a channel: waiting, at work, scheduled and retrying, the oldest first. */
 final class WaitingTable {
 
-  private static final List<String> STATES = List.of("", "waiting", "scheduled", "retrying");
+  private static final List<String> STATES =
+      List.of("", "waiting", "at work", "scheduled", "retrying");
+  private static final List<String> COLUMNS =
+      List.of(
+          "subscription",
+          "state",
+          "attempts",
+          "due_at",
+          "created_at",
+          "delivery_key",
+          "order_key",
+          "last_error");
 
   private WaitingTable() {}
 
@@ -34,6 +41,7 @@ final class WaitingTable {
             Arrays.<@Nullable String>asList(
                 channel,
                 subscription,
+                channel,
                 state,
                 state,
                 key,
@@ -41,38 +49,12 @@ final class WaitingTable {
                 key,
                 after == null ? String.valueOf(Long.MIN_VALUE) : after,
                 visit.orEmpty("of")));
-    var shown = Visit.first(rows, Queries.PAGE);
-    var lines = new ArrayList<Row>();
-    for (var one : shown) {
-      var id = String.valueOf(one.get("id"));
-      lines.add(
-          new Row(
-              one.get("subscription") + "/" + id,
-              "notification " + id,
-              List.of(
-                  Cell.link(id, visit.paths().notification(channel, id)),
-                  Cell.of(one.get("subscription")),
-                  Cell.of(one.get("state")),
-                  Cell.of(one.get("attempts")),
-                  Cell.of(one.get("due_at")),
-                  Cell.of(one.get("created_at")),
-                  Cell.of(one.get("delivery_key")),
-                  Cell.of(one.get("order_key")),
-                  Cell.of(one.get("last_error")))));
-    }
     var path = visit.paths().channel(channel);
-    Link more = null;
-    if (rows.values().size() > Queries.PAGE) {
-      var last = shown.get(Queries.PAGE - 1);
-      var parameters = new LinkedHashMap<String, @Nullable String>();
-      parameters.put("show", "waiting");
-      parameters.put("subscription", subscription);
-      parameters.put("state", state);
-      parameters.put("key", key);
-      parameters.put("after", String.valueOf(last.get("id")));
-      parameters.put("of", String.valueOf(last.get("subscription")));
-      more = Link.to("Next " + Queries.PAGE, Paths.with(path, parameters));
-    }
+    var kept = new LinkedHashMap<String, @Nullable String>();
+    kept.put("show", "waiting");
+    kept.put("subscription", subscription);
+    kept.put("state", state);
+    kept.put("key", key);
     return List.of(
         new Filter(
             path,
@@ -95,9 +77,10 @@ final class WaitingTable {
                 "Delivery key",
                 "Order key",
                 "Last error"),
-            lines,
+            NotificationRows.of(
+                visit, channel, "notification", Visit.first(rows, Queries.PAGE), COLUMNS),
             "Nothing waits that fits.",
-            more,
+            Next.of(rows, path, kept, "id", "subscription"),
             Chosen.of(visit, channel, subscription, Verb.RETRY_NOW, Verb.CANCEL)));
   }
 }

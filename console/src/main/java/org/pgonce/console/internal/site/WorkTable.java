@@ -3,12 +3,22 @@ package org.pgonce.console.internal.site;
 import java.util.List;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section;
-import org.pgonce.console.internal.page.Section.Cell;
-import org.pgonce.console.internal.page.Section.Row;
 import org.pgonce.console.internal.page.Section.Table;
 
 /** What is being handled: by whom, since when, and its last SQL. */
 final class WorkTable {
+
+  private static final List<String> COLUMNS =
+      List.of(
+          "subscription",
+          "attempt",
+          "instance",
+          "pid",
+          "since",
+          "leased_until",
+          "state",
+          "waits_for",
+          "last_sql");
 
   private WorkTable() {}
 
@@ -27,28 +37,9 @@ final class WorkTable {
                 "Since",
                 "Leased until",
                 "State",
+                "Waits for",
                 "Last SQL"),
-            rows.objects().stream()
-                .map(
-                    one ->
-                        new Row(
-                            null,
-                            String.valueOf(one.get("id")),
-                            List.of(
-                                Cell.link(
-                                    String.valueOf(one.get("id")),
-                                    visit
-                                        .paths()
-                                        .notification(channel, String.valueOf(one.get("id")))),
-                                Cell.of(one.get("subscription")),
-                                Cell.of(one.get("attempt")),
-                                Cell.of(one.get("instance")),
-                                Cell.of(one.get("pid")),
-                                Cell.of(one.get("since")),
-                                Cell.of(one.get("leased_until")),
-                                Cell.of(one.get("state")),
-                                Cell.code(one.get("last_sql")))))
-                .toList(),
+            NotificationRows.of(visit, channel, null, rows.objects(), COLUMNS),
             "Nothing is at work.",
             null,
             null));

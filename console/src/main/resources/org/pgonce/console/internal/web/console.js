@@ -20,16 +20,29 @@
   // A part in which somebody is reading with a cursor, or has chosen rows, stays as it is.
   const inUse = part => part.contains(document.activeElement) || part.querySelector('input:checked') !== null
     || (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
+  // Parts are replaced by newer ones that differ, those that are new are put before the same part as there, and those that are gone are taken away.
+  const renew = page => {
+    const ids = [...page.querySelectorAll('#main > [id]')].map(one => one.id);
+    for (const part of document.querySelectorAll('[data-part]')) {
+      if (!ids.includes(part.id) && !inUse(part)) part.remove();
+    }
+    for (const newer of [...page.querySelectorAll('[data-part]')]) {
+      const part = document.getElementById(newer.id);
+      if (part === null) {
+        const behind = ids.slice(ids.indexOf(newer.id) + 1).map(id => document.getElementById(id)).find(one => one !== null);
+        document.getElementById('main').insertBefore(newer, behind ?? null);
+      } else if (!part.isEqualNode(newer) && !inUse(part)) {
+        part.replaceWith(newer);
+      }
+    }
+  };
   const refresh = async () => {
     if (on && !document.hidden) {
       try {
         const answer = await fetch(location.href, {headers: {Accept: 'text/html'}, signal: AbortSignal.timeout(10000)});
         if (!answer.ok) throw new Error(answer.status);
         const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-        for (const part of document.querySelectorAll('[data-part]')) {
-          const newer = page.getElementById(part.id);
-          if (newer !== null && !inUse(part)) part.replaceWith(newer);
-        }
+        renew(page);
         behind = 0;
         state.textContent = '';
       } catch (failure) {
