@@ -1,4 +1,4 @@
--- Claim with a lease, and what both kinds of claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimSql.java), and so is
+-- Claim with a lease, and what both kinds of claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimStatement.java), and so is
 -- the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
 
 -- See roles.sql.

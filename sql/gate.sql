@@ -9,7 +9,8 @@
 --   9223372036854775807   wake_ups is NEVER: writers do not notify
 --
 -- A writer reads the gate after it has stored its rows. A row whose writer read an open gate and commits after it was closed is found by the poll,
--- within a second. So nothing here needs a lock: the last value counts, and a listener that finds another value than its own claims no longer every 2 ms.
+-- within a second by default. So nothing here needs a lock: the last value counts, and a listener that finds another value than its own stops
+-- claiming every 2 ms.
 -- Values may change in transactions that roll back; each poll says where a value does not fit (poll.gate_unfit).
 
 -- See roles.sql.

@@ -271,8 +271,9 @@ public final class PgOnce implements AutoCloseable {
 
   /**
    * Waits until {@link #stop} or {@link #close} is called elsewhere, or the JVM is told to end
-   * (SIGTERM, Ctrl-C): then it stops within the stop timeout of the builder. A further start is not
-   * waited for.
+   * (SIGTERM, Ctrl-C): then it stops within the stop timeout of the builder. While no thread waits
+   * here, SIGTERM ends the JVM at once, as a kill does, and what was claimed is claimed again. A
+   * further start is not waited for.
    *
    * @throws IllegalStateException before the start
    */

@@ -196,9 +196,9 @@ final class FetchTrigger {
   }
 
   /** The poll says which rank this process has. */
-  void ranked(int now) {
-    rank = now;
-    if (now == 0 && answerAt != NEVER) {
+  void ranked(int newRank) {
+    rank = newRank;
+    if (newRank == 0 && answerAt != NEVER) {
       answerAt = NEVER;
       fresh = true;
       beginIfWanted();

@@ -181,9 +181,11 @@ public final class NotifyGate {
       return BETWEEN_CLAIMS;
     }
     claimsSinceClosed++;
-    return claimsSinceClosed == LAST_CLAIMS
-        ? null
-        : BETWEEN_CLAIMS.multipliedBy(1L << (claimsSinceClosed - 1));
+    if (claimsSinceClosed == LAST_CLAIMS) {
+      claimsSinceClosed = 0; // the next opening may be over before a claim sees it
+      return null;
+    }
+    return BETWEEN_CLAIMS.multipliedBy(1L << (claimsSinceClosed - 1));
   }
 
   private @Nullable Duration stayOpen() throws SQLException {

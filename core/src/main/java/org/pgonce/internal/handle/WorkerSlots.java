@@ -253,6 +253,7 @@ public final class WorkerSlots {
 
     /** If its thread is not back, another gets its place; not where the listener stops. */
     private void settled(Cause cause) {
+      int left;
       synchronized (WorkerSlots.this) {
         handling.remove(this);
         WorkerSlots.this.notifyAll();
@@ -261,13 +262,14 @@ public final class WorkerSlots {
         }
         working.remove(this);
         stuck.add(this);
+        left = stuck.size();
       }
       var options = subscribed.options();
       LOG.error(
           "pgonce: a handler of channel {} overran {} ms, or its lease, and was cut off; {} such handlers have not returned yet; at {} the channel stalls in this process",
           subscribed.label(),
           options.handlerTimeout().toMillis(),
-          stuck.size(),
+          left,
           options.concurrency() + 1);
     }
 

@@ -107,7 +107,7 @@ public final class Transactions {
                   connection.commit();
                   return done;
                 });
-        taken.restore();
+        restore(connection, taken);
         return result;
       } catch (SQLException | RuntimeException | Error e) {
         if (LostConnection.isToldBy(e)) {
@@ -123,11 +123,21 @@ public final class Transactions {
   private static void rollBack(Connection connection, PoolSettings.Taken taken) {
     try {
       connection.rollback();
-      taken.restore();
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       // Not added to the failure as suppressed: pgjdbc-ng throws the same exception object for
       // every closed connection, and it would grow.
-      LOG.debug("pgonce: after a failure the connection could not be given back as it came", e);
+      LOG.debug("pgonce: after a failure the transaction could not be rolled back", e);
+    }
+    restore(connection, taken);
+  }
+
+  /** What was committed or rolled back by then stays so, whatever becomes of the connection. */
+  private static void restore(Connection connection, PoolSettings.Taken taken) {
+    try {
+      taken.restore();
+    } catch (SQLException | RuntimeException e) {
+      LOG.debug("pgonce: a connection that could not be given back as it came is closed", e);
+      LostConnection.abandon(connection);
     }
   }
 }

@@ -165,7 +165,7 @@ public final class Listener {
 
   private <T> void addStored(Registration<T> one, List<Registration<?>> all) {
     var consumer = new SubscriptionConsumer<>(one, context, poll);
-    // First of all, before the gate counts the wake-up: a worker waits for it.
+    // Before the gate of the channel is made, which counts the wake-up: a worker waits for it.
     addCallback(one.name(), payload -> heard(consumer, payload));
     gates.computeIfAbsent(one.name(), name -> gate(name, all)).add(consumer);
     targets.add(consumer);
@@ -358,7 +358,7 @@ public final class Listener {
       try {
         Runtime.getRuntime().removeShutdownHook(hook);
       } catch (IllegalStateException shuttingDown) {
-        hook.join(longest.toMillis()); // so that main does not return before
+        hook.join(Math.max(1, longest.toMillis())); // so that main does not return before
       }
     }
   }

@@ -68,6 +68,8 @@ public final class Poll {
   // A writer that read an open gate may commit when it is closed, or its process dead.
   private static final Duration FAST_BEHIND_A_GATE = Duration.ofSeconds(5);
   private static final long LONGEST_WHILE_FAST_MS = 300;
+  // Rows that are due one by one cost a hundred polls a second at most.
+  private static final long LEAST_BEFORE_DUE_MS = 10;
 
   private static final Backoff RETRY = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
@@ -166,7 +168,8 @@ public final class Poll {
       sendHeartbeat();
       failures = 0;
       return delay;
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) { // pgjdbc-ng throws what is no SQLException
+
       return failed(e);
     }
   }
@@ -288,7 +291,7 @@ public final class Poll {
         delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
       }
       if (answer.dueInMs() != null) {
-        delay = Math.min(delay, Math.max(1, answer.dueInMs()));
+        delay = Math.min(delay, Math.max(LEAST_BEFORE_DUE_MS, answer.dueInMs()));
       }
     }
     var isFast = System.nanoTime() - fastUntil < 0;
@@ -318,7 +321,7 @@ public final class Poll {
         .on(new Event.DatabaseTrouble("", "PostgreSQL's NOTIFY queue is " + percent + " % full"));
   }
 
-  private Duration failed(SQLException e) {
+  private Duration failed(Exception e) {
     var reason = Failures.inWords(e);
     LOG.warn("pgonce: the poll failed: {}; it is tried again within a second", reason);
     LOG.debug("pgonce: the failure in full", e);
