@@ -1,0 +1,61 @@
+package org.pgonce.internal.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+@PgTest
+class TransactionsTest {
+
+  @Test
+  void h50_whatIsCommittedIsDoneThoughItsConnectionCannotBeGivenBack(TestDatabase database)
+      throws Exception {
+    database.execute("create table item (id int)");
+    var transactions = new Transactions(unrestorable(database.dataSource()), Duration.ofSeconds(5));
+    var inserted =
+        transactions.run(
+            connection -> {
+              try (var statement = connection.createStatement()) {
+                return statement.executeUpdate("insert into item values (1)");
+              }
+            });
+    assertThat(inserted).isOne();
+    assertThat(database.queryLong("select count(*) from item")).isOne();
+  }
+
+  /** Its connections do not go back to autocommit. */
+  private static DataSource unrestorable(DataSource real) {
+    return proxy(
+        DataSource.class, real, connection -> proxy(Connection.class, connection, same -> same));
+  }
+
+  private interface Wrap {
+    Object around(Object result);
+  }
+
+  private static <T> T proxy(Class<T> type, Object target, Wrap wrap) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("setAutoCommit") && arguments[0].equals(true)) {
+                throw new SQLException("it may not go back");
+              }
+              try {
+                var result = method.invoke(target, arguments);
+                return result instanceof Connection ? wrap.around(result) : result;
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            }));
+  }
+}
