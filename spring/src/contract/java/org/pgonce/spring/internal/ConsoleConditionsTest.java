@@ -2,16 +2,24 @@ package org.pgonce.spring.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.console.Console;
 import org.pgonce.spring.PgOnceProperties;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.ApplicationContextAssertProvider;
+import org.springframework.boot.test.context.runner.AbstractApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
@@ -83,11 +91,43 @@ class ConsoleConditionsTest {
   }
 
   @Test
-  void anApplicationWithoutAWebServerHasNone() {
-    new ApplicationContextRunner()
-        .withUserConfiguration(Base.class)
-        .withPropertyValues("pgonce.console.enabled=true")
-        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean("pgOnceConsole"));
+  void anApplicationWithoutSpringMvcIsToldThatThereIsNone() {
+    var runners =
+        List.of(new ApplicationContextRunner(), new ReactiveWebApplicationContextRunner());
+    for (var runner : runners) {
+      assertThat(warnings(runner, "pgonce.console.enabled=true"))
+          .singleElement()
+          .asString()
+          .contains("need Spring MVC")
+          .contains("Set the property to false")
+          .contains("pgonce console");
+      assertThat(warnings(runner, "pgonce.console.enabled=false")).isEmpty();
+    }
+  }
+
+  /** And nothing of servlets is made, whose classes a reactive application has not. */
+  private static List<String> warnings(AbstractApplicationContextRunner<?, ?, ?> runner, String property) {
+    var logger = (Logger) LoggerFactory.getLogger(ConsoleConfiguration.class);
+    var lines = new ListAppender<ILoggingEvent>();
+    lines.start();
+    logger.addAppender(lines);
+    try {
+      runner
+          .withUserConfiguration(Base.class)
+          .withPropertyValues(property)
+          .run(
+              context ->
+                  assertThat(context)
+                      .hasNotFailed()
+                      .doesNotHaveBean("pgOnceConsole")
+                      .doesNotHaveBean(ConsoleLogins.class));
+    } finally {
+      logger.detachAppender(lines);
+    }
+    return lines.list.stream()
+        .filter(line -> line.getLevel() == Level.WARN)
+        .map(ILoggingEvent::getFormattedMessage)
+        .toList();
   }
 
   @Test

@@ -7,11 +7,14 @@ import org.pgonce.console.Visitor;
 import org.pgonce.spring.PgOnceProperties;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.boot.autoconfigure.condition.AllNestedConditions;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.autoconfigure.condition.NoneNestedConditions;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.security.core.Authentication;
 import org.springframework.security.web.csrf.CsrfToken;
@@ -41,10 +44,47 @@ class ConsoleConfiguration {
     }
   }
 
-  /** In an application with servlets; no other has a web server that it could be mounted in. */
+  /** In an application with Spring MVC. */
+  static final class Mounted extends AllNestedConditions {
+
+    Mounted() {
+      super(ConfigurationPhase.REGISTER_BEAN);
+    }
+
+    @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+    static class Servlets {}
+
+    @ConditionalOnClass({Console.class, SimpleUrlHandlerMapping.class})
+    static class Mvc {}
+  }
+
+  static final class NotMounted extends NoneNestedConditions {
+
+    NotMounted() {
+      super(ConfigurationPhase.REGISTER_BEAN);
+    }
+
+    @Conditional(Mounted.class)
+    static class Pages {}
+  }
+
+  /**
+   * In any other. It starts all the same: a service's batch jobs may share its properties, and have
+   * no web server.
+   */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
-  @ConditionalOnClass({Console.class, SimpleUrlHandlerMapping.class})
+  @Conditional(NotMounted.class)
+  @ConditionalOnClass(Console.class)
+  static class Nowhere {
+
+    Nowhere() {
+      LOG.warn(
+          "pgonce.console.enabled=true, and there is no console: its pages need Spring MVC, and this application is reactive (WebFlux) or has no web server. Set the property to false here, and have the pages from the command line (pgonce console) or from a service with Spring MVC.");
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @Conditional(Mounted.class)
   static class Pages {
 
     @Bean
@@ -64,6 +104,7 @@ class ConsoleConfiguration {
 
   /** Where Spring Security is there. */
   @Configuration(proxyBeanMethods = false)
+  @Conditional(Mounted.class)
   @ConditionalOnClass({Authentication.class, CsrfToken.class})
   static class Secured {
 
@@ -75,6 +116,7 @@ class ConsoleConfiguration {
 
   /** Where it is not: whoever reaches the application looks, and sees no payload. */
   @Configuration(proxyBeanMethods = false)
+  @Conditional(Mounted.class)
   @ConditionalOnMissingClass("org.springframework.security.web.csrf.CsrfToken")
   static class Open {
 
