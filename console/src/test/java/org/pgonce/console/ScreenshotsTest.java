@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayInputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
+import java.sql.Statement;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.openqa.selenium.OutputType;
@@ -35,11 +37,28 @@ class ScreenshotsTest {
     }
   }
 
+  /** As a listener does with its heartbeat. */
+  private static void listen(Statement handler) throws SQLException {
+    handler.execute(
+        """
+        insert into pgonce.listener (id, instance, subscriptions, workers, outdated, sessions, listens_by, silence)
+        select gen_random_uuid(), 'mailer-1', array_agg(s.id), '{4}', '{\"\"}', array[pg_backend_pid()], 'pgjdbc-ng', interval '1 hour' from pgonce.subscription s
+        """);
+  }
+
   private static void take(TestDatabase database) throws Exception {
     SamplePages.fill(database);
     Files.createDirectories(PICTURES);
     var driver = Chromium.start(true);
-    try (var console = new Browser(database.login(), true)) {
+    try (var console = new Browser(database.login(), true);
+        var handler = database.dataSource().getConnection();
+        var statement = handler.createStatement()) {
+      Stage.publish(database, "{\"to\": \"bob@example.org\"}");
+      listen(statement);
+      handler.setAutoCommit(false);
+      statement.execute(
+          "select n.id from pgonce.notification n where n.subscription_id > 0 order by n.id desc limit 1 for update");
+      statement.execute("create temporary table sent as select 'bob@example.org' as recipient");
       driver.get(console.server.url()); // the session
       for (var one : SamplePages.ALL.entrySet()) {
         if (!one.getKey().equals("refused")) {
