@@ -3,6 +3,7 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -270,6 +271,44 @@ class EntriesTest {
             database.queryLong(
                 "select count(*) from pgonce.notification where subscription_id > 0"))
         .isEqualTo(50_000);
+  }
+
+  /** Over several statements nobody keeps them in order. */
+  @Test
+  void h48_ofTransactionsThatTakeTheSameKeysInOppositeOrdersOneIsToRunAgain(TestDatabase database)
+      throws Exception {
+    PgOnce.using(owner.dataSource()).install(tasks().deliveryKey("id").build());
+    try (var one = owner.dataSource().getConnection();
+        var other = owner.dataSource().getConnection()) {
+      one.setAutoCommit(false);
+      other.setAutoCommit(false);
+      assertThat(List.of(stateOf(one, 1), stateOf(other, 2))).containsExactly("", "");
+      var second = CompletableFuture.supplyAsync(() -> stateOf(one, 2));
+      Awaitility.await()
+          .until(() -> database.queryLong("select count(*) from pg_locks where not granted") > 0);
+      var states = List.of(stateOf(other, 1), second.get(30, TimeUnit.SECONDS));
+      assertThat(states).containsExactlyInAnyOrder("", "40P01");
+      // The transaction that PostgreSQL ended is undone by its commit.
+      one.commit();
+      other.commit();
+      assertThat(stored(database).split(" ")).containsExactlyInAnyOrder("1", "2");
+
+      var ended = states.get(0).isEmpty() ? one : other;
+      assertThat(List.of(stateOf(ended, 2), stateOf(ended, 1))).containsExactly("", "");
+      ended.commit();
+    }
+    assertThat(stored(database).split(" ")).containsExactlyInAnyOrder("1", "2");
+    assertThat(database.queryLong("select count(*) from own.task")).isEqualTo(4);
+  }
+
+  /** How the insert of a row has failed; empty if it has not. */
+  private static String stateOf(Connection connection, int id) {
+    try (var statement = connection.createStatement()) {
+      statement.execute("insert into own.task values (" + id + ")");
+      return "";
+    } catch (SQLException e) {
+      return e.getSQLState();
+    }
   }
 
   /** Else each write to the table would fail. */

@@ -52,6 +52,10 @@ class FunctionTextTest {
                 .deliveryKey("id")
                 .dueAt("new.send_at")),
         new Shown(
+            "sorted",
+            20,
+            TriggerChannel.on("mail", Mail.class).afterInsert().deliveryKey("recipient")),
+        new Shown(
             "dead letters",
             25,
             TriggerChannel.on("mail", Mail.class)

@@ -16,6 +16,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.ChannelOptions;
@@ -367,6 +368,28 @@ class KeyTest {
     database.execute("select pgonce.forget_keys()");
     database.execute("insert into ping values (1)");
     assertThat(stored(database)).isOne();
+  }
+
+  /** Else those that write the same row have met at its primary key before. */
+  @ParameterizedTest
+  @CsvSource({"primary key, false", "primary key deferrable, true", "unique, true", "'', true"})
+  void h48_rowsAreSortedByTheirKeyWhereNoPrimaryKeyKeepsWritersApart(
+      String constraint, boolean sorted, TestDatabase database) throws Exception {
+    database.execute("create table ping (id bigint not null %s)".formatted(constraint));
+    var pings = TriggerChannel.on("ping", Ping.class).afterInsert().deliveryKey("id").build();
+    PgOnce.using(database.dataSource()).install(pings);
+    assertThat(sorts(database)).isEqualTo(sorted);
+    if (!sorted) {
+      database.execute("alter table ping drop constraint ping_pkey");
+      PgOnce.using(database.dataSource()).install(pings);
+      assertThat(sorts(database)).isTrue();
+    }
+  }
+
+  private static boolean sorts(TestDatabase database) throws SQLException {
+    return database
+        .queryString("select prosrc from pg_proc where proname = 'capture_ping_inserted'")
+        .contains("ORDER BY");
   }
 
   @Test

@@ -26,6 +26,9 @@ final class Columns {
        WHERE i.indrelid = CAST(CAST(? AS bigint) AS oid) AND i.indisprimary
       """;
 
+  private static final String IMMEDIATE_KEY =
+      "SELECT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = CAST(CAST(? AS bigint) AS oid) AND i.indisprimary AND i.indimmediate)";
+
   private static final String LABELS =
       "SELECT e.enumlabel FROM pg_catalog.pg_enum e WHERE e.enumtypid = CAST(CAST(? AS bigint) AS oid) ORDER BY e.enumsortorder";
 
@@ -44,6 +47,11 @@ final class Columns {
   /** The names of those of the primary key; empty if there is none. */
   static List<String> primaryKey(Connection connection, long relation) throws SQLException {
     return Statements.rows(connection, PRIMARY_KEY, row -> row.getString(1), relation);
+  }
+
+  /** Whether it has a primary key that is not deferrable. */
+  static boolean hasImmediateKey(Connection connection, long relation) throws SQLException {
+    return Statements.row(connection, IMMEDIATE_KEY, row -> row.getBoolean(1), relation);
   }
 
   private List<Column> read(long relation) throws SQLException {

@@ -15,9 +15,16 @@ import org.pgonce.records.TableName;
  * @param oid its object id in this database; 0 if it was not looked up
  * @param name with its schema, if it was looked up
  * @param primaryKey the columns of that; empty if it has none
+ * @param keyIsImmediate whether a write of a primary key that another transaction has written waits
+ *     for that, and not only where the constraint is checked
  */
 public record WatchedTable(
-    long oid, TableName name, TableForm form, List<Column> columns, List<String> primaryKey) {
+    long oid,
+    TableName name,
+    TableForm form,
+    List<Column> columns,
+    List<String> primaryKey,
+    boolean keyIsImmediate) {
 
   // By the session's own path without pg_temp, which PostgreSQL would search first: a temporary
   // table of the same name must not divert the trigger.
@@ -51,7 +58,7 @@ public record WatchedTable(
   /** An ordinary table that was not looked up: nothing is known of its columns. */
   public static WatchedTable unknown(TableName name) {
     var form = new TableForm("r", "p", false, false, false, "");
-    return new WatchedTable(0, name, form, List.of(), List.of());
+    return new WatchedTable(0, name, form, List.of(), List.of(), false);
   }
 
   /** Null if there is none. */
@@ -85,7 +92,8 @@ public record WatchedTable(
         table.name(),
         table.form(),
         Columns.of(connection, table.oid()),
-        Columns.primaryKey(connection, table.oid()));
+        Columns.primaryKey(connection, table.oid()),
+        Columns.hasImmediateKey(connection, table.oid()));
   }
 
   /** Why {@link #find} found nothing, and what may have been meant. */
@@ -116,6 +124,14 @@ public record WatchedTable(
   /** Why no trigger channel can be on it; null if it can. */
   public @Nullable String obstacle() {
     return form.obstacle(name);
+  }
+
+  /**
+   * Whether rows of two transactions that agree in these columns have met at the table's primary
+   * key before, where one has waited for the other's end.
+   */
+  public boolean keepsApart(List<String> columns) {
+    return keyIsImmediate && columns.containsAll(primaryKey);
   }
 
   /** Those that a trigger sees. */

@@ -108,12 +108,13 @@ final class CaptureBody {
     if (capture.mode() == Mode.BROADCAST) {
       return "broadcast.sql";
     }
-    // Two statements that take the same keys wait for one another in one order. Under an order the
-    // rows keep theirs. Of a single row there is nothing to sort, which would cost a third more.
+    // Two statements that take the same keys wait for one another in one order, unless they have at
+    // the table's own rows. Under an order the rows keep theirs.
     var isSorted =
         trigger.form() == TriggerForm.STATEMENT
             && trigger.event() != Event.TRUNCATE
-            && stored.keys().isByDeliveryAlone();
+            && stored.keys().isByDeliveryAlone()
+            && !function.table().keepsApart(stored.keys().delivery().columns());
     return isSorted ? "sorted.sql" : "keyed.sql";
   }
 }

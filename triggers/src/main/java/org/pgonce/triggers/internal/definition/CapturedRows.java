@@ -172,6 +172,8 @@ public final class CapturedRows {
       }
     }
     Stream.of("old", "new").filter(this::isNamed).forEach(row -> parts.add(row(row)));
+    addKey(parts, capture.stored().keys().delivery(), "pgonce_delivery");
+    addKey(parts, capture.stored().keys().order(), "pgonce_order");
     return String.join("," + newLine + "         ", parts);
   }
 
@@ -293,21 +295,35 @@ public final class CapturedRows {
   }
 
   String deliveryKey() {
-    return key(capture.stored().keys().delivery());
+    return key(capture.stored().keys().delivery(), "pgonce_delivery");
   }
 
   String orderKey() {
-    return key(capture.stored().keys().order());
+    return key(capture.stored().keys().order(), "pgonce_order");
   }
 
-  private String key(Keys.Key key) {
+  private String key(Keys.Key key, String name) {
     if (event == Event.TRUNCATE || key.isEmpty()) {
       return "NULL::text";
     }
     if (key.expression() != null) {
       return "pgonce.given_key((\n" + key.expression() + "\n)::text)";
     }
-    return inRow(event.row(), key.columns(), names -> keyOf(key.columns(), names), "NULL::text");
+    return name + ".key";
+  }
+
+  /** To the from list: PostgreSQL would prepare a subselect with each call. */
+  private void addKey(List<String> parts, Keys.Key key, String name) {
+    var names = key.columns().stream().map(Quoted::identifier).toList();
+    if (!names.isEmpty()) {
+      parts.add(
+          "LATERAL (SELECT pgonce_row.* FROM (SELECT NULL::text AS %s) AS pgonce_gone, LATERAL (SELECT %s AS key FROM (SELECT %s) AS pgonce_all) AS pgonce_row) AS %s"
+              .formatted(
+                  String.join(", NULL::text AS ", names),
+                  keyOf(key.columns(), names),
+                  star(event.row()),
+                  name));
+    }
   }
 
   /** Of the values as the payload writes them. Null if one is. */
