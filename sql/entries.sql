@@ -72,7 +72,9 @@ DECLARE
     CASE WHEN context IS NOT NULL OR pg_catalog.current_setting('pgonce.context', true) OPERATOR(pg_catalog.<>) ''
          THEN pgonce_private.add_context(pgonce.current_context(), context) END;
   takers constant integer[] := %5$s;
-  subscription integer;
+  -- Before the INSERT, which would prepare the calls anew with each row.
+  waiting constant integer := pg_catalog.cardinality(takers);
+  fingerprint constant pg_catalog.bytea := CASE WHEN key IS NOT NULL THEN pgonce.fingerprint(payload) END;
   holder bigint;
 BEGIN
   IF of_channel OPERATOR(pg_catalog.<>) %1$s THEN
@@ -83,13 +85,13 @@ BEGIN
     PERFORM pgonce_private.fail_for_key_length(%3$L);
   END IF;
   IF key IS NOT NULL THEN
-    IF takers OPERATOR(pg_catalog.<>) '{}' THEN
+    IF waiting OPERATOR(pg_catalog.>) 0 THEN
       INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
-      VALUES (%1$s, key, new_id, pgonce.fingerprint(payload), pg_catalog.cardinality(takers))
+      VALUES (%1$s, key, new_id, fingerprint, waiting)
       ON CONFLICT DO NOTHING;
     END IF;
     IF NOT FOUND THEN
-      holder := pgonce_private.take_key(%3$L, pg_catalog.cardinality(takers), key, new_id, payload, same_payload);
+      holder := pgonce_private.take_key(%3$L, waiting, key, new_id, payload, same_payload);
       IF holder OPERATOR(pg_catalog.<>) new_id THEN
         RETURN OPERATOR(pg_catalog.-) holder;
       END IF;
@@ -99,10 +101,8 @@ BEGIN
     PERFORM pgonce_private.store_aside(takers, new_id, payload, key, %2$s, due_at, all_context, stamp, error, %3$L, %4$L);
     RETURN new_id;
   END IF;
-  FOREACH subscription IN ARRAY takers LOOP
-    INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
-    VALUES (subscription, new_id, payload, key, %2$s, all_context, stamp);
-  END LOOP;
+  INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
+  SELECT s.id, new_id, payload, key, %2$s, all_context, stamp FROM %7$s AS s (id);
 %6$s  RETURN new_id;
 END
 $body$, channel.id,
@@ -113,7 +113,10 @@ $body$, channel.id,
     CASE WHEN channel.wake_ups <> 'NEVER' THEN format($notify$  IF FOUND AND pgonce.needs_notify(%L) THEN
     PERFORM pgonce.wake_up(%L);
   END IF;
-$notify$, format('pgonce.%I', 'gate_' || channel.name), channel.name) ELSE '' END) END
+$notify$, format('pgonce.%I', 'gate_' || channel.name), channel.name) ELSE '' END,
+    -- Where all take everything, a list: of an array PostgreSQL makes a table with each call.
+    coalesce((SELECT format('(VALUES %s)', string_agg(format('(%s)', s.id), ', ' ORDER BY s.id))
+                FROM pgonce.subscription s WHERE s.channel_id = channel.id HAVING count(*) > 0 AND count(s.filter) = 0), 'pg_catalog.unnest(takers)')) END
 $$;
 
 -- As regprocedure reads it.
