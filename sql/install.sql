@@ -170,26 +170,38 @@ $$;
 
 -- Changes what a channel promises. What waits in it must have been handled, redriven or dropped before the channel stops being stored. Listeners of
 -- the old mode learn it as with install_channel; until then they may claim under EXACTLY_ONCE, and lease nothing more. Triggers that were made
--- for a mode that stores go on storing once the channel is BROADCAST, until it is installed again.
+-- for a mode that stores go on storing once the channel is BROADCAST, until it is installed again. It waits for other transactions as long as
+-- install_channel does.
 CREATE OR REPLACE FUNCTION pgonce.change_mode(channel_name text, new_mode text, reason text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   old_mode text;
   waiting bigint;
+  set_before constant text := current_setting('lock_timeout');
 BEGIN
-  -- Locks that may have to be waited for come first, before others have to wait for this transaction: a pause, or dropping a subscription, may take
-  -- long.
-  SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
+  BEGIN
+    IF set_before = '0' THEN
+      PERFORM set_config('lock_timeout', '10s', true);
+    END IF;
+    -- Locks that may have to be waited for come first, before others have to wait for this transaction: a pause, or dropping a subscription, may take
+    -- long.
+    SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+    PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name AND old_mode <> new_mode
+      ORDER BY s.id FOR NO KEY UPDATE OF s;
+    -- From here on nothing is leased; listeners that try return without a row.
+    PERFORM pg_advisory_xact_lock(pgonce_private.mode_lock(), o.id) FROM (
+      SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
+    PERFORM set_config('lock_timeout', set_before, true);
+  EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: another transaction that installs, changes, pauses or drops it, or leases from it, is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
+      channel_name USING ERRCODE = 'lock_not_available';
+  END;
+  IF old_mode IS NULL THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
   ELSIF old_mode = new_mode THEN
     RETURN; -- nothing to change, so nobody has to wait
   END IF;
-  PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name ORDER BY s.id FOR NO KEY UPDATE OF s;
-  -- From here on nothing is leased; listeners that try return without a row.
-  PERFORM pg_advisory_xact_lock(pgonce_private.mode_lock(), o.id) FROM (
-    SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
   IF new_mode = 'BROADCAST' THEN
     PERFORM pgonce_private.hold_writers('change the mode of channel "' || channel_name || '"');
     SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id

@@ -18,6 +18,8 @@ class LockedChannelTest {
 
   private static final String INSTALL =
       "select pgonce.install_channel('orders', 'EXACTLY_ONCE', 'publish')";
+  private static final String NOT_INSTALLED =
+      "channel \"orders\" was not installed: another transaction that installs, changes or drops it is still open";
   private static final String SET = "select current_setting('lock_timeout')";
 
   @Test
@@ -30,10 +32,10 @@ class LockedChannelTest {
       first.setAutoCommit(false);
       second.setAutoCommit(false);
       holding.execute(INSTALL); // the channel is new: there is no row to lock yet
-      assertGivesUp(waiting);
+      assertGivesUp(waiting, INSTALL, NOT_INSTALLED);
       first.commit();
       holding.execute("select from pgonce.channel where name = 'orders' for update");
-      assertGivesUp(waiting);
+      assertGivesUp(waiting, INSTALL, NOT_INSTALLED);
       first.rollback();
       waiting.execute("set local lock_timeout = '200ms'");
       waiting.execute(INSTALL);
@@ -44,11 +46,10 @@ class LockedChannelTest {
     }
   }
 
-  private static void assertGivesUp(Statement waiting) throws SQLException {
+  private static void assertGivesUp(Statement waiting, String sql, String why) throws SQLException {
     waiting.execute("set local lock_timeout = '200ms'");
-    assertThatThrownBy(() -> waiting.execute(INSTALL))
-        .hasMessageContaining(
-            "channel \"orders\" was not installed: another transaction that installs, changes or drops it is still open")
+    assertThatThrownBy(() -> waiting.execute(sql))
+        .hasMessageContaining(why)
         .extracting(thrown -> ((SQLException) thrown).getSQLState())
         .isEqualTo("55P03");
     waiting.getConnection().rollback();
@@ -58,6 +59,26 @@ class LockedChannelTest {
     try (var row = statement.executeQuery(SET)) {
       row.next();
       return row.getString(1);
+    }
+  }
+
+  @Test
+  void h84_aChangeOfTheModeBesideAnInstallationGivesUpAndSaysWhy(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install();
+    database.execute(INSTALL);
+    var change = "select pgonce.change_mode('orders', 'AT_MOST_ONCE')";
+    try (var first = database.unpooled().getConnection();
+        var second = database.unpooled().getConnection();
+        var holding = first.createStatement();
+        var waiting = second.createStatement()) {
+      first.setAutoCommit(false);
+      second.setAutoCommit(false);
+      holding.execute(INSTALL);
+      assertGivesUp(waiting, change, "the mode of channel \"orders\" was not changed");
+      first.rollback();
+      waiting.execute(change);
+      assertThat(text(waiting)).isEqualTo("0");
     }
   }
 
