@@ -103,8 +103,8 @@ public final class Operations {
    * waits, what failed, who listens, whether it is paused. Counts what waits: its cost grows with
    * it.
    *
-   * @throws PgOnceException also if the role is a member neither of {@code pgonce_admin} nor of
-   *     {@code pgonce_listener}
+   * @throws PgOnceException also if the role is a member of none of {@code pgonce_monitor}, {@code
+   *     pgonce_admin} and {@code pgonce_listener}
    */
   public List<ChannelStatus> channels() {
     return operator.call(

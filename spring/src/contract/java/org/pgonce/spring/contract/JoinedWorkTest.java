@@ -9,6 +9,7 @@ import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.hibernate.SessionFactory;
 import org.jooq.DSLContext;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
@@ -104,11 +105,13 @@ class JoinedWorkTest {
 
   /** As docs/spring.md says of it. */
   @Test
-  void entityManagerOfTheListenersOwnMakingIsApart(TestDatabase database) throws Exception {
+  void entityManagersAndSessionsOfTheListenersOwnMakingAreApart(TestDatabase database) throws Exception {
     try (var service = Service.start(database, MakesItsOwn.class)) {
       service.publish(1, 1);
       service.awaitQuiet();
-      assertThat(service.effects("apart")).as("one for each attempt").isEqualTo(2);
+      for (var maker : List.of("createEntityManager", "openSession", "openStatelessSession")) {
+        assertThat(service.effects(maker)).as("%s: one for each attempt", maker).isEqualTo(2);
+      }
       assertThat(service.effects("joined")).isEqualTo(1);
     }
   }
@@ -123,8 +126,19 @@ class JoinedWorkTest {
       effects.save(new Effect(job.number(), "joined"));
       try (var entities = factory.createEntityManager()) {
         entities.getTransaction().begin();
-        entities.persist(new Effect(job.number(), "apart"));
+        entities.persist(new Effect(job.number(), "createEntityManager"));
         entities.getTransaction().commit();
+      }
+      var sessions = factory.unwrap(SessionFactory.class);
+      try (var session = sessions.openSession()) {
+        session.beginTransaction();
+        session.persist(new Effect(job.number(), "openSession"));
+        session.getTransaction().commit();
+      }
+      try (var session = sessions.openStatelessSession()) {
+        session.beginTransaction();
+        session.insert(new Effect(job.number(), "openStatelessSession"));
+        session.getTransaction().commit();
       }
       if (notification.attempt() == 1) {
         throw new IllegalStateException("at first");
