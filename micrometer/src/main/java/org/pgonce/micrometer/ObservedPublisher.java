@@ -43,6 +43,29 @@ public final class ObservedPublisher {
     return publish(transaction, channel, payload, PublishOptions.DEFAULT).id();
   }
 
+  /** As {@link Publisher#publishAll}. */
+  public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
+      throws SQLException {
+    var sending = new Sending();
+    return observation(sending, channel)
+        .highCardinalityKeyValue("messaging.batch.message_count", "" + payloads.size())
+        .observeChecked(
+            () -> {
+              if (!sending.goesAlong(channel)) { // a cheaper statement
+                return publisher.publishAll(transaction, channel, payloads);
+              }
+              var options = sending.on(channel, PublishOptions.DEFAULT);
+              return publisher
+                  .publishEach(
+                      transaction,
+                      channel,
+                      payloads.stream().map(payload -> new Message<>(payload, options)).toList())
+                  .stream()
+                  .map(Published::id)
+                  .toList();
+            });
+  }
+
   /** As {@link Publisher#publish(Connection, Channel, Object, PublishOptions)}. */
   public <T> Published publish(
       Connection transaction, Channel<T> channel, T payload, PublishOptions options)
@@ -118,9 +141,13 @@ public final class ObservedPublisher {
       setCarrier(fields);
     }
 
+    boolean goesAlong(Channel<?> channel) {
+      return !fields.isEmpty() && channel.mode() != Mode.BROADCAST;
+    }
+
     /** The options with the tracer's fields beside the caller's own context. */
     PublishOptions on(Channel<?> channel, PublishOptions options) {
-      if (fields.isEmpty() || channel.mode() == Mode.BROADCAST) {
+      if (!goesAlong(channel)) {
         return options;
       }
       var context = new HashMap<>(options.context());

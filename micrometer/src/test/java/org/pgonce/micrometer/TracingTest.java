@@ -230,6 +230,22 @@ class TracingTest {
   }
 
   @Test
+  void eachPayloadOfAListCarriesTheTrace() throws Exception {
+    keepContexts(SIGNED_UP);
+    pgonce.start();
+    request(
+        connection ->
+            assertThat(publisher.publishAll(connection, SIGNED_UP, List.of("Ada", "Grace")))
+                .hasSize(2));
+    await(2, "process signed_up");
+
+    var send = traces.span("send signed_up");
+    assertThat(traces.spans("process signed_up"))
+        .allSatisfy(process -> assertThat(linked(process)).containsExactly(identity(send)));
+    assertThat(attribute(send, "messaging.batch.message_count")).isEqualTo("2");
+  }
+
+  @Test
   void aPublishersOwnContextStaysBesideTheTrace() throws Exception {
     keepContexts(SIGNED_UP);
     pgonce.start();
@@ -320,9 +336,10 @@ class TracingTest {
         connection -> {
           untraced.propagate(connection);
           untraced.publish(connection, SIGNED_UP, "Ada");
+          untraced.publishAll(connection, SIGNED_UP, List.of("Grace"));
         });
-    stage.awaitSoon(() -> contexts.size() == 1);
-    assertThat(contexts.remove()).isEmpty();
+    stage.awaitSoon(() -> contexts.size() == 2);
+    assertThat(contexts).containsOnly(Map.of());
   }
 
   @Test

@@ -12,6 +12,8 @@ import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.spring.internal.pool.Pools;
+import org.pgonce.spring.internal.publish.PlainPublishing;
+import org.pgonce.spring.internal.publish.Publishing;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -28,19 +30,30 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * IllegalTransactionStateException} outside of a transaction on pgonce's data source, before any
  * SQL runs, and a {@link org.springframework.dao.DataAccessException} in place of an {@link
  * SQLException}. Safe for use by several threads.
+ *
+ * <p>The starters' bean opens a span {@code send <channel>} around each publish, whose trace goes
+ * along to the handler, where pgonce-micrometer is on the class path and a bean observes ({@code
+ * ObservationRegistry}).
  */
 public final class PgOnceTemplate {
 
   private static final SQLExceptionTranslator TRANSLATOR = new SQLStateSQLExceptionTranslator();
 
   private final DataSource dataSource;
-  private final Publisher publisher;
+  private final Publishing publisher;
 
   /**
+   * Publishes without a span.
+   *
    * @param dataSource that of the transactions, or what is put around the same pool
    * @param publisher {@link org.pgonce.PgOnce#publisher()}
    */
   public PgOnceTemplate(DataSource dataSource, Publisher publisher) {
+    this(dataSource, new PlainPublishing(Objects.requireNonNull(publisher, "publisher")));
+  }
+
+  /** For the starters. */
+  public PgOnceTemplate(DataSource dataSource, Publishing publisher) {
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
     this.publisher = Objects.requireNonNull(publisher, "publisher");
   }
@@ -68,24 +81,41 @@ public final class PgOnceTemplate {
         channel, connection -> publisher.publishEach(connection, channel, messages));
   }
 
-  private <R> R inTransaction(Channel<?> channel, Publishing<R> publishing) {
-    Objects.requireNonNull(channel, "channel");
+  /**
+   * Gives what this transaction's triggers store from now on the current trace: call it before the
+   * table is written. One statement, within a span {@code send}; nothing at all where nothing
+   * traces.
+   */
+  public void propagate() {
+    inTransaction(
+        "propagate",
+        connection -> {
+          publisher.propagate(connection);
+          return true;
+        });
+  }
+
+  private <R> R inTransaction(Channel<?> channel, Work<R> work) {
+    return inTransaction("publish to channel " + channel.name(), work);
+  }
+
+  private <R> R inTransaction(String task, Work<R> work) {
     var key = key();
     if (!TransactionSynchronizationManager.isActualTransactionActive() || key == null) {
-      throw outside(channel);
+      throw outside(task);
     }
     var connection = DataSourceUtils.getConnection(key);
     try {
       // Of a transaction of another data source: Spring keeps connections for as long, in
       // autocommit.
       if (connection.getAutoCommit()) {
-        throw outside(channel);
+        throw outside(task);
       }
-      return publishing.with(connection);
+      return work.with(connection);
     } catch (SQLException e) {
-      var task = "publish to channel %s: %s".formatted(channel.name(), e.getMessage());
-      var translated = TRANSLATOR.translate(task, null, e);
-      throw translated == null ? new UncategorizedSQLException(task, null, e) : translated;
+      var failed = task + ": " + e.getMessage();
+      var translated = TRANSLATOR.translate(failed, null, e);
+      throw translated == null ? new UncategorizedSQLException(failed, null, e) : translated;
     } finally {
       DataSourceUtils.releaseConnection(connection, key);
     }
@@ -103,14 +133,14 @@ public final class PgOnceTemplate {
     return null;
   }
 
-  private static IllegalTransactionStateException outside(Channel<?> channel) {
+  private static IllegalTransactionStateException outside(String task) {
     return new IllegalTransactionStateException(
-        "channel %s: publish was called outside of a transaction on pgonce's data source, so nothing would tie the notification to what it is about. Call it from a @Transactional method, or from TransactionTemplate, of that data source's transaction manager; for a transaction of its own, use PgOnce.publisher() with a connection"
-            .formatted(channel.name()));
+        "%s: called outside of a transaction on pgonce's data source, so nothing would tie the notification to what it is about. Call it from a @Transactional method, or from TransactionTemplate, of that data source's transaction manager; for a transaction of its own, use PgOnce.publisher() with a connection"
+            .formatted(task));
   }
 
   @FunctionalInterface
-  private interface Publishing<R> {
+  private interface Work<R> {
     R with(Connection connection) throws SQLException;
   }
 }

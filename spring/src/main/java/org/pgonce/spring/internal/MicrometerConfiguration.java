@@ -8,8 +8,11 @@ import org.pgonce.PgOnce;
 import org.pgonce.micrometer.EventMeters;
 import org.pgonce.micrometer.HandlerObservation;
 import org.pgonce.micrometer.LoggingContext;
+import org.pgonce.micrometer.ObservedPublisher;
 import org.pgonce.micrometer.PgOnceMetrics;
 import org.pgonce.micrometer.WriterLinks;
+import org.pgonce.spring.internal.publish.ObservedPublishing;
+import org.pgonce.spring.internal.publish.Publishing;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigureOrder;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -52,6 +55,13 @@ public class MicrometerConfiguration {
   @ConditionalOnBean(ObservationRegistry.class)
   HandlerObservation pgOnceHandlerObservation(ObservationRegistry registry) {
     return new HandlerObservation(registry);
+  }
+
+  /** For PgOnceTemplate. */
+  @Bean
+  @ConditionalOnBean(ObservationRegistry.class)
+  Publishing pgOncePublishing(PgOnce pgonce, ObservationRegistry registry) {
+    return new ObservedPublishing(new ObservedPublisher(pgonce.publisher(), registry));
   }
 
   @Bean

@@ -12,6 +12,8 @@ import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spring.PgOnceCustomizer;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceTemplate;
+import org.pgonce.spring.internal.publish.PlainPublishing;
+import org.pgonce.spring.internal.publish.Publishing;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -141,8 +143,10 @@ public class PgOnceConfiguration {
 
   @Bean
   @ConditionalOnMissingBean
-  PgOnceTemplate pgOnceTemplate(OurDataSource ours, PgOnce pgonce) {
-    return new PgOnceTemplate(ours.bean(), pgonce.publisher());
+  PgOnceTemplate pgOnceTemplate(
+      OurDataSource ours, PgOnce pgonce, ObjectProvider<Publishing> publishing) {
+    return new PgOnceTemplate(
+        ours.bean(), publishing.getIfAvailable(() -> new PlainPublishing(pgonce.publisher())));
   }
 
   /** Where JPA is there. */
