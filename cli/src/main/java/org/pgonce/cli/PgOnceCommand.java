@@ -30,6 +30,7 @@ import org.pgonce.cli.look.StatusCommand;
 import org.pgonce.cli.look.TailCommand;
 import org.pgonce.cli.schema.GrantsCommand;
 import org.pgonce.cli.schema.MigrateCommand;
+import org.pgonce.cli.schema.RecordCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
@@ -68,6 +69,7 @@ import picocli.CommandLine.Model.OptionSpec;
       AdoptCommand.class,
       MigrateCommand.class,
       GrantsCommand.class,
+      RecordCommand.class,
       ConsoleCommand.class,
       GenerateCompletion.class
     },

@@ -127,6 +127,7 @@ class PackedJarIT {
     "migrate print, 0, the database half",
     "migrate down --dry-run --database other, 1, ''",
     "grants postgres --to look, 0, nothing is missing",
+    "record pgonce.channel, 0, public record Channel(",
     "generate-completion, 0, complete -F",
     "explain nowhere, 1, ''",
     "nothing, 2, ''"

@@ -1,4 +1,4 @@
-/** The schema pgonce and the rights on it. */
+/** The schema pgonce, the rights on it, and the records of tables. */
 @NullMarked
 package org.pgonce.cli.schema;
 
