@@ -15,6 +15,8 @@ class BomTest {
   private static final Path ROOT = Path.of("..");
   private static final Pattern MODULE = Pattern.compile("<module>(.+?)</module>");
   private static final Pattern VERSION = Pattern.compile("<version>(.+?)</version>");
+  private static final Pattern WHOSE =
+      Pattern.compile("(?s)(<licenses>.*</licenses>\\s*<developers>.*</developers>)");
   private static final Pattern OURS =
       Pattern.compile("<groupId>org\\.pgonce</groupId>\\s*<artifactId>(.+?)</artifactId>");
   private static final Pattern ARTIFACT =
@@ -36,6 +38,11 @@ class BomTest {
   @Test
   void itsVersionIsTheProjects() throws Exception {
     assertThat(all(VERSION, pom("bom")).get(0)).isEqualTo(all(VERSION, pom(".")).get(0));
+  }
+
+  @Test
+  void itsLicenceAndDevelopersAreTheProjects() throws Exception {
+    assertThat(all(WHOSE, pom("bom"))).hasSize(1).isEqualTo(all(WHOSE, pom(".")));
   }
 
   private static String pom(String module) throws Exception {
