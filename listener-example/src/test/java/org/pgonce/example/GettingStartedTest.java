@@ -7,16 +7,16 @@ import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import javax.tools.ToolProvider;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.PomClassPath;
 import org.pgonce.testkit.TestDatabase;
 import org.w3c.dom.Element;
 import org.xml.sax.InputSource;
@@ -31,11 +31,6 @@ class GettingStartedTest {
   private static final Path PAGE = Path.of("../docs/getting-started.md");
   private static final Path PARENT = Path.of("../pom.xml");
 
-  /** What this module has for itself, and no reader of the page. */
-  private static final Pattern OWN =
-      Pattern.compile(
-          "junit|assertj|awaitility|testcontainers|docker|embedded|surefire|/testkit/|/listener-example/|/guards/");
-
   @Test
   void thePageRunsFromAnEmptyDirectory(TestDatabase database, @TempDir Path directory)
       throws Exception {
@@ -44,9 +39,11 @@ class GettingStartedTest {
     Files.writeString(source, quoted("java"));
     var classes = directory.resolve("target/classes").toString();
     var classPath =
-        Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-            .filter(entry -> !OWN.matcher(entry.replace('\\', '/')).find())
-            .collect(Collectors.joining(File.pathSeparator));
+        PomClassPath.of(
+            dependencies().stream()
+                .map(one -> text(one, "groupId") + ":" + text(one, "artifactId"))
+                .toList());
+    assertThat(classPath).doesNotContain("junit-jupiter", "picocli", "HdrHistogram", "jte-runtime");
 
     var options =
         List.of("-Xlint:all", "-Werror", "--release", "17", "-proc:none", "-cp", classPath);
@@ -87,21 +84,25 @@ class GettingStartedTest {
   @Test
   void itsPomNamesTheVersionsOfThisProject() throws Exception {
     var parent = Files.readString(PARENT);
-    var dependencies =
+    assertThat(dependencies())
+        .extracting(one -> text(one, "version"))
+        .containsExactly(
+            found(parent, "<artifactId>pgonce-parent</artifactId>\\s*<version>(.+?)</version>"),
+            found(parent, "<hikaricp.version>(.+?)</hikaricp.version>"),
+            found(parent, "<slf4j.version>(.+?)</slf4j.version>"));
+  }
+
+  private static List<Element> dependencies() throws Exception {
+    var nodes =
         DocumentBuilderFactory.newInstance()
             .newDocumentBuilder()
             .parse(new InputSource(new StringReader(quoted("xml"))))
             .getElementsByTagName("dependency");
-    assertThat(dependencies.getLength()).isEqualTo(3);
-    var versions =
-        List.of(
-            found(parent, "<artifactId>pgonce-parent</artifactId>\\s*<version>(.+?)</version>"),
-            found(parent, "<hikaricp.version>(.+?)</hikaricp.version>"),
-            found(parent, "<slf4j.version>(.+?)</slf4j.version>"));
-    for (var i = 0; i < versions.size(); i++) {
-      var version = ((Element) dependencies.item(i)).getElementsByTagName("version").item(0);
-      assertThat(version.getTextContent()).isEqualTo(versions.get(i));
-    }
+    return IntStream.range(0, nodes.getLength()).mapToObj(i -> (Element) nodes.item(i)).toList();
+  }
+
+  private static String text(Element of, String name) {
+    return of.getElementsByTagName(name).item(0).getTextContent();
   }
 
   private static String quoted(String language) throws Exception {

@@ -7,16 +7,15 @@ import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import javax.tools.ToolProvider;
 import org.awaitility.core.ThrowingRunnable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.PomClassPath;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -28,13 +27,9 @@ class GettingStartedTest {
 
   private static final Path PAGE = Path.of("../docs/getting-started-spring-boot.md");
   private static final Path PARENT = Path.of("../pom.xml");
-
-  /** What the starter's tests have, and no reader of the page: by a jar's name, or a module's. */
-  private static final Pattern OWN =
+  private static final Pattern DEPENDENCY =
       Pattern.compile(
-          "(pgonce-)?(test|testkit|micrometer)(/|-0).*|.*/test-classes|"
-              + ".*(junit|assertj|awaitility|testcontainers|docker|embedded|surefire|spring-boot-test|spring-test|"
-              + "hibernate|jpa|flyway|liquibase|mybatis|jooq|tomcat|-web|actuator|micrometer-core|micrometer-tracing).*");
+          "<dependency>\\s*<groupId>(.+?)</groupId>\\s*<artifactId>(.+?)</artifactId>");
 
   @Test
   void thePageRunsFromAnEmptyDirectory(TestDatabase database, @TempDir Path directory)
@@ -103,18 +98,20 @@ class GettingStartedTest {
     }
   }
 
-  private static String classPath() {
-    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-        .filter(entry -> !OWN.matcher(name(Path.of(entry))).matches())
-        .collect(Collectors.joining(File.pathSeparator));
-  }
-
-  /** Of a jar, or of a module and its directory of classes. */
-  private static String name(Path entry) {
-    var last = entry.getFileName().toString();
-    return last.endsWith(".jar")
-        ? last
-        : entry.toAbsolutePath().getParent().getParent().getFileName() + "/" + last;
+  /** Of the starter that is tested here, where the page names one of the two. */
+  private static String classPath() throws Exception {
+    var module = Path.of("").toAbsolutePath().getFileName().toString();
+    var artifacts =
+        DEPENDENCY
+            .matcher(quoted("(?s)```xml\n(.*?)```"))
+            .results()
+            .map(found -> found.group(1) + ":" + found.group(2))
+            .map(artifact -> artifact.replaceAll("spring-boot-\\d", module))
+            .toList();
+    assertThat(artifacts).hasSize(1);
+    var classPath = PomClassPath.of(artifacts);
+    assertThat(classPath).doesNotContain("junit-jupiter", "eclipselink", "spring-security", "jte-runtime");
+    return classPath;
   }
 
   private static String of(TestDatabase database, String properties) {
