@@ -36,13 +36,15 @@ import org.slf4j.LoggerFactory;
  * <p>A scrape asks no database. A thread asks it once in an interval, 15 s by default, by one query
  * of at most 5 s, for all channels that are installed: what waits is counted to 100,000 for each
  * subscription and no further. Where the answer fails, or is older than three intervals and 10 s,
- * these gauges are NaN. The role needs {@code pgonce_listener} or {@code pgonce_admin}.
- * Subscriptions that are new have their gauges an interval later.
+ * these gauges are NaN. The role needs {@code pgonce_monitor}, {@code pgonce_listener} or {@code
+ * pgonce_admin}. Subscriptions that are new have their gauges an interval later.
  *
  * <p>Safe for use by several threads. Close it before the data source: it holds a thread from the
  * first {@link #bindTo} on.
  */
 public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
+
+  private static final String UNDEFINED_TABLE = "42P01";
 
   private static final Logger LOG = LoggerFactory.getLogger(PgOnceMetrics.class);
 
@@ -153,13 +155,24 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
       latest = Sample.none();
       if (!failing && !sampler.isShutdown()) {
         failing = true;
-        LOG.warn(
-            "pgonce cannot ask the database for its gauges, which are NaN until it can; it is asked every {}",
-            interval,
-            e);
+        sayThatItFailed(e);
       }
     }
     register();
+  }
+
+  private void sayThatItFailed(Exception e) {
+    // A starter's service asks before it has installed the schema.
+    if (e instanceof SQLException sql && UNDEFINED_TABLE.equals(sql.getSQLState())) {
+      LOG.info(
+          "pgonce is not installed in this database: its gauges are NaN until it is; it is asked every {}",
+          interval);
+    } else {
+      LOG.warn(
+          "pgonce cannot ask the database for its gauges, which are NaN until it can; it is asked every {}",
+          interval,
+          e);
+    }
   }
 
   /** Throws nothing, which would end the looks for good: a registry refuses what it likes. */
