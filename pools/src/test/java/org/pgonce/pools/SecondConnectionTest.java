@@ -7,6 +7,7 @@ import static org.pgonce.stage.Stage.QUICK;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -55,18 +56,28 @@ class SecondConnectionTest {
   void h57_aPoolThatIsTooSmallAndHandlersThatTakeASecondConnectionAreToldOf() throws Exception {
     try (var pool = stage.database.pooled(10);
         var logged = new Logged()) {
-      pool.setConnectionTimeout(1_000); // 30 s in production
+      pool.setConnectionTimeout(5_000); // 30 s in production
       var dataSource = new WatchedDataSource(pool);
       var pgonce = stage.pgonce(dataSource);
+      var gaveUp = new AtomicInteger();
       pgonce.listen(
           ORDERS,
           QUICK.withConcurrency(10),
-          (order, tx) -> callAService(dataSource, order.payload().id()));
+          (order, tx) -> {
+            try {
+              callAService(dataSource, order.payload().id());
+            } catch (SQLException e) {
+              gaveUp.incrementAndGet();
+              throw e;
+            }
+          });
       pgonce.start();
       assertThat(logged.count(TOO_SMALL)).isEqualTo(1);
       assertThat(logged.text()).contains("10 for handlers (orders 10)", "Give the pool 12 or more");
       stage.publish(40);
       stage.awaitSoon(() -> logged.count(WARNED) > 0);
+      assertThat(gaveUp).as("handlers that waited for nothing before it was said").hasValue(0);
+      pool.setConnectionTimeout(1_000);
       stage.awaitNothingWaits(); // handled, or dead letters
       assertThat(pgonce.stop(Duration.ofSeconds(20))).isTrue();
       assertThat(logged.count(WARNED)).isEqualTo(1);
