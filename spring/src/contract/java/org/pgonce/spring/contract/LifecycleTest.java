@@ -212,7 +212,7 @@ class LifecycleTest {
   void serviceWithoutAWebServerLivesWhileItListens(TestDatabase database) throws Exception {
     try (var listens =
         JvmProcess.start(ThousandTest.Main.class, ContractApplication.properties(database))) {
-      listens.awaitLine(": Started ", Service.BOUND.multipliedBy(2));
+      listens.awaitLine(": Started ", Service.BOUND.multipliedBy(4));
       database.execute(ContractApplication.PUBLISH.formatted(1, 5));
       Service.awaitQuiet(database);
       assertThat(listens.isAlive()).isTrue();
@@ -223,7 +223,7 @@ class LifecycleTest {
         JvmProcess.start(
             ThousandTest.Main.class,
             ContractApplication.properties(database, "pgonce.auto-startup=false"))) {
-      onlyPublishes.awaitExit(Service.BOUND.multipliedBy(2));
+      onlyPublishes.awaitExit(Service.BOUND.multipliedBy(4));
     }
   }
 

@@ -65,7 +65,8 @@ record Service(TestDatabase database, ConfigurableApplicationContext context)
             .unwrap(SessionFactory.class)
             .getStatistics();
     try {
-      assertThat(pool.getActiveConnections()).isZero();
+      // The meters' look may be under way.
+      await().atMost(BOUND).untilAsserted(() -> assertThat(pool.getActiveConnections()).isZero());
       assertThat(statistics.getSessionOpenCount()).isEqualTo(statistics.getSessionCloseCount());
     } finally {
       context.close();
