@@ -6,15 +6,15 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * How long a failed notification waits: the first delay, doubled with each further failure up to
- * the longest. Of the delay that comes out so, a random part between its half and its whole is
- * waited, so that what failed together does not come back together.
+ * the longest. It waits a random time between half of that delay and all of it, so that what failed
+ * together does not come back together.
  *
  * @param first at least 1 ms
  * @param longest not below {@code first}, at most 365 days
  */
 public record Backoff(Duration first, Duration longest) {
 
-  /** 1 second, doubled up to 15 minutes; so the first wait is of 0.5 to 1 s. */
+  /** 1 second, doubled up to 15 minutes: the first wait takes 0.5 to 1 s. */
   public static final Backoff DEFAULT = new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(15));
 
   public Backoff {

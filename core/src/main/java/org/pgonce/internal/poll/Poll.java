@@ -168,8 +168,8 @@ public final class Poll {
       sendHeartbeat();
       failures = 0;
       return delay;
-    } catch (SQLException | RuntimeException e) { // pgjdbc-ng throws what is no SQLException
-
+    } catch (SQLException | RuntimeException e) {
+      // pgjdbc-ng throws both.
       return failed(e);
     }
   }
