@@ -175,7 +175,8 @@ class LateCommitTest {
       look.execute("select count(*) from pgonce.notification");
       storeAhead(database, Mode.EXACTLY_ONCE, rows);
       stage.pgonce().listen(Stage.ORDERS, Stage.QUICK.withConcurrency(1), Stage::effect).start();
-      stage.awaitSoon(() -> stage.effects() == rows);
+      // Each is a commit of its own that waits for the disk.
+      await().atMost(Duration.ofMinutes(4)).until(() -> stage.effects() == rows);
       var pages =
           database.queryString(
               "select sum(shared_blks_hit + shared_blks_read) / sum(calls) from pg_stat_statements"
