@@ -41,7 +41,7 @@ class PlanTest {
                 + SELECT pgonce.install_channel('author_inserted', 'EXACTLY_ONCE', 'trigger on author', '{"default":null}');
               channel author_inserted: create function pgonce_triggers."capture_author_inserted"
                 + CREATE OR REPLACE FUNCTION pgonce_triggers."capture_author_inserted"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-                + SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC'\
+                + SET search_path = pg_catalog, pg_temp
               """)
           .endsWith(
               """
@@ -76,10 +76,7 @@ class PlanTest {
           .hasToString(
               """
               channel author_inserted: replace function pgonce_triggers."capture_author_inserted"
-                  SET IntervalStyle=iso_8601
-                  SET TimeZone=UTC
                 - SET bytea_output=escape
-                + SET bytea_output=hex
                   SET search_path=pg_catalog, pg_temp
                   BEGIN
               """);

@@ -19,28 +19,39 @@ import org.pgonce.records.internal.catalog.WatchedTable;
 public record Pins(
     Map<String, String> always, Map<String, String> needed, Map<String, String> allowed) {
 
-  // Where names lead to, and what decides how to_json writes dates, intervals and bytes: a column
-  // that is added later may be of such a type.
-  private static final Map<String, String> ALWAYS =
+  // Where names lead to.
+  private static final Map<String, String> ALWAYS = ordered("search_path", "pg_catalog, pg_temp");
+
+  // What decides how to_json writes values: points in time; ranges of them; intervals; bytes;
+  // floats and geometry; money; and what has the name of a catalog's entry. Dates and times by
+  // themselves are ISO 8601 in JSON, whatever is set.
+  private static final Map<String, String> BY_TYPE =
       ordered(
-          "search_path", "pg_catalog, pg_temp",
           "TimeZone", "UTC",
           "DateStyle", "ISO, YMD",
           "IntervalStyle", "iso_8601",
-          "bytea_output", "hex");
-
-  // The same for floats and geometry; money; and what has the name of a catalog's entry.
-  private static final Map<String, String> BY_TYPE =
-      ordered("extra_float_digits", "1", "lc_monetary", "C", "quote_all_identifiers", "off");
+          "bytea_output", "hex",
+          "extra_float_digits", "1",
+          "lc_monetary", "C",
+          "quote_all_identifiers", "off");
 
   // What decides how SQL of the user's is read.
   private static final Map<String, String> OF_SQL =
       ordered("standard_conforming_strings", "on", "transform_null_equals", "off");
 
-  // The owner of an enum can give it a cast to json at any time: that shall not change the
-  // function.
-  private static final Set<Shape> WRITTEN_BY_SETTING =
-      Set.of(Shape.FLOAT4, Shape.FLOAT8, Shape.STRING, Shape.ENUM, Shape.COMPOSITE, Shape.UNKNOWN);
+  // Types that are written by one of these alone.
+  private static final Map<Shape, String> WRITTEN_BY =
+      Map.of(
+          Shape.TIMESTAMP_TZ, "TimeZone",
+          Shape.INTERVAL, "IntervalStyle",
+          Shape.BYTES, "bytea_output",
+          Shape.FLOAT4, "extra_float_digits",
+          Shape.FLOAT8, "extra_float_digits");
+
+  // May be written by any. The owner of an enum can give it a cast to json at any time: that shall
+  // not change the function.
+  private static final Set<Shape> WRITTEN_BY_ANY =
+      Set.of(Shape.STRING, Shape.ENUM, Shape.COMPOSITE, Shape.UNKNOWN);
 
   static Pins of(Capture capture, WatchedTable table) {
     var hasSql = !capture.expressions().isEmpty();
@@ -50,18 +61,25 @@ public record Pins(
     }
     var allowed = new LinkedHashMap<>(always);
     allowed.putAll(BY_TYPE);
-    // SQL may make such a value of any column.
-    var needsAll =
-        hasSql
-            || !table.isKnown()
-            || table.seenColumns().stream().anyMatch(column -> isWrittenBySetting(column.type()));
-    return new Pins(always, needsAll ? allowed : always, allowed);
+    // SQL may make a value of any type of any column.
+    var needsAll = hasSql || !table.isKnown();
+    var needed = new LinkedHashMap<>(allowed);
+    needed
+        .keySet()
+        .removeIf(
+            setting ->
+                !always.containsKey(setting)
+                    && !needsAll
+                    && table.seenColumns().stream()
+                        .noneMatch(column -> isWrittenBy(setting, column.type())));
+    return new Pins(always, needed, allowed);
   }
 
-  private static boolean isWrittenBySetting(ColumnType type) {
+  private static boolean isWrittenBy(String setting, ColumnType type) {
     var element = type.parts().element();
-    return WRITTEN_BY_SETTING.contains(type.shape())
-        || (element != null && isWrittenBySetting(element));
+    return WRITTEN_BY_ANY.contains(type.shape())
+        || setting.equals(WRITTEN_BY.get(type.shape()))
+        || (element != null && isWrittenBy(setting, element));
   }
 
   private static Map<String, String> ordered(String... namesAndValues) {
