@@ -6,16 +6,16 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
--- The context, from the setting pgonce.context: a JSON object whose values are texts. It can be set by hand: numbers and booleans count as their
--- text, since filters compare texts. Anything else (null, nested values, no object) counts as no context: a writer never fails by it.
-CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+-- The context that the setting pgonce.context holds: a JSON object whose values are texts. It can be set by hand: numbers and booleans count as their
+-- text, since filters compare texts. Anything else (null, nested values, no object) counts as no context: a writer never fails by it. Strict, as
+-- read_depth is: the views of channels have both in their columns' defaults, and most writers have set neither.
+CREATE OR REPLACE FUNCTION pgonce.read_context(given text) RETURNS jsonb
+LANGUAGE plpgsql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  given text := current_setting('pgonce.context', true);
   context jsonb;
 BEGIN
-  IF given IS NULL OR given = '' OR length(given) > 20000 THEN
+  IF given = '' OR length(given) > 20000 THEN
     RETURN NULL;
   END IF;
   context := given::jsonb;
@@ -34,12 +34,18 @@ $$;
 
 -- How many handlers led here, from the setting pgonce.depth. A claim sets it, and so does the publisher in a handler. Null for none, and for what is
 -- no number.
+CREATE OR REPLACE FUNCTION pgonce.read_depth(given text) RETURNS integer
+LANGUAGE sql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT CASE WHEN given ~ '^[0-9]{1,5}$' THEN nullif(least(given::integer, 32767), 0) END $$;
+
+-- Both as they are now. PostgreSQL inlines them, so they name all in full.
+CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb
+LANGUAGE sql
+AS $$ SELECT pgonce.read_context(pg_catalog.current_setting('pgonce.context', true)) $$;
+
 CREATE OR REPLACE FUNCTION pgonce.current_depth() RETURNS smallint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT CASE WHEN d.given ~ '^[0-9]{1,5}$' THEN nullif(least(d.given::integer, 32767), 0)::smallint END
-    FROM current_setting('pgonce.depth', true) AS d (given)
-$$;
+LANGUAGE sql
+AS $$ SELECT pgonce.read_depth(pg_catalog.current_setting('pgonce.depth', true))::pg_catalog.int2 $$;
 
 -- The context of one message: its writer's with its own added, which overrides it key by key. Null for none. What is given for one message is meant, so
 -- it is refused where it cannot be a context.

@@ -134,16 +134,16 @@ DECLARE
   view constant text := format('pgonce.%I', 'into_' || channel.name);
   store constant text := pgonce_private.store_function(channel.name);
   body constant text := pgonce_private.store_body(channel);
-  first constant text := (4096 * channel.id + 1)::text;
 BEGIN
-  IF pg_get_viewdef(to_regclass(view)) !~ ('\m' || first || '\M') THEN
+  IF pg_get_viewdef(to_regclass(view)) !~ format('/ 4096\) = %s\M', channel.id) THEN
     EXECUTE format('DROP VIEW %s', view);
   END IF;
   IF to_regclass(view) IS NULL THEN
-    EXECUTE format('CREATE VIEW %s AS SELECT subscription_id, payload, context, stamp FROM pgonce.notification WHERE subscription_id BETWEEN %s AND %s WITH CASCADED CHECK OPTION',
-                   view, first, 4096 * channel.id + 4095);
-    EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN context SET DEFAULT CASE WHEN current_setting('pgonce.context', true) <> '' THEN pgonce.current_context() END$sql$, view);
-    EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN stamp SET DEFAULT CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END$sql$, view);
+    EXECUTE format('CREATE VIEW %s AS SELECT subscription_id, payload, context, stamp FROM pgonce.notification WHERE subscription_id / 4096 = %s WITH CASCADED CHECK OPTION',
+                   view, channel.id);
+    -- Each step of an expression costs each statement. nullif: a setting that was used once in a session is empty from then on.
+    EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN context SET DEFAULT pgonce.read_context(nullif(current_setting('pgonce.context', true), ''))$sql$, view);
+    EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN stamp SET DEFAULT pgonce.read_depth(nullif(current_setting('pgonce.depth', true), ''))$sql$, view);
     EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', view);
   END IF;
   IF NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = to_regprocedure(store) AND p.prosrc = body) THEN

@@ -39,7 +39,8 @@ TO pgonce_publisher, pgonce_listener, pgonce_admin;
 -- What the functions of triggers call with the rights of their owners. These touch no table either. needs_notify reads a sequence with its caller's
 -- rights.
 GRANT EXECUTE ON FUNCTION
-  pgonce.current_context(), pgonce.current_depth(), pgonce.key_part(json), pgonce.join_key(text[]), pgonce.row_key(text[]), pgonce.given_key(text),
+  pgonce.current_context(), pgonce.current_depth(), pgonce.read_context(text), pgonce.read_depth(text),
+  pgonce.key_part(json), pgonce.join_key(text[]), pgonce.row_key(text[]), pgonce.given_key(text),
   pgonce.given_payload(json), pgonce.given_due(timestamptz), pgonce.require_pairs(bigint, bigint), pgonce.shown_error(text, text), pgonce.needs_notify(regclass)
 TO PUBLIC;
 

@@ -260,7 +260,7 @@ class InstallTest {
                  where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
                    and (p.proowner <> 'pgonce_owner'::regrole
                      or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'try_key', 'key_wait', 'key_full', 'is_open', 'gate_is_unfit', 'fingerprint', 'store_one', 'store_orders'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'try_key', 'key_wait', 'key_full', 'is_open', 'gate_is_unfit', 'fingerprint', 'store_one', 'store_orders', 'current_context', 'current_depth'))
                 """))
         .isNull();
     assertThat(
@@ -271,7 +271,7 @@ class InstallTest {
                    and exists (select from aclexplode(p.proacl) a where a.grantee = 0)
                 """))
         .isEqualTo(
-            "current_context as its owner, current_depth as its owner, given_due, given_key, given_payload, join_key, key_part, needs_notify, require_pairs, row_key, shown_error");
+            "current_context, current_depth, given_due, given_key, given_payload, join_key, key_part, needs_notify, read_context as its owner, read_depth as its owner, require_pairs, row_key, shown_error");
   }
 
   /** What is in pgonce_private is called with the rights of pgonce_owner, and by no login. */

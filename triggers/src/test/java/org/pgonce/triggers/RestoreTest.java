@@ -177,7 +177,7 @@ class RestoreTest {
                  where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace) and p.proowner <> 'pgonce_owner'::regrole
                     or p.pronamespace in ('pgonce_private'::regnamespace, 'pgonce_triggers'::regnamespace) and has_function_privilege('public', p.oid, 'EXECUTE')
                     or p.pronamespace = 'pgonce'::regnamespace and has_function_privilege('public', p.oid, 'EXECUTE')
-                       and p.proname not in ('current_context', 'current_depth', 'key_part', 'row_key', 'join_key', 'given_key', 'given_payload', 'given_due', 'require_pairs', 'shown_error', 'needs_notify')
+                       and p.proname not in ('current_context', 'current_depth', 'read_context', 'read_depth', 'key_part', 'row_key', 'join_key', 'given_key', 'given_payload', 'given_due', 'require_pairs', 'shown_error', 'needs_notify')
                 """))
         .isNull();
     assertThat(
