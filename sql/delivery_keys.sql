@@ -52,10 +52,12 @@ END
 $$;
 
 -- The fingerprint that is compared where a publisher asks whether a key was given to the same payload: of the payload's text as it was published.
--- PostgreSQL inlines it, so it names all in full.
+-- PostgreSQL inlines it, so it names all in full. The space around it is cut off its bytes: of a text, btrim looks at each character.
 CREATE OR REPLACE FUNCTION pgonce.fingerprint(payload json) RETURNS bytea
 LANGUAGE sql STABLE
-AS $$ SELECT pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(payload::pg_catalog.text, E' \t\n\r'), pg_catalog.getdatabaseencoding())) $$;
+AS $$
+  SELECT pg_catalog.sha256(pg_catalog.btrim(pg_catalog.convert_to(payload::pg_catalog.text, pg_catalog.getdatabaseencoding()), pg_catalog.decode('20090a0d', 'hex')))
+$$;
 
 -- The time for a key that is done when this transaction ends, which is not known yet: 'infinity', until forget_keys sees it committed. So a key is
 -- never remembered for less than was promised. Where nothing is remembered, the key is free from then on.

@@ -30,16 +30,6 @@ BEGIN
 END
 $$;
 
--- The subscriptions that take a notification, as an array in SQL over its context, for a channel's store function.
-CREATE OR REPLACE FUNCTION pgonce_private.takers_sql(channel_id integer) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-AS $$
-  SELECT CASE WHEN count(s.filter) = 0 THEN format('%L::pg_catalog.int4[]', coalesce(array_agg(s.id ORDER BY s.id), '{}'))
-              ELSE format('ARRAY(SELECT f.id FROM (VALUES %s) AS f (id, filter) WHERE f.filter IS NULL OR all_context OPERATOR(pg_catalog.@>) f.filter)',
-                          string_agg(format('(%s, %L::pg_catalog.jsonb)', s.id, s.filter), ', ' ORDER BY s.id)) END
-    FROM pgonce.subscription s WHERE s.channel_id = takers_sql.channel_id
-$$;
-
 -- The body of a channel's store function. It stores one notification for those subscriptions that take its context, or broadcasts it, and wakes the
 -- listeners. A delivery key that is there already stores nothing; one of a notification that no subscription takes is done at once.
 -- error: it is a dead letter, since this was wrong with it. Returns the notification's id; where the key was there already, that of the notification
@@ -66,57 +56,65 @@ $body$, channel.name, channel.id) ELSE format($body$
 #variable_conflict use_variable
 DECLARE
   new_id constant bigint := pg_catalog.nextval('pgonce.notification_id');
-  stamp constant integer := CASE WHEN (version OPERATOR(pg_catalog.=) 1) IS NOT TRUE OR pg_catalog.current_setting('pgonce.depth', true) OPERATOR(pg_catalog.<>) ''
-                                 THEN pgonce.stamp(pgonce.current_depth(), version) END;
-  all_context constant pg_catalog.jsonb :=
-    CASE WHEN context IS NOT NULL OR pg_catalog.current_setting('pgonce.context', true) OPERATOR(pg_catalog.<>) ''
-         THEN pgonce_private.add_context(pgonce.current_context(), context) END;
-  takers constant integer[] := %5$s;
   -- Before the INSERT, which would prepare the calls anew with each row.
-  waiting constant integer := pg_catalog.cardinality(takers);
   fingerprint constant pg_catalog.bytea := CASE WHEN key IS NOT NULL THEN pgonce.fingerprint(payload) END;
-  holder bigint;
+  stamp integer;
+  all_context pg_catalog.jsonb;
+%7$s  holder bigint;
 BEGIN
-  IF of_channel OPERATOR(pg_catalog.<>) %1$s THEN
-    PERFORM pgonce_private.fail_for_other_id(%3$L);
+  -- One look for all that most writers have not set.
+  IF (version OPERATOR(pg_catalog.=) 1) IS NOT TRUE OR context IS NOT NULL OR pg_catalog.current_setting('pgonce.depth', true) OPERATOR(pg_catalog.<>) ''
+     OR pg_catalog.current_setting('pgonce.context', true) OPERATOR(pg_catalog.<>) '' THEN
+    stamp := pgonce.stamp(pgonce.current_depth(), version);
+    all_context := pgonce_private.add_context(pgonce.current_context(), context);
   END IF;
-  IF pg_catalog.length(key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(key) OPERATOR(pg_catalog.>) 500
+%8$s  IF of_channel OPERATOR(pg_catalog.<>) %1$s
+     OR pg_catalog.length(key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(key) OPERATOR(pg_catalog.>) 500
      OR pg_catalog.length(order_key) OPERATOR(pg_catalog.<) 1 OR pg_catalog.length(order_key) OPERATOR(pg_catalog.>) 500 THEN
-    PERFORM pgonce_private.fail_for_key_length(%3$L);
+    PERFORM CASE WHEN of_channel OPERATOR(pg_catalog.<>) %1$s THEN pgonce_private.fail_for_other_id(%3$L) ELSE pgonce_private.fail_for_key_length(%3$L) END;
   END IF;
-  IF key IS NOT NULL THEN
-    IF waiting OPERATOR(pg_catalog.>) 0 THEN
-      INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
-      VALUES (%1$s, key, new_id, fingerprint, waiting)
-      ON CONFLICT DO NOTHING;
-    END IF;
-    IF NOT FOUND THEN
-      holder := pgonce_private.take_key(%3$L, waiting, key, new_id, payload, same_payload);
-      IF holder OPERATOR(pg_catalog.<>) new_id THEN
-        RETURN OPERATOR(pg_catalog.-) holder;
-      END IF;
+  IF key IS NOT NULL AND %11$s THEN
+    INSERT INTO pgonce.delivery_key (channel_id, key, id, fingerprint, waiting)
+    VALUES (%1$s, key, new_id, fingerprint, %9$s)
+    ON CONFLICT DO NOTHING;
+  END IF;
+  IF key IS NOT NULL AND NOT FOUND THEN
+    holder := pgonce_private.take_key(%3$L, %9$s, key, new_id, payload, same_payload);
+    IF holder OPERATOR(pg_catalog.<>) new_id THEN
+      RETURN OPERATOR(pg_catalog.-) holder;
     END IF;
   END IF;
-  IF error IS NOT NULL OR due_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN
-    PERFORM pgonce_private.store_aside(takers, new_id, payload, key, %2$s, due_at, all_context, stamp, error, %3$L, %4$L);
-    RETURN new_id;
+  IF error IS NOT NULL OR due_at IS NOT NULL THEN
+    IF error IS NOT NULL OR due_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN
+      PERFORM pgonce_private.store_aside(%5$s, new_id, payload, key, %2$s, due_at, all_context, stamp, error, %3$L, %4$L);
+      RETURN new_id;
+    END IF;
   END IF;
   INSERT INTO pgonce.notification (subscription_id, id, payload, delivery_key, order_key, context, stamp)
-  SELECT s.id, new_id, payload, key, %2$s, all_context, stamp FROM %7$s AS s (id);
+  SELECT s.id, new_id, payload, key, %2$s, all_context, stamp FROM %10$s AS s (id);
 %6$s  RETURN new_id;
 END
 $body$, channel.id,
     CASE WHEN channel.key_order <> 'NONE' OR channel.max_per_key IS NOT NULL
          THEN 'coalesce(order_key, pg_catalog.concat(pg_catalog.chr(1), new_id))' ELSE 'NULL' END,
-    channel.name, channel.wake_ups <> 'NEVER', pgonce_private.takers_sql(channel.id),
+    channel.name, channel.wake_ups <> 'NEVER', CASE WHEN t.choose THEN 'takers' ELSE t.all_ids END,
     -- The gate says so too, as soon as a listener has set it.
     CASE WHEN channel.wake_ups <> 'NEVER' THEN format($notify$  IF FOUND AND pgonce.needs_notify(%L) THEN
     PERFORM pgonce.wake_up(%L);
   END IF;
 $notify$, format('pgonce.%I', 'gate_' || channel.name), channel.name) ELSE '' END,
+    CASE WHEN t.choose THEN E'  takers integer[];\n  waiting integer;\n' ELSE '' END,
+    CASE WHEN t.choose THEN format(E'  takers := %s;\n  waiting := pg_catalog.cardinality(takers);\n', t.chosen) ELSE '' END,
+    CASE WHEN t.choose THEN 'waiting' ELSE t.number::text END,
     -- Where all take everything, a list: of an array PostgreSQL makes a table with each call.
-    coalesce((SELECT format('(VALUES %s)', string_agg(format('(%s)', s.id), ', ' ORDER BY s.id))
-                FROM pgonce.subscription s WHERE s.channel_id = channel.id HAVING count(*) > 0 AND count(s.filter) = 0), 'pg_catalog.unnest(takers)')) END
+    CASE WHEN t.choose OR t.number = 0 THEN format('pg_catalog.unnest(%s)', CASE WHEN t.choose THEN 'takers' ELSE t.all_ids END) ELSE t.list END,
+    CASE WHEN t.choose THEN 'waiting OPERATOR(pg_catalog.>) 0' ELSE (t.number > 0)::text END) END
+    FROM (
+      SELECT count(*) AS number, count(s.filter) > 0 AS choose, format('%L::pg_catalog.int4[]', coalesce(array_agg(s.id ORDER BY s.id), '{}')) AS all_ids,
+             format('(VALUES %s)', string_agg(format('(%s)', s.id), ', ' ORDER BY s.id)) AS list,
+             format('ARRAY(SELECT f.id FROM (VALUES %s) AS f (id, filter) WHERE f.filter IS NULL OR all_context OPERATOR(pg_catalog.@>) f.filter)',
+                    string_agg(format('(%s, %L::pg_catalog.jsonb)', s.id, s.filter), ', ' ORDER BY s.id)) AS chosen
+        FROM pgonce.subscription s WHERE s.channel_id = channel.id) AS t
 $$;
 
 -- As regprocedure reads it.
