@@ -264,12 +264,12 @@ public final class CapturedRows {
 
   private String asJson(String row) {
     return content.selection() == Selection.ALL
-        ? "to_json(" + whole(row) + ")"
+        ? "row_to_json(" + whole(row) + ")"
         : columnsAsJson(row, selected());
   }
 
   private String columnsAsJson(String row, List<String> columns) {
-    return inRow(row, columns, names -> "to_json(pgonce_row.*)", "NULL::text");
+    return inRow(row, columns, names -> "row_to_json(pgonce_row.*)", "NULL::text");
   }
 
   /** What a dead letter shows of a row that cannot be stored: of its key what may be stored. */
