@@ -19,11 +19,14 @@ BEGIN
     RETURN NULL;
   END IF;
   context := given::jsonb;
-  IF jsonb_typeof(context) <> 'object' OR context = '{}'
-     OR EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) NOT IN ('string', 'number', 'boolean')) THEN
+  IF jsonb_typeof(context) <> 'object' OR context = '{}' THEN
     RETURN NULL;
   END IF;
-  IF EXISTS (SELECT FROM jsonb_each(context) AS e (key, value) WHERE jsonb_typeof(e.value) <> 'string') THEN
+  -- A path and no query: each row of a writer with a context pays for it.
+  IF jsonb_path_exists(context, 'strict $.* ? (@.type() != "string")') THEN
+    IF jsonb_path_exists(context, 'strict $.* ? (@.type() != "string" && @.type() != "number" && @.type() != "boolean")') THEN
+      RETURN NULL;
+    END IF;
     context := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each_text(context) AS e (key, value));
   END IF;
   RETURN context;
@@ -35,8 +38,12 @@ $$;
 -- How many handlers led here, from the setting pgonce.depth. A claim sets it, and so does the publisher in a handler. Null for none, and for what is
 -- no number.
 CREATE OR REPLACE FUNCTION pgonce.read_depth(given text) RETURNS integer
-LANGUAGE sql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN given ~ '^[0-9]{1,5}$' THEN nullif(least(given::integer, 32767), 0) END $$;
+LANGUAGE plpgsql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RETURN CASE WHEN given ~ '^[0-9]{1,5}$' THEN nullif(least(given::integer, 32767), 0) END;
+END
+$$;
 
 -- Both as they are now. PostgreSQL inlines them, so they name all in full.
 CREATE OR REPLACE FUNCTION pgonce.current_context() RETURNS jsonb

@@ -341,6 +341,8 @@ class WriterContextTest {
               "{}",
               "{\"a\":null}",
               "{\"a\":1,\"b\":{}}",
+              "{\"a\":[]}",
+              "{\"a\":[\"x\"]}",
               "{\"a\":\"\\u0000\"}",
               "[".repeat(100_000),
               "{\"a\":\"" + "x".repeat(20_000) + "\"}",
@@ -367,7 +369,7 @@ class WriterContextTest {
     assertThat(
             stage.database.queryLong(
                 "select count(*) from pgonce.notification where subscription_id > 0 and context is null and coalesce(stamp, 0) in (0, 7)"))
-        .isEqualTo(30);
+        .isEqualTo(34);
   }
 
   /** As whoever sets the setting by hand writes them. Filters compare texts. */
