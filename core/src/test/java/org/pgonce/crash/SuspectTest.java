@@ -126,7 +126,8 @@ class SuspectTest {
             .wakeUpBy()
             .stopTimeout(Stage.SOON.multipliedBy(2))
             .build()) {
-      pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+      // One worker: a second, later, another would count it once more.
+      pgonce.listen(ORDERS, QUICK.withConcurrency(1), Stage::effect).start();
       Stage.awaitSoon(counted);
       assertThat(stage.database.queryLong(COUNTED.formatted(3))).isEqualTo(1);
       var stopping = new Thread(pgonce::close);
