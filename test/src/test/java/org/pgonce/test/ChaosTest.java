@@ -86,6 +86,13 @@ class ChaosTest {
   }
 
   @Test
+  void api_triesTheHandlerThatWasGivenBefore(PgOnceTester pgonce) {
+    publish(pgonce, ONCE, 2);
+    pgonce.listen(ONCE, GOOD).chaos(ONCE).failOnceAfter().assertEffectsOnce(COUNT);
+    assertThat(pgonce.count(COUNT)).isEqualTo(2);
+  }
+
+  @Test
   void api_passesAHandlerThatWritesByTx(PgOnceTester pgonce) {
     publish(pgonce, ONCE, 5);
     List<Long> runs = new ArrayList<>();

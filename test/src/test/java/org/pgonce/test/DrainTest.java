@@ -60,6 +60,40 @@ class DrainTest {
   }
 
   @Test
+  void api_runsTheHandlersThatItWasGivenBefore(PgOnceTester pgonce) {
+    var two =
+        Channel.of(
+            "two",
+            Integer.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscriptions("mail", "print"));
+    pgonce.install(two).publishAll(two, List.of(1, 2));
+    pgonce.listen(two, "print", ListenOptions.DEFAULT, (one, tx) -> handled.add(-one.payload()));
+    assertThatThrownBy(() -> pgonce.listen(two, note))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("channel two has the subscriptions [mail, print]: say which");
+    pgonce.listen(two, "mail", ListenOptions.DEFAULT, (one, tx) -> handled.add(100));
+    pgonce.listen(two, "mail", ListenOptions.DEFAULT, note); // in its place
+    assertThat(pgonce.drain(two)).isEqualTo(4);
+    assertThat(handled).containsExactly(1, 2, -1, -2);
+    assertThatThrownBy(() -> pgonce.chaos(two))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("channel two has the subscriptions [mail, print]: say which");
+  }
+
+  @Test
+  void api_saysWhoseHandlersItKnows(PgOnceTester pgonce) {
+    assertThatThrownBy(() -> pgonce.drain(ONE))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("no handler of channel one: ")
+        .hasMessageEndingWith("those of no channel");
+    pgonce.listen(ONE, note);
+    assertThatThrownBy(() -> pgonce.chaos(Channel.of("other", Integer.class)))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageEndingWith("those of one");
+  }
+
+  @Test
   void api_aPayloadThatCannotBeReadIsNotTakenForAHandlerThatReturned(PgOnceTester pgonce) {
     pgonce.execute("select pgonce.publish('one', '\"text\"')");
     assertThatThrownBy(() -> pgonce.drain(ONE, note))

