@@ -21,7 +21,7 @@ class DocsTest {
     assertThat(docs)
         .contains(Files.readString(CONTRACT.resolve("resources/db/migration/V1__init.sql")))
         .contains(from("Channels.java", "@Configuration\n", "\n}\n"))
-        .contains(from("FirstPostsTest.java", "  @Autowired PgOnceTester", "\n}\n"))
+        .contains(from("FirstPostsTest.java", "@PgOnceListenerTest\n", "\n}\n"))
         .contains(from("FirstPosts.java", "  /** Once for each row", "\n  }\n"));
   }
 

@@ -2,43 +2,35 @@ package org.pgonce.spring.sample;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
 import org.pgonce.spring.sample.Channels.AuthorRow;
+import org.pgonce.spring.sample.Channels.FirstPostWritten;
+import org.pgonce.spring.test.PgOnceListenerTest;
 import org.pgonce.test.PgOnceTester;
-import org.pgonce.testkit.TestDatabase;
-import org.pgonce.testkit.TestServer;
 import org.pgonce.triggers.TriggerChannel;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.springframework.boot.test.context.SpringBootTest;
-import org.springframework.test.annotation.DirtiesContext;
-import org.springframework.test.context.DynamicPropertyRegistry;
-import org.springframework.test.context.DynamicPropertySource;
 
-@DirtiesContext
-@SpringBootTest(properties = "pgonce.auto-startup=false")
-@Tag("second")
+/** docs/spring.md quotes it. */
+@PgOnceListenerTest
 class FirstPostsTest {
-
-  private static final TestDatabase DATABASE = TestServer.shared().createDatabase();
-
-  @DynamicPropertySource
-  static void database(DynamicPropertyRegistry properties) {
-    properties.add("spring.datasource.url", DATABASE::jdbcUrl);
-    properties.add("spring.datasource.username", DATABASE::user);
-    properties.add("spring.datasource.password", DATABASE::password);
-  }
 
   @Autowired PgOnceTester pgonce;
   @Autowired TriggerChannel<AuthorRow> authorAdded;
-  @Autowired FirstPosts firstPosts;
+  @Autowired Channel<FirstPostWritten> firstPostWritten;
   @Autowired Authors authors;
+  @Autowired Posts posts;
 
   @Test
   void eachAuthorGetsItsFirstPost() {
-    authors.save(new Author("Ada"));
-    pgonce.drain(authorAdded, (author, tx) -> firstPosts.write(author.payload()));
-    assertThat(pgonce.count("select count(*) from post")).isEqualTo(1);
+    var ada = authors.save(new Author("Ada"));
+    pgonce.drain(authorAdded); // runs FirstPosts.write, on this thread
+    assertThat(posts.findByAuthorId(ada.getId())).hasSize(1);
+    assertThat(pgonce)
+        .hasPublished(firstPostWritten)
+        .withPayload(new FirstPostWritten(ada.getId()))
+        .once();
+    pgonce.drain(firstPostWritten);
+    assertThat(pgonce).isEmpty();
   }
 }

@@ -100,8 +100,9 @@ public class PgOnceConfiguration {
       ConfigurableListableBeanFactory beans,
       PgOnce pgonce,
       Channels channels,
-      PgOnceProperties properties) {
-    return new Registrar(beans, pgonce, channels, properties);
+      PgOnceProperties properties,
+      ObjectProvider<Registrar.Witness> witnesses) {
+    return new Registrar(beans, pgonce, channels, properties, witnesses);
   }
 
   @Bean

@@ -4,10 +4,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Channel;
+import org.pgonce.Handler;
+import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceProperties.ChannelSettings;
 import org.pgonce.spring.Subscription;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 
@@ -18,17 +22,27 @@ final class Registrar implements SmartInitializingSingleton {
   private final PgOnce pgonce;
   private final Channels channels;
   private final PgOnceProperties properties;
+  private final ObjectProvider<Witness> witnesses;
   private volatile boolean thereAre;
 
   Registrar(
       ConfigurableListableBeanFactory beans,
       PgOnce pgonce,
       Channels channels,
-      PgOnceProperties properties) {
+      PgOnceProperties properties,
+      ObjectProvider<Witness> witnesses) {
     this.beans = beans;
     this.pgonce = pgonce;
     this.channels = channels;
     this.properties = properties;
+    this.witnesses = witnesses;
+  }
+
+  /** Hears of each listener too, once pgonce has taken it. */
+  @FunctionalInterface
+  interface Witness {
+    <T> void sees(
+        Channel<T> channel, String subscription, ListenOptions options, Handler<T> handler);
   }
 
   @Override
@@ -71,5 +85,15 @@ final class Registrar implements SmartInitializingSingleton {
     } else {
       pgonce.listen(channel, subscription.name(), options, subscription.handler());
     }
+    var named = named(subscription);
+    for (var witness : witnesses) {
+      witness.sees(channel, named, options, subscription.handler());
+    }
+  }
+
+  /** Where it says none, the channel has one only: else pgonce has refused it. */
+  private static String named(Subscription<?> subscription) {
+    var name = subscription.name();
+    return name == null ? subscription.channel().options().names().iterator().next() : name;
   }
 }

@@ -9,7 +9,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Where pgonce-test is there: a tester whose handlers run in Spring's transaction. */
+/**
+ * Where pgonce-test is there: a tester that knows the listeners, and whose handlers run in Spring's
+ * transaction.
+ */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(PgOnceTester.class)
 class TestConfiguration {
@@ -22,5 +25,10 @@ class TestConfiguration {
       ObjectProvider<HandlerInterceptor> interceptors) {
     return PgOnceTester.on(ours.pool(), codec.getIfAvailable(PayloadCodec::standard))
         .interceptors(interceptors.orderedStream().toArray(HandlerInterceptor[]::new));
+  }
+
+  @Bean
+  Registrar.Witness pgOnceTesterListens(PgOnceTester tester) {
+    return tester::listen;
   }
 }

@@ -1,0 +1,23 @@
+package org.pgonce.spring.slice;
+
+import org.pgonce.Channel;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+@Configuration
+class Channels {
+
+  record SignedUp(String name) {}
+
+  record Left(String name) {}
+
+  @Bean
+  Channel<SignedUp> signedUp() {
+    return Channel.of("signed_up", SignedUp.class);
+  }
+
+  @Bean
+  Channel<Left> left() {
+    return Channel.of("left", Left.class);
+  }
+}
