@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.CookieManager;
 import java.net.ServerSocket;
@@ -36,20 +37,25 @@ import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** {@code java -jar pgonce.jar}, as users start it: every command once, and its help. */
+/**
+ * {@code java -jar pgonce.jar}, as users start it: the file alone in a directory, every command
+ * once, and its help.
+ */
 @PgTest(PgOnceInstalled.class)
 @TestInstance(Lifecycle.PER_CLASS)
 class PackedJarIT {
 
-  private static final Path JAR = Path.of("target", "pgonce.jar");
   private static final Duration SOON = Duration.ofSeconds(60);
+
+  @TempDir private static Path home;
 
   @TempDir private Path directory;
   private TestDatabase database;
 
   @BeforeAll
-  void open(TestDatabase shared) {
+  void open(TestDatabase shared) throws IOException {
     database = shared;
+    Files.copy(Path.of("target", "pgonce.jar"), home.resolve("pgonce.jar"));
   }
 
   private ProcessBuilder command(String... arguments) {
@@ -61,9 +67,9 @@ class PackedJarIT {
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     command.addAll(options);
-    command.addAll(List.of("-jar", JAR.toString()));
+    command.addAll(List.of("-jar", "pgonce.jar"));
     command.addAll(List.of(arguments));
-    var builder = new ProcessBuilder(command);
+    var builder = new ProcessBuilder(command).directory(home.toFile());
     builder.environment().putAll(Cli.variables(database.login()));
     return builder;
   }
@@ -90,6 +96,14 @@ class PackedJarIT {
 
   static List<String> commands() {
     return CommandNames.all();
+  }
+
+  @Test
+  void helpAndVersionNeedNoDatabase() throws Exception {
+    var help = ended(java(List.of(), "--help"));
+    assertThat(help.err()).isEmpty();
+    assertThat(help.out()).startsWith("Usage: pgonce ");
+    assertThat(run("--version").out()).matches("pgonce [0-9]+\\.[0-9]+.*\n");
   }
 
   @Tag("all") // a JVM for each
