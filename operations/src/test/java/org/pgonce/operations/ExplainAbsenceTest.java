@@ -4,59 +4,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.operations.Stage.ORDERS;
 
-import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
-import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.Publisher;
 import org.pgonce.operations.Explanation.Cause;
 import org.pgonce.operations.Stage.Order;
 import org.pgonce.testkit.PgTest;
-import org.pgonce.testkit.TestDatabase;
 
 /** Why a notification is not there. */
 @PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 @Tag("versions")
-class ExplainAbsenceTest {
-
-  private Stage stage;
-  private Operations operations;
-
-  @BeforeEach
-  void open(TestDatabase database) throws SQLException {
-    stage = new Stage(database);
-    operations = Operations.over(stage.dataSource).by("Anna");
-  }
-
-  @AfterEach
-  void close() {
-    stage.close();
-  }
-
-  private long publish(Channel<Order> channel) throws SQLException {
-    try (var connection = stage.dataSource.getConnection()) {
-      return Publisher.standard().publish(connection, channel, new Order(1, "item"));
-    }
-  }
-
-  private Channel<Order> install(String name, Mode mode, ChannelOptions options) {
-    var channel = Channel.of(name, Order.class, mode, options);
-    PgOnce.using(stage.dataSource).install(channel);
-    return channel;
-  }
-
-  private Explanation explain(Channel<?> channel, long id) {
-    return operations.explain(channel, id).get(0);
-  }
+class ExplainAbsenceTest extends ExplainStage {
 
   @Test
   void explain_doneOrNever() throws Exception {

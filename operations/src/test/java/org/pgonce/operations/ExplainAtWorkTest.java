@@ -1,0 +1,100 @@
+package org.pgonce.operations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.operations.Stage.ORDERS;
+import static org.pgonce.operations.Stage.QUICK;
+
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.operations.Explanation.Cause;
+import org.pgonce.testkit.PgTest;
+
+/** What is being handled, by whom, and what holds a handler up. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+@Tag("versions")
+class ExplainAtWorkTest extends ExplainStage {
+
+  @Test
+  void explain_atWorkByWhomAndWithWhichSql() throws Exception {
+    var id = publish(ORDERS);
+    listenAndHold(ORDERS, QUICK).start();
+    begun.await();
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.since()).isBefore(Instant.now().plusSeconds(60));
+    assertThat(answer.lastSql()).contains("insert into effect");
+    assertThat(answer.detail())
+        .startsWith("attempt 1")
+        .contains("server process " + answer.backendPid());
+    // The next heartbeat says whose session that is.
+    stage.awaitSoon(() -> explain(ORDERS, id).instance() != null);
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.at_work w join pgonce.listener_status l using (instance)"
+                    + " where w.channel = 'orders' and w.id = %d and w.attempt = 1 and w.pid = %d and w.last_sql like 'insert into effect%%'"
+                        .formatted(id, answer.backendPid())))
+        .isEqualTo(1);
+    goOn.countDown();
+    awaitCause(ORDERS, id, Cause.DONE_OR_NEVER);
+    assertThat(stage.database.queryLong("select count(*) from pgonce.at_work")).isZero();
+  }
+
+  @Test
+  void explain_atWorkOnALeaseUntilWhen() throws Exception {
+    var leased = install("leased", Mode.AT_LEAST_ONCE, ChannelOptions.DEFAULT);
+    var id = publish(leased);
+    listenAndHold(leased, QUICK).start();
+    begun.await();
+    var answer = explain(leased, id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.until()).isNotNull();
+    assertThat(answer.lastSql()).contains("insert into effect");
+    stage.awaitSoon(() -> explain(leased, id).instance() != null);
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.at_work where id = %d and leased_until > now()"
+                    .formatted(id)))
+        .isEqualTo(1);
+  }
+
+  /** Its lease is respected to its end, though the channel has none any more. */
+  @Test
+  void explain_atWorkOnALeaseFromBeforeTheChannelWasExactlyOnce() throws Exception {
+    var leased = install("leased", Mode.AT_LEAST_ONCE, ChannelOptions.DEFAULT);
+    var id = publish(leased);
+    listenAndHold(leased, QUICK).start();
+    begun.await();
+    stage.database.execute("select pgonce.change_mode('leased', 'EXACTLY_ONCE')");
+    var answer = explain(leased, id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.until()).isNotNull();
+    assertThat(operations.retryNow(leased, List.of(id), "now")).isZero();
+  }
+
+  @Test
+  void explain_atWorkInATransactionThatIsNoListeners() throws Exception {
+    var id = publish(ORDERS);
+    try (var somebody = stage.dataSource.getConnection()) {
+      hold(somebody, "select from pgonce.notification where id = " + id + " for update");
+      var answer = explain(ORDERS, id);
+      assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+      assertThat(answer.instance()).isNull();
+      assertThat(answer.advice()).contains("pg_terminate_backend(" + answer.backendPid() + ")");
+      somebody.rollback();
+    }
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+    // To ask leaves no mark, by which a claim would take it for a suspect.
+    var other = publish(ORDERS);
+    assertThat(explain(ORDERS, other).cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(
+            stage.database.queryString(
+                "select xmax::text from pgonce.notification where subscription_id > 0 and id = "
+                    + other))
+        .isEqualTo("0");
+  }
+}

@@ -1,0 +1,91 @@
+package org.pgonce.operations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.operations.Stage.ORDERS;
+import static org.pgonce.operations.Stage.QUICK;
+
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.Backoff;
+import org.pgonce.ListenOptions;
+import org.pgonce.PublishOptions;
+import org.pgonce.RejectedException;
+import org.pgonce.operations.Explanation.Cause;
+import org.pgonce.testkit.PgTest;
+
+/** What waits for its time or its next attempt, and what has none left. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+@Tag("versions")
+class ExplainAttemptsTest extends ExplainStage {
+
+  private static final ListenOptions PATIENT =
+      QUICK.withBackoff(new Backoff(Duration.ofMinutes(30), Duration.ofHours(1)));
+
+  @Test
+  void explain_scheduledUntil() throws Exception {
+    var id = publish(ORDERS, PublishOptions.DEFAULT.withDelay(Duration.ofHours(1)));
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.SCHEDULED);
+    assertThat(answer.until()).isEqualTo(operations.peek(ORDERS, 1).get(0).dueAt());
+    assertThat(answer.advice()).contains("pgonce.retry_now('orders', " + id);
+  }
+
+  @Test
+  void explain_retryingWithItsErrorUntilWhen() throws Exception {
+    var id = publish(ORDERS);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            PATIENT,
+            (order, tx) -> {
+              throw new IllegalStateException("mail server says 421");
+            })
+        .start();
+    awaitCause(ORDERS, id, Cause.RETRYING);
+    var answer = explain(ORDERS, id);
+    assertThat(answer.detail()).startsWith("attempt 1 failed").contains("mail server says 421");
+    assertThat(answer.detail())
+        .endsWith(
+            "; 0 more of the subscription have failed and wait, 0 of them with the same error");
+    assertThat(answer.advice()).startsWith("Mend what fails").contains("pgonce.retry_now('orders'");
+    assertThat(answer.until()).isAfter(answer.since());
+    assertThat(operations.retryNow(ORDERS, List.of(id), "it is back")).isEqualTo(1);
+    stage.awaitSoon(() -> explain(ORDERS, id).detail().startsWith("attempt 2 failed"));
+    var other = publish(ORDERS);
+    awaitCause(ORDERS, other, Cause.RETRYING);
+    assertThat(explain(ORDERS, id).detail())
+        .contains("; 1 more of the subscription have failed and wait, 1 of them with the same");
+  }
+
+  @Test
+  void explain_deadForWhatReason() throws Exception {
+    var id = publish(ORDERS);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            QUICK,
+            (order, tx) -> {
+              throw new RejectedException("no such article");
+            })
+        .start();
+    awaitCause(ORDERS, id, Cause.DEAD);
+    var answer = explain(ORDERS, id);
+    assertThat(answer.detail()).startsWith("REJECTED after 1 attempts").contains("no such article");
+    assertThat(answer.since()).isEqualTo(operations.deadLetters().of(ORDERS, 1).get(0).diedAt());
+    // Asked why nothing comes, it does not say that all is done.
+    var first = operations.explain(ORDERS).get(0);
+    assertThat(first.cause()).isEqualTo(Cause.DEAD);
+    assertThat(first.id()).isNull();
+    assertThat(first.since()).isEqualTo(answer.since());
+    assertThat(first.detail())
+        .startsWith("nothing waits; 1 dead letters (1 REJECTED), the newest of 2");
+    assertThat(first.advice()).contains("pgonce.redrive('orders', reason => 'why')");
+    publish(ORDERS, PublishOptions.DEFAULT.withDelay(Duration.ofHours(1)));
+    assertThat(operations.explain(ORDERS).get(0).detail()).contains("; besides, 1 dead letters");
+  }
+}

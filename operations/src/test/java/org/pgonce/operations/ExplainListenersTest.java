@@ -1,0 +1,91 @@
+package org.pgonce.operations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.pgonce.operations.Stage.ORDERS;
+import static org.pgonce.operations.Stage.QUICK;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
+import org.pgonce.PgOnce;
+import org.pgonce.operations.Explanation.Cause;
+import org.pgonce.testkit.PgTest;
+
+/** Nobody listens, or only with an older definition. */
+@PgTest(PgOnceInstalled.class)
+@Tag("drivers")
+@Tag("versions")
+class ExplainListenersTest extends ExplainStage {
+
+  @Test
+  void explain_outdatedListenersAndInWhat() throws Exception {
+    listenAndHold(ORDERS, QUICK).start();
+    install("orders", Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withMaxDepth(7));
+    var id = publish(ORDERS);
+    awaitCause(ORDERS, id, Cause.OUTDATED_LISTENERS);
+    assertThat(explain(ORDERS, id).detail())
+        .contains("maximum depth \"7\", but defined with \"100\"; installed so at 2")
+        .doesNotContain("\n");
+    assertThat(explain(ORDERS, id).advice())
+        .contains("or run this:\nSELECT pgonce.install_channel('orders'");
+    assertThat(
+            stage.database.queryLong(
+                "select outdated_listeners from pgonce.channel_status where channel = 'orders'"))
+        .isEqualTo(1);
+    assertThat(stage.database.queryString("select outdated from pgonce.listener_status"))
+        .startsWith("default of orders: ")
+        .contains("maximum depth");
+    PgOnce.using(stage.dataSource).install(ORDERS);
+    awaitCause(ORDERS, id, Cause.AT_WORK);
+    stage.awaitSoon(
+        () ->
+            stage.database.queryLong(
+                    "select outdated_listeners from pgonce.channel_status where channel = 'orders'")
+                == 0);
+  }
+
+  @Test
+  void explain_noListenerAndWhoWasHeardFromLast() throws Exception {
+    var id = publish(ORDERS);
+    assertThat(explain(ORDERS, id).detail()).isEqualTo("no process listens to the subscription");
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    assertThat(explain(ORDERS, id).cause()).isNotEqualTo(Cause.NO_LISTENER);
+    // Its session is gone, and it missed a heartbeat: its silence, of 10 min, is not waited for.
+    stage.database.execute(
+        "update pgonce.listener set backend = 2147483647, seen_at = now() - interval '4 minutes'");
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(answer.detail()).contains("host-7 was heard from last at");
+    // Housekeeping takes it off the list, and keeps for a day that it was there.
+    stage.database.execute(
+        "update pgonce.listener set seen_at = now() - interval '11 minutes';"
+            + " select pgonce.keep_house('list of listeners', gen_random_uuid())");
+    assertThat(explain(ORDERS, id).detail())
+        .contains("; host-7 from ")
+        .contains("heard from last at");
+    assertThat(stage.database.queryLong("select count(*) from pgonce.listener_status")).isZero();
+    stage.database.execute(
+        "update pgonce.former_listener set left_at = now() - interval '25 hours';"
+            + " select pgonce.keep_house('list of listeners', gen_random_uuid())");
+    assertThat(explain(ORDERS, id).detail()).isEqualTo("no process listens to the subscription");
+  }
+
+  @Test
+  void explain_noListenerAndWhoStoppedLast() throws Exception {
+    try (var pgonce = PgOnce.builder(stage.dataSource).instance("web-1").build()) {
+      pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+      stage.awaitSoon(
+          () -> stage.database.queryLong("select count(*) from pgonce.listener_status") == 1);
+    }
+    assertThat(stage.database.queryLong("select count(*) from pgonce.listener_status")).isZero();
+    var id = publish(ORDERS);
+    assertThat(explain(ORDERS, id).detail())
+        .startsWith("no process listens to the subscription; web-1")
+        .contains(" stopped at 2");
+    assertThat(
+            stage.database.queryString(
+                "select concat_ws(' ', instance, stopped, channels) from pgonce.former_listener_status"))
+        .isEqualTo("web-1 t {orders}");
+  }
+}
