@@ -79,7 +79,8 @@ final class WaitingTable {
                 "Last error"),
             NotificationRows.of(
                 visit, channel, "notification", Visit.first(rows, Queries.PAGE), COLUMNS),
-            "Nothing waits that fits.",
+            "Nothing waits that fits, of the first %s in line."
+                .formatted(Words.count(Queries.FIRST_IN_LINE)),
             Next.of(rows, path, kept, "id", "subscription"),
             Chosen.of(visit, channel, subscription, Verb.RETRY_NOW, Verb.CANCEL)));
   }
