@@ -27,6 +27,7 @@ public final class Threads implements AutoCloseable {
 
   // Before it asks the machine for a thread again.
   private static final Duration SHORTAGE = Duration.ofMillis(250);
+  private static final String WORKER = "pgonce-worker-";
 
   private final ExecutorService workers;
   private final ScheduledThreadPoolExecutor timer;
@@ -130,12 +131,21 @@ public final class Threads implements AutoCloseable {
 
   private static ExecutorService virtualWhereTheyAre() {
     try {
-      // From JDK 21 on; the library is compiled for 17.
       return (ExecutorService)
-          Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+          Executors.class
+              .getMethod("newThreadPerTaskExecutor", ThreadFactory.class)
+              .invoke(null, virtual(WORKER));
     } catch (ReflectiveOperationException none) {
-      return Executors.newCachedThreadPool(daemons("pgonce-worker-"));
+      return Executors.newCachedThreadPool(daemons(WORKER));
     }
+  }
+
+  /** From JDK 21 on; the library is compiled for 17. They have no names of themselves. */
+  private static Object virtual(String prefix) throws ReflectiveOperationException {
+    var builder = Class.forName("java.lang.Thread$Builder");
+    var virtual = Thread.class.getMethod("ofVirtual").invoke(null);
+    var named = builder.getMethod("name", String.class, long.class).invoke(virtual, prefix, 1L);
+    return builder.getMethod("factory").invoke(named);
   }
 
   private static ThreadFactory daemons(String prefix) {

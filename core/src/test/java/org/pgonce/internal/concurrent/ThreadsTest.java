@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
@@ -35,6 +36,16 @@ class ThreadsTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);
   private static final Channel<Integer> NUMBERS = Channel.of("numbers", Integer.class);
+
+  /** A log tells whose thread wrote a line, and virtual threads have no names of themselves. */
+  @Test
+  void aWorkerHasAName() throws Exception {
+    try (var threads = new Threads()) {
+      var name = new CompletableFuture<String>();
+      threads.run(() -> name.complete(Thread.currentThread().getName()));
+      assertThat(name.get(10, TimeUnit.SECONDS)).startsWith("pgonce-worker-");
+    }
+  }
 
   @Test
   void h45_workThatFindsNoThreadRunsAsSoonAsThereIsOne() throws Exception {
