@@ -39,6 +39,7 @@ public final class PoolSettings {
 
   private volatile boolean setsModes;
   private final NamedStatements namedStatements = new NamedStatements();
+  private final SessionMemory sessions = new SessionMemory();
 
   public NamedStatements namedStatements() {
     return namedStatements;
@@ -100,6 +101,11 @@ public final class PoolSettings {
     private int shorter(Duration longest) {
       var millis = Math.toIntExact(longest.toMillis());
       return networkTimeout == 0 ? millis : Math.min(networkTimeout, millis);
+    }
+
+    /** Of the whole pool. */
+    public SessionMemory sessions() {
+      return sessions;
     }
 
     /** Sends nothing. */

@@ -84,6 +84,16 @@ public record SessionState(String settings) {
     return values.length == NAMES.size() ? values[NAMES.indexOf(name)] : null;
   }
 
+  /** With another value of this one; the same if the values cannot be told apart. */
+  public SessionState with(String name, String value) {
+    var values = settings.split(SEPARATOR, -1);
+    if (values.length != NAMES.size()) {
+      return this;
+    }
+    values[NAMES.indexOf(name)] = value;
+    return new SessionState(String.join(SEPARATOR, values));
+  }
+
   /**
    * Sets back for good what differs, and commits that. To be called after the commit of the
    * transaction in which a difference was found.
