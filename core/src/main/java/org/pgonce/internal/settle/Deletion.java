@@ -33,10 +33,9 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
          WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ? %s
         RETURNING %s
       )%s
-      SELECT pg_catalog.bool_or(g.more) AS more, pg_catalog.bool_or(g.due) AS due,
-             CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 THEN true ELSE pgonce.not_there(1, pg_catalog.count(*)) END
-        FROM gone AS g
+      SELECT COALESCE((SELECT g.more FROM gone AS g), pgonce.not_there(1, 0)) AS more, %s AS due
       """;
+  private static final String NOT_DUE = "false";
   private static final String HAS_TOKEN =
       "AND h.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid";
   // A row behind it, held or not, is a reason to claim again. So no empty claim is needed to learn
@@ -45,10 +44,10 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
       """
       (SELECT b.id FROM pgonce.notification AS b
         WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) h.id
-        ORDER BY b.id LIMIT 1) IS NOT NULL AS more, false AS due""";
-  private static final String SURELY = "true AS more, false AS due";
+        ORDER BY b.id LIMIT 1) IS NOT NULL AS more""";
+  private static final String SURELY = "true AS more";
   // After a scheduled row nobody looks for new ones, unless it was leased as a new one.
-  private static final String NOTHING = "false AS more, false AS due";
+  private static final String NOTHING = "false AS more";
   // Another row of its key. Ranges of one key, ordered by the key: with = the planner may take the
   // index of all keys.
   private static final String BEHIND_IN_KEY =
@@ -62,6 +61,8 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
           AND d.order_key OPERATOR(pg_catalog.>) ''
           AND d.order_key OPERATOR(pg_catalog.>=) h.order_key AND d.order_key OPERATOR(pg_catalog.<=) h.order_key
         ORDER BY d.order_key, d.due_at, d.id LIMIT 1) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp(), false) AS due""";
+
+  private static final String DUE_IN_KEY = "(SELECT g.due FROM gone AS g)";
 
   private static final Form NEW = one("notification", "", BEHIND);
   private static final Form NEW_OF_MANY = one("notification", "", SURELY);
@@ -101,7 +102,9 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
   }
 
   private static Form one(String table, String condition, String behind) {
-    return Form.of(false, (more, insert) -> ONE.formatted(table, condition, behind + more, insert));
+    var due = behind.equals(BEHIND_IN_KEY) ? DUE_IN_KEY : NOT_DUE;
+    return Form.of(
+        false, (more, insert) -> ONE.formatted(table, condition, behind + more, insert, due));
   }
 
   private static Form several(String table) {

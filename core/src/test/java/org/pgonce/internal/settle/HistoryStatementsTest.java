@@ -23,11 +23,9 @@ class HistoryStatementsTest {
       WITH gone AS (
         DELETE FROM pgonce.notification AS h
          WHERE h.subscription_id OPERATOR(pg_catalog.=) ? AND h.id OPERATOR(pg_catalog.=) ?\s
-        RETURNING true AS more, false AS due
+        RETURNING true AS more
       )
-      SELECT pg_catalog.bool_or(g.more) AS more, pg_catalog.bool_or(g.due) AS due,
-             CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 THEN true ELSE pgonce.not_there(1, pg_catalog.count(*)) END
-        FROM gone AS g
+      SELECT COALESCE((SELECT g.more FROM gone AS g), pgonce.not_there(1, 0)) AS more, false AS due
       """;
   private static final HistoryEntries ENTRIES =
       new HistoryEntries(Set.of(1L), Duration.ZERO, "me", false);
