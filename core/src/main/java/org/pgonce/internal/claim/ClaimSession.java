@@ -9,9 +9,9 @@ import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
-import org.pgonce.internal.jdbc.KnownSession;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
+import org.pgonce.internal.jdbc.SessionMemory;
 import org.pgonce.internal.jdbc.SessionState;
 
 /**
@@ -64,7 +64,7 @@ public final class ClaimSession {
   private final Connection connection;
   private final PoolSettings.Taken taken;
   private final long idleMs;
-  private @Nullable KnownSession known;
+  private SessionMemory.@Nullable Known known;
   private boolean isRemembered;
   private boolean isFit = true;
 
@@ -192,7 +192,7 @@ public final class ClaimSession {
         PoolSettings.Taken.requireFit(row.getString("modes"));
         var settings = new SessionState(row.getString("settings"));
         var read =
-            new KnownSession(
+            new SessionMemory.Known(
                 row.getInt("pid"),
                 row.getString("idle_before"),
                 row.getString("idle"),
@@ -254,7 +254,7 @@ public final class ClaimSession {
     return new HandlerSession(session.pid(), session.idle(), isOne ? session.settings() : null);
   }
 
-  private KnownSession check(String seen) throws SQLException {
+  private SessionMemory.Known check(String seen) throws SQLException {
     var session = known();
     var values = seen.split(SEPARATOR, 5);
     if (!values[0].equals(String.valueOf(session.pid()))) {
@@ -273,7 +273,7 @@ public final class ClaimSession {
     return session;
   }
 
-  private KnownSession known() {
+  private SessionMemory.Known known() {
     return Objects.requireNonNull(known, "no claim has read the session");
   }
 }

@@ -16,13 +16,30 @@ import org.postgresql.PGConnection;
  */
 public final class SessionMemory {
 
+  /**
+   * A session before pgonce changes anything in it.
+   *
+   * @param pid its server process
+   * @param idle its idle_in_transaction_session_timeout, and
+   * @param boundedIdle the same within the transaction of a claim
+   * @param clientCheck its client_connection_check_interval within such a transaction
+   * @param settings with boundedIdle
+   */
+  public record Known(
+      int pid, String idle, String boundedIdle, String clientCheck, SessionState settings) {
+
+    /** With these settings instead. */
+    public Known with(SessionState others) {
+      return new Known(pid, idle, boundedIdle, clientCheck, others);
+    }
+  }
+
   // By the driver's connection, since a pool hands out a new wrapper each time.
-  private final Map<Object, KnownSession> sessions =
-      Collections.synchronizedMap(new WeakHashMap<>());
+  private final Map<Object, Known> sessions = Collections.synchronizedMap(new WeakHashMap<>());
   private volatile boolean isOff;
 
   /** Null if it is not remembered. Sends nothing. */
-  public @Nullable KnownSession of(Connection connection) throws SQLException {
+  public @Nullable Known of(Connection connection) throws SQLException {
     if (isOff) {
       return null;
     }
@@ -30,7 +47,7 @@ public final class SessionMemory {
     return driver == null ? null : sessions.get(driver);
   }
 
-  public void remember(Connection connection, KnownSession session) throws SQLException {
+  public void remember(Connection connection, Known session) throws SQLException {
     var driver = driverConnection(connection);
     if (driver != null && !isOff) {
       sessions.put(driver, session);
