@@ -1,0 +1,106 @@
+-- Why a notification is not there, or nothing comes: for explain.sql.
+
+-- See roles.sql.
+SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+
+SET ROLE pgonce_owner;
+
+-- What keeps writes of watched tables from being stored in a channel, as far as the catalog says; null if nothing is seen.
+CREATE OR REPLACE FUNCTION pgonce_private.feed_trouble(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH triggers AS MATERIALIZED (
+    SELECT t.tgname, t.tgrelid, t.tgenabled, t.tgparentid FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name)
+  )
+  SELECT string_agg(p.what, '; ' ORDER BY p.what) FROM (
+    SELECT format('trigger "%s" of table %s is disabled', t.tgname, t.tgrelid::regclass) FROM triggers t WHERE t.tgenabled = 'D'
+    UNION ALL
+    SELECT format('trigger "%s" of table %s fires only where session_replication_role is replica', t.tgname, t.tgrelid::regclass)
+      FROM triggers t WHERE t.tgenabled = 'R'
+    UNION ALL
+    SELECT format('table %s was detached, and has no trigger of the channel any more', d.name)
+      FROM (SELECT DISTINCT t.tgrelid FROM triggers t WHERE t.tgparentid = 0) r
+     CROSS JOIN LATERAL pgonce.detached_partitions(channel_name, r.tgrelid) AS d (name)
+    UNION ALL
+    SELECT format('no table has a trigger of the channel, which is fed by "%s"', c.feed)
+      FROM pgonce.channel c WHERE c.name = channel_name AND c.feed <> 'published' AND NOT EXISTS (SELECT FROM triggers)) p (what)
+$$;
+
+-- What enables the triggers of a channel that do not fire; null if all do. Those of partitions follow where the table's own is enabled.
+CREATE OR REPLACE FUNCTION pgonce_private.enable_sql(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT string_agg(format('ALTER TABLE %s ENABLE TRIGGER %I', t.tgrelid::regclass, t.tgname), '; ' ORDER BY t.tgrelid, t.tgname)
+    FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name) AND t.tgenabled IN ('D', 'R')
+$$;
+
+-- The dead letters of a subscription in words; null if there are none. A count has a bound, whatever is there.
+CREATE OR REPLACE FUNCTION pgonce_private.dead_words(subscription integer) RETURNS text
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+  SELECT format('%s%s dead letters (%s), the newest of %s', CASE WHEN sum(r.number) >= 10000 THEN 'at least ' ELSE '' END, sum(r.number),
+           string_agg(r.number || ' ' || r.reason, ', ' ORDER BY r.number DESC), date_trunc('second', max(r.newest)))
+    FROM (SELECT l.reason, count(*) AS number, max(l.died_at) AS newest
+            FROM (SELECT l.reason, l.died_at FROM pgonce.dead_letter l WHERE l.subscription_id = dead_words.subscription ORDER BY l.id DESC LIMIT 10000) l
+           GROUP BY l.reason) r
+  HAVING count(*) > 0
+$$;
+
+-- Why something is not there, or why nothing comes where id is null.
+CREATE OR REPLACE FUNCTION pgonce_private.cause_of_absence(
+  channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT since timestamptz, OUT detail text, OUT advice text, OUT sessions integer[])
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+  trouble constant text := pgonce_private.feed_trouble(channel.name);
+  dead constant text := pgonce_private.dead_words(target.id);
+  writers constant integer[] := pgonce_private.open_writers();
+  never_given constant boolean := notification_id > coalesce(pg_sequence_last_value('pgonce.notification_id'), 0);
+  other record;
+BEGIN
+  -- What another subscription still has was stored, and says what its writer's context was.
+  SELECT o.name, o.context INTO other FROM (
+    SELECT s.name, n.context FROM pgonce.subscription s JOIN pgonce.notification n ON n.subscription_id = s.id AND n.id = notification_id WHERE s.channel_id = channel.id
+    UNION ALL
+    SELECT s.name, d.context FROM pgonce.subscription s JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.id = notification_id WHERE s.channel_id = channel.id
+    UNION ALL
+    SELECT s.name, l.context FROM pgonce.subscription s JOIN pgonce.dead_letter l ON l.subscription_id = s.id AND l.id = notification_id WHERE s.channel_id = channel.id) o
+   LIMIT 1;
+  IF FOUND AND target.filter IS NOT NULL AND (other.context @> target.filter) IS NOT TRUE THEN
+    cause := 'NOT_STORED';
+    detail := format('the subscription takes what was written in a context that holds %s, and subscription "%s" shows that this was not', target.filter, other.name);
+    advice := 'If it should have been taken: have the writer set the context, or change the filter and publish it again.';
+  ELSIF channel.mode = 'BROADCAST' THEN
+    cause := 'NOT_STORED';
+    detail := 'the channel is a BROADCAST, which stores nothing: who listened at that moment got it';
+    advice := 'If it must not be missed, change the channel''s mode.';
+  ELSIF trouble IS NOT NULL AND (notification_id IS NULL OR never_given) THEN
+    cause := 'NOT_STORED';
+    detail := trouble;
+    advice := concat(coalesce(pgonce_private.enable_sql(channel.name), 'Install the channel again, which makes what is missing'),
+      format('. What was written meanwhile is not stored. Publish each such row yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it.', quote_literal(channel.name)));
+  ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
+    cause := 'NOT_COMMITTED_YET';
+    detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));
+    advice := format('Wait for their commit. For one that hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written; or ROLLBACK PREPARED.',
+      CASE WHEN cardinality(writers) = 1 AND writers[1] > 0 THEN writers[1]::text ELSE 'pid' END);
+    sessions := writers;
+  ELSIF notification_id IS NULL AND dead IS NOT NULL THEN
+    cause := 'DEAD';
+    since := (SELECT max(l.died_at) FROM pgonce.dead_letter l WHERE l.subscription_id = target.id);
+    detail := format('nothing waits; %s', dead);
+    advice := format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %1$s GROUP BY 1, 2. When that is mended: SELECT pgonce.redrive(%1$s, reason => ''why''). What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name));
+  ELSE
+    cause := 'DONE_OR_NEVER';
+    detail := concat_ws('; ', CASE WHEN notification_id IS NULL THEN 'nothing waits'
+        WHEN never_given THEN 'no notification has this id yet'
+        ELSE 'it was handled, discarded or cancelled, or its writer rolled back, or it is of another channel' END,
+      'besides, ' || trouble);
+    advice := format('What operators removed is in SELECT * FROM pgonce.operation_log WHERE channel IN (%s, ''*'').', quote_literal(channel.name));
+  END IF;
+END
+$$;
+
+RESET ROLE;
+SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);
