@@ -1,46 +1,10 @@
--- Why a notification is not moving, and what is at work. It only reads: it takes no row lock, as one that is given back leaves a mark in the row, by
--- which a claim takes it for a suspect. Who holds a row is told by its xmax, which is the holder's transaction, and by pg_locks, which has the process of
--- each transaction that runs.
+-- Why a notification is not moving. It only reads, and locks no row, as at_work.sql says.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
-
--- Which rows of a subscription, or of all, are held: by a lock, or by a lease that has not expired. pid: the server's process of the transaction, or of
--- the session that a lease's handler works in (its token is an advisory lock there, see HandlerSession); null for a prepared transaction, and for a
--- handler that has not asked for its connection. A lease from before its channel became EXACTLY_ONCE shows by that lock alone. Held rows are among the first in line: it looks at so many new, due and leased rows of each subscription.
-CREATE OR REPLACE FUNCTION pgonce.held(subscription integer DEFAULT NULL)
-RETURNS TABLE (subscription_id integer, id bigint, attempt integer, order_key text, leased_until timestamptz, pid integer)
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-AS $$
-  WITH locks AS MATERIALIZED (
-    SELECT l.transactionid, CASE WHEN l.locktype = 'advisory' THEN l.classid::bigint << 32 | l.objid::bigint END AS mark, l.pid
-      FROM pg_locks l
-     WHERE l.granted AND (l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock'
-        OR l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock'
-           AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
-  )
-  SELECT s.id, h.id, h.attempt, h.order_key, h.leased_until, h.pid
-    FROM pgonce.subscription s CROSS JOIN LATERAL (
-      SELECT n.id, 1 AS attempt, n.order_key, NULL::timestamptz AS leased_until, k.pid
-        FROM (SELECT f.id, f.order_key, f.xmax AS holder FROM pgonce.notification f WHERE f.subscription_id = s.id ORDER BY f.id LIMIT 10000) n
-        JOIN locks k ON k.transactionid = n.holder
-      UNION ALL
-      SELECT d.id, d.attempts + (d.token IS NULL)::integer, d.order_key, NULL, k.pid
-        FROM (SELECT f.id, f.attempts, f.token, f.order_key, f.xmax AS holder FROM pgonce.scheduled f
-               WHERE f.subscription_id = s.id ORDER BY f.due_at, f.id LIMIT 10000) d
-        JOIN locks k ON k.transactionid = d.holder
-       WHERE d.token IS NULL OR (SELECT c.mode FROM pgonce.channel c WHERE c.id = s.channel_id) = 'EXACTLY_ONCE'
-      UNION ALL
-      SELECT d.id, d.attempts, d.order_key, d.due_at, k.pid
-        FROM (SELECT f.id, f.attempts, f.token, f.order_key, f.due_at FROM pgonce.scheduled f
-               WHERE f.subscription_id = s.id AND f.due_at > (SELECT clock_timestamp()) ORDER BY f.due_at, f.id LIMIT 10000) d
-        LEFT JOIN locks k ON k.mark = hashtextextended('pgonce lease ' || d.token, 0)
-       WHERE d.token IS NOT NULL AND (k.pid IS NOT NULL OR (SELECT c.mode FROM pgonce.channel c WHERE c.id = s.channel_id) <> 'EXACTLY_ONCE')) h
-   WHERE held.subscription IS NULL OR s.id = held.subscription
-$$;
 
 -- In what an outdated listener's definition differs, without what to do.
 CREATE OR REPLACE FUNCTION pgonce.difference_in(outdated text) RETURNS text

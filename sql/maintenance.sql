@@ -10,7 +10,7 @@ SET ROLE pgonce_owner;
 -- long, and a plan that was made for an empty table (a sequential scan and a sort) is bad for a full one. The size that PostgreSQL assumes for these
 -- tables swings between nothing and millions, and statistics lag behind. With the padding no table is small. The estimate for one row by the index is
 -- below that for all pages: either few rows and few pages are expected, or many, and the LIMIT cuts them short.
--- So functions over these two tables need no settings for their plans, but for claim_by_key and those by which explain.sql reads up to thousands of
+-- So functions over these two tables need no settings for their plans, but for claim_by_key and those by which at_work.sql reads up to thousands of
 -- rows. Functions over delivery_key and dead_letter do need enable_seqscan = off, since these tables may be empty when a plan is made; each of their
 -- statements must have an index. Without one the plan costs 1e10 until PostgreSQL 17, and a server with LLVM compiles it each time (jit_above_cost).
 -- FunctionPlanTest and JitTest check this.

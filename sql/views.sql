@@ -29,11 +29,13 @@ BEGIN
     -- What is at work: by whom, since when, and its last SQL, as far as pg_stat_activity lets the role see it (pg_read_all_stats sees all). instance: the
     -- listener whose last heartbeat named the session; null for one that began since, and for what no listener holds. waits_for, blocked_by_pid: the lock
     -- that it waits for, and the process that has to end first. held is asked for each subscription by itself, so that a query for one channel pays for
-    -- what waits in that one, and not in all.
+    -- what waits in that one; and only of those that may have something at work. The subselect asks once which these are.
     ('at_work', $$
     SELECT c.name AS channel, s.name AS subscription, h.id, h.attempt, l.instance, h.pid, a.application_name, a.xact_start AS since, h.leased_until,
            a.state, a.wait_event_type, a.wait_event, w.waits_for, w.since AS waits_since, w.held_by AS blocked_by_pid, a.query AS last_sql
-      FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id CROSS JOIN LATERAL pgonce.held(s.id) h
+      FROM pgonce.channel c
+      JOIN pgonce.subscription s ON s.channel_id = c.id AND s.id = ANY ((SELECT pgonce.subscriptions_at_work())::integer[])
+     CROSS JOIN LATERAL pgonce.held(s.id) h
       LEFT JOIN pg_stat_activity a ON a.pid = h.pid
       LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
       LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
