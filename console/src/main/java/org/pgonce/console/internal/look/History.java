@@ -16,6 +16,7 @@ import java.util.function.Supplier;
 public final class History {
 
   private static final long FRESH_NANOS = 900_000_000;
+  private static final long OLDEST_NANOS = 10_000_000_000L;
   private static final int KEPT = 300;
 
   private static final int MOST_CHANNELS = 1_000;
@@ -37,9 +38,9 @@ public final class History {
         }
       };
 
-  private final Latest<Counts> latest = new Latest<>(FRESH_NANOS);
+  private final Latest<Counts> latest = new Latest<>(FRESH_NANOS, OLDEST_NANOS);
 
-  /** A second old, or as old as a look that another takes just now. */
+  /** At most a second old; while another takes a look, at most ten. */
   public Counts counts(Supplier<Counts> look) {
     return latest.of(
         () -> {

@@ -10,10 +10,14 @@ import org.pgonce.operations.internal.doctor.Doctor;
 import org.pgonce.operations.internal.doctor.Finding;
 import org.pgonce.operations.internal.sql.Database;
 
-/** What doctor has found, at most ten seconds ago. Safe for use by several threads. */
+/**
+ * What doctor has found, at most ten seconds ago; while another runs it, at most a minute. Safe for
+ * use by several threads.
+ */
 final class Examination {
 
   private static final long FRESH_NANOS = 10_000_000_000L;
+  private static final long OLDEST_NANOS = 60_000_000_000L;
   private static final int OLD_SECONDS = 300;
 
   private static final Set<String> OF_DEFINITIONS =
@@ -29,7 +33,7 @@ final class Examination {
   // They say that something could not be looked at: so neither page may say that nothing was found.
   private static final Set<String> OF_BOTH = Set.of("NOT_EXAMINED", "RIGHTS");
 
-  private final Latest<List<Finding>> latest = new Latest<>(FRESH_NANOS);
+  private final Latest<List<Finding>> latest = new Latest<>(FRESH_NANOS, OLDEST_NANOS);
 
   void expire() {
     latest.expire();
