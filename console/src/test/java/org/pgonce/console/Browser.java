@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import javax.sql.DataSource;
 import org.pgonce.testkit.Login;
 
 /** A console over a login, and a client that keeps its cookie as a browser does. */
@@ -36,9 +37,13 @@ final class Browser implements AutoCloseable {
   }
 
   Browser(Login login, boolean operates, String address) throws Exception {
+    this(login.dataSource(), operates, address);
+  }
+
+  Browser(DataSource dataSource, boolean operates, String address) throws Exception {
     server =
         ConsoleServer.start(
-            Console.of(login.dataSource(), operates, ConsoleServer.AT_ONCE),
+            Console.of(dataSource, operates, ConsoleServer.AT_ONCE),
             new ConsoleServer.Options(InetAddress.getByName(address), 0, Set.of(), false, "Ada"));
     origin = "http://127.0.0.1:" + server.port();
   }
