@@ -2,14 +2,18 @@ package org.pgonce.console.internal.look;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.pgonce.operations.internal.sql.RefusedException;
 
-/** One looks, and nobody waits for it. */
+/** One looks, and nobody waits long for it. */
 class LatestTest {
 
   private static final long NEVER_OLD = Duration.ofDays(1).toNanos();
@@ -46,38 +50,51 @@ class LatestTest {
     var end = new CountDownLatch(1);
     var slow = CompletableFuture.supplyAsync(() -> latest.of(() -> slowly(begun, end)));
     assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
-    assertThat(latest.of(() -> "now")).isEqualTo("now");
+    assertThatThrownBy(() -> latest.of(() -> "a second look"))
+        .isInstanceOf(RefusedException.class)
+        .hasMessageContaining("The database is slow");
+    var waits = waiting(latest);
     end.countDown();
-    slow.get(30, TimeUnit.SECONDS);
+    for (var one : List.of(slow, waits)) {
+      assertThat(one.get(30, TimeUnit.SECONDS)).isEqualTo("slow");
+    }
   }
 
-  /** The first one that ends does not make the next one look, while the second one still does. */
+  /** Each would wait as long for the same failure, with a connection. */
   @Test
-  void thoseBehindTwoSlowLooksAreGivenTheFirstToEnd() throws Exception {
-    var latest = new Latest<String>(-1, NEVER_OLD);
-    var begun = new CountDownLatch(1);
-    var end = new CountDownLatch(1);
-    var slow = CompletableFuture.supplyAsync(() -> latest.of(() -> slowly(begun, end)));
-    assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
-    assertThat(latest.of(() -> "first to end")).isEqualTo("first to end");
-    assertThat(latest.of(() -> "unasked")).isEqualTo("first to end");
-    end.countDown();
-    slow.get(30, TimeUnit.SECONDS);
-  }
-
-  @Test
-  void afterAChangeEachLooksForItself() throws Exception {
+  void whoWaitsForALookThatFailsIsToldWhy() throws Exception {
     var latest = new Latest<String>(NEVER_OLD, NEVER_OLD);
-    latest.of(() -> "before");
-    latest.expire();
+    var begun = new CountDownLatch(1);
+    var end = new CountDownLatch(1);
+    var slow =
+        CompletableFuture.supplyAsync(
+            () ->
+                latest.of(
+                    () -> {
+                      throw new IllegalStateException("the database is " + slowly(begun, end));
+                    }));
+    assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
+    var waits = waiting(latest);
+    end.countDown();
+    for (var one : List.of(slow, waits)) {
+      assertThatThrownBy(() -> one.get(30, TimeUnit.SECONDS))
+          .hasRootCauseMessage("the database is slow");
+    }
+  }
+
+  @Test
+  void afterAChangeTheLookFromBeforeItDoesNotCount() throws Exception {
+    var latest = new Latest<String>(NEVER_OLD, NEVER_OLD);
     var begun = new CountDownLatch(1);
     var end = new CountDownLatch(1);
     var slow = CompletableFuture.supplyAsync(() -> latest.of(() -> slowly(begun, end)));
     assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
+    latest.expire();
     assertThat(latest.of(() -> "after")).isEqualTo("after");
-    latest.expire(); // what the slow one sees is from before this
     end.countDown();
     slow.get(30, TimeUnit.SECONDS);
+    assertThat(latest.of(() -> "unasked")).isEqualTo("after");
+    latest.expire();
     assertThat(latest.of(() -> "anew")).isEqualTo("anew");
   }
 
@@ -92,6 +109,22 @@ class LatestTest {
                     }))
         .hasMessage("the database is down");
     assertThat(latest.of(() -> "up")).isEqualTo("up");
+  }
+
+  /** Asks, and waits for another's look. */
+  private static CompletableFuture<String> waiting(Latest<String> latest) {
+    var waiter = new AtomicReference<Thread>();
+    var asked =
+        CompletableFuture.supplyAsync(
+            () -> {
+              waiter.set(Thread.currentThread());
+              return latest.of(() -> "a second look");
+            });
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () -> waiter.get() != null && waiter.get().getState() == Thread.State.TIMED_WAITING);
+    return asked;
   }
 
   private static String slowly(CountDownLatch begun, CountDownLatch end) {
