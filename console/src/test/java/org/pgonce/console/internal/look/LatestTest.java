@@ -122,8 +122,7 @@ class LatestTest {
             });
     await()
         .atMost(Duration.ofSeconds(30))
-        .until(
-            () -> waiter.get() != null && waiter.get().getState() == Thread.State.TIMED_WAITING);
+        .until(() -> waiter.get() != null && waiter.get().getState() == Thread.State.TIMED_WAITING);
     return asked;
   }
 
