@@ -94,6 +94,24 @@ class InjectionTest {
     }
   }
 
+  /** PostgreSQL has it in no text: it would be an error of the database. */
+  @Test
+  void aNulIsNotUnderstood(TestDatabase database) throws Exception {
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      for (var path :
+          List.of(
+              "/channel/mails%00",
+              "/channel/mails?key=%00",
+              "/dead?channel=mails%00",
+              "/act?do=pause&channel=mails%00")) {
+        assertThat(browser.get(path).statusCode()).as(path).isEqualTo(400);
+      }
+      var form = Browser.form(browser.page("/act?do=pause&channel=mails"), "because");
+      assertThat(browser.post("/act", form + "%00").statusCode()).isEqualTo(400);
+    }
+  }
+
   @Test
   void textsThatTurnTheWritingAroundAreShownEscaped(TestDatabase database) throws Exception {
     Stage.bury(database, 1, "REJECTED", "a\u202eb\u0007c");
