@@ -57,6 +57,8 @@ DECLARE
   dead constant text := pgonce_private.dead_words(target.id);
   writers constant integer[] := pgonce_private.open_writers();
   never_given constant boolean := notification_id > coalesce(pg_sequence_last_value('pgonce.notification_id'), 0);
+  listening record;
+  last record;
   other record;
 BEGIN
   -- What another subscription still has was stored, and says what its writer's context was.
@@ -93,11 +95,27 @@ BEGIN
     advice := format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %1$s GROUP BY 1, 2. When that is mended: SELECT pgonce.redrive(%1$s, reason => ''why''). What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name));
   ELSE
     cause := 'DONE_OR_NEVER';
-    detail := concat_ws('; ', CASE WHEN notification_id IS NULL THEN 'nothing waits'
-        WHEN never_given THEN 'no notification has this id yet'
-        ELSE 'it was handled, discarded or cancelled, or its writer rolled back, or it is of another channel' END,
-      'besides, ' || trouble);
     advice := format('What operators removed is in SELECT * FROM pgonce.operation_log WHERE channel IN (%s, ''*'').', quote_literal(channel.name));
+    IF notification_id IS NULL THEN
+      listening := pgonce_private.listeners_of(target.id);
+      SELECT h.created_at, h.handled_at, h.instance INTO last FROM pgonce.handled h
+       WHERE h.subscription_id = target.id AND h.handled_at > clock_timestamp() - channel.history ORDER BY h.handled_at DESC LIMIT 1;
+      detail := concat_ws('; ', 'nothing waits',
+        CASE WHEN listening.alive = 0 THEN concat_ws('; ', 'no process listens to the subscription', nullif(listening.silent, ''))
+             ELSE format('%s listeners are alive, with %s workers', listening.alive, coalesce(listening.workers, 0)) END,
+        CASE WHEN channel.history IS NULL THEN 'when one was last stored or handled is not known, as the channel keeps no history'
+             WHEN last.handled_at IS NULL THEN format('the channel''s history of %s has none', channel.history)
+             ELSE format('the one handled last was stored at %s, and handled at %s by instance ''%s''',
+                         date_trunc('second', last.created_at), date_trunc('second', last.handled_at), last.instance) END,
+        format('the last id that any channel was given is %s', coalesce(pg_sequence_last_value('pgonce.notification_id'), 0)),
+        'besides, ' || trouble);
+      advice := concat('To see whether anything is published, ask again: the last id grows with each notification of any channel. ',
+        CASE WHEN channel.history IS NULL THEN 'The listeners'' meter pgonce.process counts what they handle; a history (ChannelOptions.withHistory) keeps when. ' END, advice);
+    ELSE
+      detail := concat_ws('; ', CASE WHEN never_given THEN 'no notification has this id yet'
+          ELSE 'it was handled, discarded or cancelled, or its writer rolled back, or it is of another channel' END,
+        'besides, ' || trouble);
+    END IF;
   END IF;
 END
 $$;

@@ -146,7 +146,8 @@ class LookTest {
   @Test
   void explainWithoutAChannelIsOfAllThoseThatNeedAPersonFirst() throws Exception {
     assertThat(cli.run("explain").ends(0).out())
-        .isEqualTo("nothing waits, and there are no dead letters\n");
+        .isEqualTo(
+            "nothing waits, and there are no dead letters; who listens, and when one was last handled: pgonce explain CHANNEL\n");
     database.execute(
         "select pgonce.install_channel('letters', 'EXACTLY_ONCE', 'published'); select pgonce.publish('letters', '1', delay => interval '1 hour')");
     assertThat(cli.run("explain").ends(0).out()).contains("SCHEDULED").doesNotContain("mails");
@@ -174,6 +175,8 @@ class LookTest {
     assertThat(cli.run("explain", "mails").ends(3).out())
         .contains("pgonce resume mails --because 'why'")
         .doesNotContain("SELECT");
+    assertThat(cli.run("explain", "mails", "99").ends(0).out())
+        .contains("What operators removed is in pgonce log mails.");
     // Of SQL, for scripts.
     assertThat(cli.run("explain", "mails", "-o", "json").json().get(0).get("advice").asString())
         .contains("SELECT pgonce.resume('mails', 'why')");

@@ -35,7 +35,12 @@ class ExplainAbsenceTest extends ExplainStage {
     var nothing = operations.explain(ORDERS).get(0);
     assertThat(nothing.cause()).isEqualTo(Cause.DONE_OR_NEVER);
     assertThat(nothing.id()).isNull();
-    assertThat(nothing.detail()).isEqualTo("nothing waits");
+    assertThat(nothing.detail())
+        .isEqualTo(
+            "nothing waits; no process listens to the subscription; when one was last stored or handled is not known,"
+                + " as the channel keeps no history; the last id that any channel was given is "
+                + id);
+    assertThat(nothing.advice()).contains("pgonce.process").contains("pgonce.operation_log");
   }
 
   @Test

@@ -120,6 +120,20 @@ class HistoryTest {
   }
 
   @Test
+  void explain_saysWhenTheLastWasStoredAndHandledWhereNothingWaits() throws Exception {
+    assertThat(operations.explain(MAILS).get(0).detail())
+        .startsWith("nothing waits; no process listens")
+        .contains("; the channel's history of 168:00:00 has none; the last id");
+    handle(2);
+    assertThat(operations.explain(MAILS).get(0).detail())
+        .contains("; 1 listeners are alive, with ")
+        .contains(" workers; the one handled last was stored at 2")
+        .contains(", and handled at 2")
+        .contains("by instance 'pid " + ProcessHandle.current().pid() + "'")
+        .endsWith("; the last id that any channel was given is 2");
+  }
+
+  @Test
   void history_ofAChannelWithoutOneIsEmptyAndOfNoneIsAnError() {
     assertThat(operations.history(Stage.ORDERS, HistoryQuery.latest(1))).isEmpty();
     var nowhere = Channel.of("nowhere", Order.class);

@@ -47,7 +47,7 @@ public final class ExplainCommand extends DatabaseCommand {
         terminal(),
         output.isJson() ? answers : TypedAdvice.in(answers),
         channel == null
-            ? "nothing waits, and there are no dead letters"
+            ? "nothing waits, and there are no dead letters; who listens, and when one was last handled: pgonce explain CHANNEL"
             : "the channel has no subscription");
     return needsPerson(answers) ? ExitStatus.FOUND : ExitStatus.DONE;
   }

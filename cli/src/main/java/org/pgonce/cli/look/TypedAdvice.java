@@ -35,7 +35,10 @@ final class TypedAdvice {
               "SELECT \\* FROM pgonce\\.explain\\('([^']+)', (\\d+)\\)", "pgonce explain $1 $2"),
           new Verb(
               "SELECT reason, error, count\\(\\*\\) FROM pgonce\\.dead_letter_status WHERE channel = '([^']+)' GROUP BY 1, 2",
-              "pgonce dead $1 --group"));
+              "pgonce dead $1 --group"),
+          new Verb(
+              "SELECT \\* FROM pgonce\\.operation_log WHERE channel IN \\('([^']+)', '\\*'\\)",
+              "pgonce log $1"));
 
   private TypedAdvice() {}
 
