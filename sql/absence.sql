@@ -49,7 +49,8 @@ $$;
 
 -- Why something is not there, or why nothing comes where id is null.
 CREATE OR REPLACE FUNCTION pgonce_private.cause_of_absence(
-  channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT since timestamptz, OUT detail text, OUT advice text, OUT sessions integer[])
+  channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT since timestamptz, OUT detail text, OUT advice text, OUT sessions integer[],
+  OUT needs_person boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
@@ -79,11 +80,15 @@ BEGIN
     advice := 'If it must not be missed, change the channel''s mode.';
   ELSIF trouble IS NOT NULL AND (notification_id IS NULL OR never_given) THEN
     cause := 'NOT_STORED';
+    needs_person := true;
     detail := trouble;
     advice := concat(coalesce(pgonce_private.enable_sql(channel.name), 'Install the channel again, which makes what is missing'),
       format('. What was written meanwhile is not stored. Publish each such row yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it.', quote_literal(channel.name)));
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
+    -- Of prepared ones; of sessions only the caller's rights may show it, see pgonce.explain.
+    since := (SELECT min(p.prepared) FROM pg_prepared_xacts p JOIN pg_locks l ON l.virtualtransaction = '-1/' || p.transaction
+               WHERE p.database = current_database() AND l.relation = 'pgonce.notification_id'::regclass);
     detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));
     advice := format('Wait for their commit. For one that hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written; or ROLLBACK PREPARED.',
       CASE WHEN cardinality(writers) = 1 AND writers[1] > 0 THEN writers[1]::text ELSE 'pid' END);

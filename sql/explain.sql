@@ -41,12 +41,22 @@ CREATE OR REPLACE FUNCTION pgonce_private.installed_words(channel pgonce.channel
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT format('installed so at %s by %s', date_trunc('second', channel.changed_at), channel.changed_by) $$;
 
+-- What has failed in a subscription and waits for its next attempt, by error, but for one: of the first that are due. What is at work is not among it.
+CREATE OR REPLACE FUNCTION pgonce_private.failing(subscription integer, but_for bigint DEFAULT NULL) RETURNS TABLE (last_error text, number bigint, attempts integer)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+  SELECT f.last_error, count(*), max(f.attempts)
+    FROM (SELECT d.id, d.attempts, d.token, d.last_error FROM pgonce.scheduled d WHERE d.subscription_id = failing.subscription ORDER BY d.due_at, d.id LIMIT 10000) f
+   WHERE f.attempts > 0 AND f.token IS NULL AND f.id IS DISTINCT FROM but_for GROUP BY f.last_error
+$$;
+
 -- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
 -- what a listener ends. since: of the cause; where it began with the notification, since when that is there. sessions: processes that the detail names.
+-- needs_person: here only for causes that time ends in some cases, and a person in others.
 CREATE OR REPLACE FUNCTION pgonce_private.cause_of_row(
   channel pgonce.channel, target pgonce.subscription, present pgonce.scheduled, holder xid, is_first boolean,
   OUT cause text, OUT since timestamptz, OUT until timestamptz, OUT blocked_by bigint, OUT instance text, OUT pid integer, OUT detail text, OUT advice text,
-  OUT sessions integer[])
+  OUT sessions integer[], OUT needs_person boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
@@ -86,6 +96,7 @@ BEGIN
            WHEN leased THEN 'whose handler has no transaction open'
            ELSE 'held by a prepared transaction (pg_prepared_xacts)' END,
       'leased until ' || until, 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by));
+    needs_person := pid IS NULL AND NOT leased;
     advice := CASE WHEN wait.held_by IS NOT NULL THEN pgonce_private.wait_advice(pid, wait.held_by)
       WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
       WHEN pid IS NULL THEN 'COMMIT PREPARED or ROLLBACK PREPARED that transaction.'
@@ -116,9 +127,9 @@ BEGIN
       WHEN present.last_error IS NOT NULL THEN 'put back, no attempt counted: ' || present.last_error
       ELSE 'its publisher gave it this time' END;
     IF present.attempts > 0 THEN
-      SELECT count(*) AS failed, count(*) FILTER (WHERE f.last_error = present.last_error) AS alike INTO others
-        FROM (SELECT d.id, d.attempts, d.last_error FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 10000) f
-       WHERE f.attempts > 0 AND f.id <> present.id;
+      SELECT coalesce(sum(f.number), 0) AS failed, coalesce(sum(f.number) FILTER (WHERE f.last_error = present.last_error), 0) AS alike INTO others
+        FROM pgonce_private.failing(target.id, present.id) f;
+      needs_person := present.attempts > 1 OR others.alike > 0;
       detail := concat(detail, format('; %s more of the subscription have failed and wait, %s of them with the same error', others.failed, others.alike));
     END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
@@ -128,23 +139,25 @@ BEGIN
   END IF;
   IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
     SELECT b.* INTO blocker FROM (
-      (SELECT l.id, format('a dead letter since %s (%s: %s)', l.died_at, l.reason, l.error) AS state, true AS dead FROM pgonce.dead_letter l
+      (SELECT l.id, format('a dead letter since %s (%s: %s)', l.died_at, l.reason, l.error) AS state, true AS dead, 0 AS failed FROM pgonce.dead_letter l
         WHERE channel.key_order = 'DEAD_LETTER_BLOCKS' AND l.subscription_id = target.id AND l.order_key >= key AND l.order_key <= key AND l.id < present.id
         ORDER BY l.order_key, l.id LIMIT 1)
       UNION ALL
-      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN format('due at %s after %s attempts', d.due_at, d.attempts) ELSE 'waiting, or at work' END, false
+      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN concat(format('due at %s after %s attempts', d.due_at, d.attempts), ': ' || d.last_error)
+                       ELSE 'waiting, or at work' END, false, CASE WHEN d.token IS NULL THEN d.attempts ELSE 0 END
          FROM pgonce.scheduled d
         WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id < present.id ORDER BY d.order_key, d.id LIMIT 1)
       UNION ALL
-      (SELECT n.id, 'waiting, or at work', false FROM pgonce.notification n
+      (SELECT n.id, 'waiting, or at work', false, 0 FROM pgonce.notification n
         WHERE n.subscription_id = target.id AND n.order_key >= key AND n.order_key <= key AND n.id < present.id ORDER BY n.order_key, n.id LIMIT 1)
       UNION ALL
       -- A higher one that began before this one was committed.
-      (SELECT h.id, 'at work', false FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
+      (SELECT h.id, 'at work', false, 0 FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
      ORDER BY b.id LIMIT 1;
     IF FOUND THEN
       cause := CASE WHEN blocker.dead THEN 'BLOCKED_BY_DEAD' ELSE 'BLOCKED_BY' END;
       since := present.created_at;
+      needs_person := blocker.failed > 1;
       blocked_by := blocker.id;
       detail := format('notification %s has the same order key, "%s", and comes first; it is %s; %s wait behind it', blocker.id, key, blocker.state, (
         SELECT CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END || count(*) FROM (
@@ -191,13 +204,15 @@ BEGIN
   IF channel.max_rate IS NOT NULL AND free_from > now - interval '100 ms' THEN
     cause := 'THROTTLED';
     since := present.created_at;
+    -- As far as channel_gauges counts.
     waiting := (SELECT count(*) FROM (
-      (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 10000)
+      (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 100000)
       UNION ALL
-      (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 10000)) AS a);
+      (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 100000)) AS a);
     until := greatest(free_from, now) + CASE WHEN is_first THEN waiting ELSE ahead END * interval '1 second' / channel.max_rate;
+    needs_person := until > now + interval '10 minutes';
     detail := format('%s a second begin, and %s%s are before it; %s%s wait in all, which takes %s at that rate, %s', channel.max_rate, at_least, ahead,
-      CASE WHEN waiting >= 10000 THEN 'at least ' ELSE '' END, waiting, justify_hours(date_trunc('second', waiting * interval '1 second' / channel.max_rate)),
+      CASE WHEN waiting >= 100000 THEN 'at least ' ELSE '' END, waiting, justify_hours(date_trunc('second', waiting * interval '1 second' / channel.max_rate)),
       pgonce_private.installed_words(channel));
     advice := 'Wait. If the other system allows more: deploy the definition with a higher rate (ChannelOptions.withMaxRate), which installs it. Do not raise it by SQL alone: its listeners, which have another one, would handle nothing.';
     RETURN;
@@ -229,7 +244,8 @@ $$;
 
 -- What pgonce.explain says, without what only the caller's own rights show.
 CREATE OR REPLACE FUNCTION pgonce.cause_of(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
-RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text, advice text, sessions integer[])
+RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text, advice text, sessions integer[],
+               needs_person boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
@@ -240,6 +256,8 @@ DECLARE
   dead record;
   done record;
   holder xid;
+  failing record;
+  others text;
 BEGIN
   FOR target IN SELECT s.* FROM pgonce.subscription s WHERE s.id = ANY (concerned) ORDER BY s.name LOOP
     subscription := target.name;
@@ -250,10 +268,11 @@ BEGIN
                       (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 1))),
         (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 1));
     END IF;
-    cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL; sessions := NULL;
+    cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL; sessions := NULL; needs_person := NULL;
     SELECT l.died_at, l.reason, l.error, l.attempts INTO dead FROM pgonce.dead_letter l WHERE l.subscription_id = target.id AND l.id = cause_of.id;
     IF FOUND THEN
       cause := 'DEAD';
+      needs_person := true;
       since := dead.died_at;
       detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
       advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. ' ELSE '' END
@@ -273,7 +292,7 @@ BEGIN
         FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id;
     END IF;
     IF FOUND THEN
-      SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice, sessions
+      SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice, sessions, needs_person
         FROM pgonce_private.cause_of_row(channel, target, present, holder, notification_id IS NULL) r;
     ELSE
       SELECT h.handled_at, h.took, h.attempts, h.instance, h.skipped INTO done FROM pgonce.handled h
@@ -287,11 +306,20 @@ BEGIN
                          done.attempts, done.instance, round(1000 * extract(epoch FROM done.took), 1));
         advice := 'Nothing: it is done, and what its handler wrote was committed with it.';
       ELSE
-        SELECT a.* INTO cause, since, detail, advice, sessions FROM pgonce_private.cause_of_absence(channel, target, id) a;
+        SELECT a.* INTO cause, since, detail, advice, sessions, needs_person FROM pgonce_private.cause_of_absence(channel, target, id) a;
       END IF;
     END IF;
+    needs_person := coalesce(needs_person, false)
+      OR cause IN ('DEAD', 'BLOCKED_BY_DEAD', 'COPY_NOT_ADOPTED', 'LOCK_WAIT', 'PAUSED', 'NO_LISTENER', 'OUTDATED_LISTENERS', 'STARVED');
+    -- Asked of the subscription, and not of one notification: what else is wrong in it.
     IF notification_id IS NULL AND cause <> 'DEAD' THEN
-      detail := concat_ws('; besides, ', detail, CASE WHEN id IS NOT NULL THEN pgonce_private.feed_trouble(channel_name) END, pgonce_private.dead_words(target.id));
+      SELECT CASE WHEN cause <> 'RETRYING' THEN format('%s have failed and wait for their next attempt, %s of them with: %s', sum(f.number),
+                    max(f.number), (array_agg(f.last_error ORDER BY f.number DESC))[1]) END AS words,
+             max(f.number) > 1 OR max(f.attempts) > 1 AS again INTO failing
+        FROM pgonce_private.failing(target.id) f HAVING count(*) > 0;
+      others := concat_ws('; besides, ', CASE WHEN id IS NOT NULL THEN pgonce_private.feed_trouble(channel_name) END, pgonce_private.dead_words(target.id));
+      needs_person := needs_person OR others <> '' OR coalesce(failing.again, false);
+      detail := concat_ws('; besides, ', detail, failing.words, nullif(others, ''));
     END IF;
     RETURN NEXT;
   END LOOP;
@@ -302,12 +330,17 @@ $$;
 -- nothing comes. The causes are in docs/operations.md. With the caller's own rights: what pg_stat_activity shows of other roles' sessions.
 CREATE OR REPLACE FUNCTION pgonce.explain(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer,
-               last_sql text, detail text, advice text)
+               last_sql text, detail text, advice text, needs_person boolean)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT c.subscription, c.id, c.cause, coalesce(c.since, a.xact_start), c.until, c.blocked_by, c.instance, c.pid, a.query,
-         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice
+  SELECT c.subscription, c.id, c.cause, e.since, c.until, c.blocked_by, c.instance, c.pid, a.query,
+         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
+         -- That is long for a transaction that publishes.
+         c.needs_person OR (c.cause = 'NOT_COMMITTED_YET' AND e.since < clock_timestamp() - interval '1 minute') IS TRUE
     FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid
+   CROSS JOIN LATERAL (
+     SELECT CASE c.cause WHEN 'NOT_COMMITTED_YET' THEN least(c.since, (SELECT min(o.xact_start) FROM pg_stat_activity o WHERE o.pid = ANY (c.sessions)))
+              ELSE coalesce(c.since, a.xact_start) END AS since) e
 $$;
 
 RESET ROLE;

@@ -83,7 +83,8 @@ class LookTest {
             "pid",
             "last_sql",
             "detail",
-            "advice");
+            "advice",
+            "needs_person");
     assertThat(names(cli.run("peek", "mails", "-o", "json").json()))
         .containsExactly(
             "subscription",
@@ -161,6 +162,13 @@ class LookTest {
     assertThat(answers.get(0).get("dead_letters").asLong()).isEqualTo(2);
     assertThat(answers.get(0).get("last_operation").asString()).contains(" INSTALL by ");
     assertThat(answers.get(1).get("waiting").asLong()).isEqualTo(1);
+    // Of its channel alone it ends with 3 as well.
+    Cli.publish(database, "1");
+    database.execute(
+        "select pgonce.listener_starts(gen_random_uuid(), 'web-1', (select array_agg(id) from pgonce.subscription), 'polling', 600000, workers => '{4,4}')");
+    assertThat(cli.run("explain", "mails").ends(3).out())
+        .contains("WAITING", "; besides, 2 dead letters", "needs_person  true");
+    database.execute("delete from pgonce.notification where subscription_id > 0");
     assertThat(cli.run("explain").ends(3).out())
         .contains("pgonce dead mails --group")
         .contains("pgonce redrive mails --all --because 'why'");

@@ -25,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param detail the cause in words: by whom, why, what differs. Each process of the server that it
  *     names is described at its end: program, role, address, state, since when
  * @param advice what to do
+ * @param needsPerson whether neither time nor a listener ends it: docs/operations.md has when.
+ *     Without an id also where something else is wrong in the subscription, as {@code detail} says
  */
 public record Explanation(
     String subscription,
@@ -37,13 +39,14 @@ public record Explanation(
     @Nullable Integer backendPid,
     @Nullable String lastSql,
     String detail,
-    String advice) {
+    String advice,
+    boolean needsPerson) {
 
   /** Columns in the order of {@link #read}. */
   static final String COLUMNS =
       """
       e.subscription, e.id::text, e.cause, (1000000 * extract(epoch FROM e.since))::bigint::text, (1000000 * extract(epoch FROM e.until))::bigint::text,
-      e.blocked_by::text, e.instance, e.pid::text, e.last_sql, e.detail, e.advice""";
+      e.blocked_by::text, e.instance, e.pid::text, e.last_sql, e.detail, e.advice, e.needs_person""";
 
   /** Why a notification is not moving. Each hides those that follow it, down to {@link #DEAD}. */
   public enum Cause {
@@ -100,7 +103,8 @@ public record Explanation(
         pid == null ? null : Integer.valueOf(pid),
         row.getString(9),
         row.getString(10),
-        row.getString(11));
+        row.getString(11),
+        row.getBoolean(12));
   }
 
   private static @Nullable Long number(ResultSet row, int column) throws SQLException {

@@ -3,14 +3,11 @@ package org.pgonce.cli.look;
 import static org.pgonce.operations.internal.sql.LookStatements.EXPLAIN;
 import static org.pgonce.operations.internal.sql.LookStatements.EXPLAIN_ALL;
 
-import java.util.Collections;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
-import org.pgonce.operations.internal.sql.Causes;
 import org.pgonce.operations.internal.sql.Database;
-import org.pgonce.operations.internal.sql.Rows;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -21,7 +18,7 @@ import picocli.CommandLine.Parameters;
     description = {
       "Why a notification is not moving, and what to do.",
       "Without an id: the first in line, or why nothing comes. Without a channel: all subscriptions where something waits, died or is not stored, those first that need a person.",
-      "Exit status 3 where only a person can end the cause."
+      "Exit status 3 where it needs a person (needs_person)."
     })
 public final class ExplainCommand extends DatabaseCommand {
 
@@ -49,12 +46,6 @@ public final class ExplainCommand extends DatabaseCommand {
         channel == null
             ? "nothing waits, and there are no dead letters; who listens, and when one was last handled: pgonce explain CHANNEL"
             : "the channel has no subscription");
-    return needsPerson(answers) ? ExitStatus.FOUND : ExitStatus.DONE;
-  }
-
-  private static boolean needsPerson(Rows answers) {
-    return !Collections.disjoint(answers.column("cause"), Causes.FOR_A_PERSON)
-        || (answers.columns().contains("needs_person")
-            && answers.column("needs_person").contains(true));
+    return answers.column("needs_person").contains(true) ? ExitStatus.FOUND : ExitStatus.DONE;
   }
 }

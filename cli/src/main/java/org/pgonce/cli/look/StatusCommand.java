@@ -13,7 +13,10 @@ import picocli.CommandLine.Parameters;
 /** The view {@code pgonce.channel_status}. */
 @Command(
     name = "status",
-    description = "What waits, what failed, who listens, what is paused; per subscription.")
+    description = {
+      "What waits, what failed, who listens, what is paused; per subscription.",
+      "It judges nothing, so its exit status is 0 whatever it shows: explain and doctor end with 3 where a person is needed."
+    })
 public final class StatusCommand extends DatabaseCommand {
 
   private static final String STATUS =

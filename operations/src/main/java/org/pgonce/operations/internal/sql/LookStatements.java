@@ -24,19 +24,18 @@ public final class LookStatements {
       """
       SELECT e.* FROM (
         SELECT g.channel, x.subscription, g.backlog + g.scheduled AS waiting, g.dead_letters, x.id, x.cause, x.since, x.until, x.blocked_by, x.instance, x.pid, x.last_sql,
-               x.detail, x.advice, x.cause IN (%s) OR g.dead_letters > 0 AS needs_person,
+               x.detail, x.advice, x.needs_person,
                (SELECT concat_ws(' ', date_trunc('second', o.at), o.what, 'by', o.role, '(' || o.operator || ')', '-- ' || o.reason)
                   FROM pgonce.operation_log o WHERE o.channel = g.channel ORDER BY o.id DESC LIMIT 1) AS last_operation
           FROM pgonce.channel_gauges g JOIN pgonce.channel_settings s ON s.channel = g.channel AND s.subscription = g.subscription AND s.mode <> 'BROADCAST'
          CROSS JOIN LATERAL pgonce.explain(g.channel, NULL, g.subscription) x) e
        WHERE e.cause <> 'DONE_OR_NEVER' ORDER BY e.needs_person DESC, e.waiting DESC, e.channel, e.subscription
-      """
-          .formatted(Causes.FOR_A_PERSON_SQL);
+      """;
 
   /** Parameters: channel, id or null, subscription or null. */
   public static final String EXPLAIN =
       """
-      SELECT e.subscription, e.id, e.cause, e.since, e.until, e.blocked_by, e.instance, e.pid, e.last_sql, e.detail, e.advice
+      SELECT e.subscription, e.id, e.cause, e.since, e.until, e.blocked_by, e.instance, e.pid, e.last_sql, e.detail, e.advice, e.needs_person
         FROM pgonce.explain(?, ?::text::bigint, ?) e ORDER BY e.subscription
       """;
 
