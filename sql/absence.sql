@@ -87,11 +87,15 @@ BEGIN
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
     -- Of prepared ones; of sessions only the caller's rights may show it, see pgonce.explain.
-    since := (SELECT min(p.prepared) FROM pg_prepared_xacts p JOIN pg_locks l ON l.virtualtransaction = '-1/' || p.transaction
-               WHERE p.database = current_database() AND l.relation = 'pgonce.notification_id'::regclass);
+    since := (SELECT min(p.prepared) FROM pg_prepared_xacts p
+                JOIN pg_locks t ON t.locktype = 'transactionid' AND t.transactionid = p.transaction AND t.pid IS NULL
+                JOIN pg_locks l ON l.virtualtransaction = t.virtualtransaction AND l.pid IS NULL
+               WHERE p.database = current_database() AND l.locktype = 'relation' AND l.relation = 'pgonce.notification_id'::regclass);
     detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));
-    advice := format('Wait for their commit. For one that hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written; or ROLLBACK PREPARED.',
-      CASE WHEN cardinality(writers) = 1 AND writers[1] > 0 THEN writers[1]::text ELSE 'pid' END);
+    advice := concat('Wait for their commit.',
+      CASE WHEN writers <> '{0}' THEN format(' For one that hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written.',
+             CASE WHEN cardinality(writers) = 1 THEN writers[1]::text ELSE 'pid' END) END,
+      CASE WHEN 0 = ANY (writers) THEN ' For what is prepared: COMMIT PREPARED or ROLLBACK PREPARED, with its name.' END);
     sessions := writers;
   ELSIF notification_id IS NULL AND dead IS NOT NULL THEN
     cause := 'DEAD';

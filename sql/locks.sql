@@ -43,7 +43,10 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.session_of(pid integer) RETURNS text
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT CASE WHEN session_of.pid = 0 THEN 'process 0 stands for a prepared transaction (pg_prepared_xacts)' ELSE coalesce(
+  SELECT CASE WHEN session_of.pid = 0 THEN 'process 0 stands for a prepared transaction'
+    || coalesce((SELECT ': ' || string_agg(format('"%s" of role %s, since %s', p.gid, p.owner, date_trunc('second', p.prepared)), ', ' ORDER BY p.prepared)
+                   FROM pg_prepared_xacts p WHERE p.database = current_database()), '')
+    ELSE coalesce(
     (SELECT format('process %s is %s, role %s%s, %s', a.pid, coalesce(nullif(a.application_name, ''), 'without a name'), a.usename,
               ', from ' || host(a.client_addr),
               CASE WHEN a.state IS NULL THEN format('in a state that role %s may not see without pg_read_all_stats', current_user)

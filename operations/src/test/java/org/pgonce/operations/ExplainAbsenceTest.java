@@ -60,12 +60,40 @@ class ExplainAbsenceTest extends ExplainStage {
             .contains(
                 "server processes %1$d; process %1$d is import-job, role".formatted(pid.getInt(1)))
             .contains("idle in transaction, in its transaction since 2");
-        assertThat(answer.advice()).contains("pg_terminate_backend(" + pid.getInt(1) + ")");
+        assertThat(answer.advice())
+            .contains("pg_terminate_backend(" + pid.getInt(1) + ")")
+            .doesNotContain("PREPARED");
+        assertThat(
+                stage.database.queryString(
+                    "select (e.since = a.xact_start)::text from pgonce.explain('orders') e, pg_stat_activity a where a.pid = "
+                        + pid.getInt(1)))
+            .isEqualTo("true");
       }
       assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
       writer.rollback();
       assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.DONE_OR_NEVER);
     }
+  }
+
+  @Test
+  void explain_notCommittedYetAsItIsPrepared() throws Exception {
+    var name = "writer of " + stage.database.name();
+    try (var writer = stage.dataSource.getConnection()) {
+      // Nobody listens, so it does not notify, and may be prepared.
+      writer.setAutoCommit(false);
+      Publisher.standard().publish(writer, ORDERS, new Order(1, "item"));
+      try (var statement = writer.createStatement()) {
+        statement.execute("prepare transaction '" + name + "'");
+      }
+    }
+    var answer = operations.explain(ORDERS).get(0);
+    assertThat(answer.cause()).isEqualTo(Cause.NOT_COMMITTED_YET);
+    assertThat(answer.since()).isNotNull();
+    assertThat(answer.detail()).contains("prepared transaction: \"" + name + "\" of role ");
+    assertThat(answer.advice())
+        .contains("ROLLBACK PREPARED")
+        .doesNotContain("pg_terminate_backend");
+    stage.database.execute("rollback prepared '" + name + "'");
   }
 
   /** On a busy channel some listener has always just deleted something. */
