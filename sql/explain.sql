@@ -23,11 +23,11 @@ CREATE OR REPLACE FUNCTION pgonce_private.listeners_of(
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT count(*) FILTER (WHERE r.alive), sum(r.workers) FILTER (WHERE r.alive AND r.outdated = ''),
-         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(r.instance || ': ' || pgonce.difference_in(r.outdated), '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
+         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(format('instance ''%s'': %s', r.instance, pgonce.difference_in(r.outdated)), '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
          split_part(substring(max(r.outdated) FILTER (WHERE r.alive) FROM 'migrate with:\s+(.*)$'), chr(10) || '- ', 1),
-         concat_ws('; ', string_agg(format('%s was heard from last at %s', r.instance, date_trunc('second', r.seen_at)), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive),
+         concat_ws('; ', string_agg(format('instance ''%s'' was heard from last at %s', r.instance, date_trunc('second', r.seen_at)), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive),
            (SELECT string_agg(f.words, '; ' ORDER BY f.left_at DESC) FROM (
-             SELECT f.left_at, format('%s%s, role %s, %s', f.instance, ' from ' || host(f.address), f.role,
+             SELECT f.left_at, format('instance ''%s''%s, role %s, %s', f.instance, ' from ' || host(f.address), f.role,
                       CASE WHEN f.stopped THEN 'stopped at ' ELSE 'was heard from last at ' END || date_trunc('second', f.left_at)) AS words
                FROM pgonce.former_listener f WHERE subscription = ANY (f.subscriptions) ORDER BY f.left_at DESC LIMIT 3) f))
     FROM (SELECT l.instance, l.seen_at, l.workers[p.place] AS workers, coalesce(l.outdated[p.place], '') AS outdated,
@@ -36,10 +36,15 @@ AS $$
            WHERE p.place IS NOT NULL) r
 $$;
 
+-- A person or an instance by the name that it has given itself. That of a process which gave itself none is 'pid' and a number: not one of the server's.
+CREATE OR REPLACE FUNCTION pgonce_private.person_words(name text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT regexp_replace(name, '^pid \d+$', 'instance ''\&''') $$;
+
 -- When and by whom the settings of a channel were installed, in words.
 CREATE OR REPLACE FUNCTION pgonce_private.installed_words(channel pgonce.channel) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT format('installed so at %s by %s', date_trunc('second', channel.changed_at), channel.changed_by) $$;
+AS $$ SELECT format('installed so at %s by %s', date_trunc('second', channel.changed_at), pgonce_private.person_words(channel.changed_by)) $$;
 
 -- What has failed in a subscription and waits for its next attempt, by error, but for one: of the first that are due. What is at work is not among it.
 CREATE OR REPLACE FUNCTION pgonce_private.failing(subscription integer, but_for bigint DEFAULT NULL) RETURNS TABLE (last_error text, number bigint, attempts integer)
@@ -91,7 +96,7 @@ BEGIN
     since := CASE cause WHEN 'LOCK_WAIT' THEN wait.since END;
     sessions := array_remove(ARRAY[pid, wait.held_by], NULL);
     instance := (SELECT l.instance FROM pgonce.listener l WHERE pid = ANY (l.sessions) ORDER BY l.seen_at DESC LIMIT 1);
-    detail := concat_ws(', ', format('attempt %s', present.attempts + (present.token IS NULL)::integer), 'by ' || instance,
+    detail := concat_ws(', ', format('attempt %s', present.attempts + (present.token IS NULL)::integer), 'by instance ''' || instance || '''',
       CASE WHEN pid IS NOT NULL THEN format('in the session of server process %s', pid)
            WHEN leased THEN 'whose handler has no transaction open'
            ELSE 'held by a prepared transaction (pg_prepared_xacts)' END,
@@ -112,7 +117,7 @@ BEGIN
   IF target.paused_at IS NOT NULL THEN
     cause := 'PAUSED';
     since := target.paused_at;
-    detail := format('paused by %s: %s', target.paused_by, target.pause_reason);
+    detail := format('paused by %s: %s', pgonce_private.person_words(target.paused_by), target.pause_reason);
     advice := format('When the reason is over: SELECT pgonce.resume(%s, ''why'').', channel_sql);
     RETURN;
   END IF;
@@ -302,7 +307,7 @@ BEGIN
         cause := 'HANDLED';
         since := done.handled_at;
         instance := done.instance;
-        detail := format(CASE WHEN done.skipped THEN 'skipped at attempt %s by %s, as its handler''s condition did not hold' ELSE 'handled at attempt %s by %s, in %s ms' END,
+        detail := format(CASE WHEN done.skipped THEN 'skipped at attempt %s by instance ''%s'', as its handler''s condition did not hold' ELSE 'handled at attempt %s by instance ''%s'', in %s ms' END,
                          done.attempts, done.instance, round(1000 * extract(epoch FROM done.took), 1));
         advice := 'Nothing: it is done, and what its handler wrote was committed with it.';
       ELSE

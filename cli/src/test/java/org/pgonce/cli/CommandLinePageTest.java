@@ -67,7 +67,7 @@ class CommandLinePageTest {
             .replaceAll(
                 "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d(?:Z|[+-]\\d\\d(?::\\d\\d)?)",
                 "2026-11-26 09:30:00Z")
-            .replaceAll("\\(pid \\d+\\)", "(pid 4711)")
+            .replaceAll("'pid \\d+'", "'pid 4711'")
             .replaceAll("\\b\\d\\ds\\b", " 0s")
             .replaceAll("\\b\\ds\\b", "0s");
     // The others are of the server, and of other tests' sessions.

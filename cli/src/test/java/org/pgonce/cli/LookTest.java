@@ -210,6 +210,29 @@ class LookTest {
     assertThat(cli.run("listeners").ends(0).out()).isEqualTo("nobody listens\n");
   }
 
+  /** The number of a process of Java beside those of the server's processes. */
+  @Test
+  void anInstanceIsNotTakenForAServerProcess() throws Exception {
+    database.execute(
+        """
+        set pgonce.operator = 'pid 17';
+        select pgonce.pause('mails', 'moves');
+        select pgonce.publish('mails', '1');
+        insert into pgonce.listener (id, instance, subscriptions, workers, outdated, listens_by, silence)
+        select gen_random_uuid(), 'pid 18', array_agg(s.id), '{4}', '{"key memory"}', 'polling', interval '1 hour' from pgonce.subscription s
+        """);
+    assertThat(cli.run("explain").out())
+        .contains("paused by instance 'pid 17': moves")
+        .containsPattern("PAUSE by \\S+ \\(instance 'pid 17'\\)");
+    assertThat(cli.run("listeners").out()).contains("instance 'pid 18'  true");
+    assertThat(cli.run("log").out()).contains("instance 'pid 17'");
+    assertThat(cli.run("doctor").out())
+        .contains("instance 'pid 18': default of mails: key memory", "by instance 'pid 17': moves");
+    // For scripts it is what it is.
+    assertThat(cli.run("listeners", "-o", "json").json().get(0).get("instance").asString())
+        .isEqualTo("pid 18");
+  }
+
   @Test
   void explainOfAChannelThatIsNotInstalledFails() {
     assertThat(cli.run("explain", "nowhere").ends(1).err())
@@ -262,7 +285,7 @@ class LookTest {
     assertThat(cli.run("history", "mails", "--before", "1h", "-o", "json").json()).isEmpty();
     assertThat(cli.run("history", "mails", "--payload").ends(0).out()).contains("secret");
     assertThat(cli.run("explain", "mails", "2").ends(0).out())
-        .contains("HANDLED", "handled at attempt 2 by mailer-1, in 12.5 ms");
+        .contains("HANDLED", "handled at attempt 2 by instance 'mailer-1', in 12.5 ms");
   }
 
   @Test

@@ -33,6 +33,10 @@ class ExplainAtWorkTest extends ExplainStage {
         .contains("server process " + answer.backendPid());
     // The next heartbeat says whose session that is.
     stage.awaitSoon(() -> explain(ORDERS, id).instance() != null);
+    assertThat(explain(ORDERS, id).detail())
+        .startsWith(
+            "attempt 1, by instance 'pid %d', in the session of server process %d"
+                .formatted(ProcessHandle.current().pid(), answer.backendPid()));
     assertThat(
             stage.database.queryLong(
                 "select count(*) from pgonce.at_work w join pgonce.listener_status l using (instance)"

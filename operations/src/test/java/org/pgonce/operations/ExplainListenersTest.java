@@ -56,13 +56,13 @@ class ExplainListenersTest extends ExplainStage {
         "update pgonce.listener set backend = 2147483647, seen_at = now() - interval '4 minutes'");
     var answer = explain(ORDERS, id);
     assertThat(answer.cause()).isEqualTo(Cause.NO_LISTENER);
-    assertThat(answer.detail()).contains("host-7 was heard from last at");
+    assertThat(answer.detail()).contains("instance 'host-7' was heard from last at");
     // Housekeeping takes it off the list, and keeps for a day that it was there.
     stage.database.execute(
         "update pgonce.listener set seen_at = now() - interval '11 minutes';"
             + " select pgonce.keep_house('list of listeners', gen_random_uuid())");
     assertThat(explain(ORDERS, id).detail())
-        .contains("; host-7 from ")
+        .contains("; instance 'host-7' from ")
         .contains("heard from last at");
     assertThat(stage.database.queryLong("select count(*) from pgonce.listener_status")).isZero();
     stage.database.execute(
@@ -81,7 +81,7 @@ class ExplainListenersTest extends ExplainStage {
     assertThat(stage.database.queryLong("select count(*) from pgonce.listener_status")).isZero();
     var id = publish(ORDERS);
     assertThat(explain(ORDERS, id).detail())
-        .startsWith("no process listens to the subscription; web-1")
+        .startsWith("no process listens to the subscription; instance 'web-1'")
         .contains(" stopped at 2");
     assertThat(
             stage.database.queryString(

@@ -110,7 +110,7 @@ class HistoryTest {
     assertThat(answer.cause()).isEqualTo(Cause.HANDLED);
     assertThat(answer.since()).isEqualTo(entry.handledAt());
     assertThat(answer.instance()).isEqualTo(entry.instance());
-    assertThat(answer.detail()).startsWith("handled at attempt 1 by pid ").endsWith(" ms");
+    assertThat(answer.detail()).startsWith("handled at attempt 1 by instance 'pid ").endsWith(" ms");
     stage.database.execute("update pgonce.handled set skipped = true");
     assertThat(operations.explain(MAILS, entry.id()).get(0).detail()).startsWith("skipped");
     // Beyond its time it is not known any more.

@@ -50,7 +50,10 @@ final class TypedAdvice {
       row.set(at, of(String.valueOf(row.get(at))));
       rows.add(row);
     }
-    return new Rows(answers.columns(), rows);
+    // Beside an instance, whose name may be a number too.
+    var columns =
+        answers.columns().stream().map(name -> name.equals("pid") ? "server_process" : name).toList();
+    return new Rows(columns, rows);
   }
 
   static String of(String advice) {

@@ -46,7 +46,7 @@ final class ChannelChecks {
           Check.of(
               WARNING,
               "PAUSED",
-              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), g.paused_by, g.pause_reason) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
+              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), regexp_replace(g.paused_by, '^pid \\d+$', 'instance ''\\&'''), g.pause_reason) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
               "What is stored for it waits until somebody resumes it.",
               "pgonce resume, when the reason is over."),
           Check.of(
@@ -69,7 +69,7 @@ final class ChannelChecks {
           Check.of(
               WARNING,
               "OUTDATED_LISTENER",
-              "SELECT format('listener %s: %s', l.instance, l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
+              "SELECT format('instance ''%s'': %s', l.instance, l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
               "It handles nothing of that channel, as its code has another definition than the installed one.",
               "Deploy the installed definition to it, or install the one that it has."),
           Check.of(
