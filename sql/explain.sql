@@ -23,14 +23,18 @@ CREATE OR REPLACE FUNCTION pgonce_private.listeners_of(
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT count(*) FILTER (WHERE r.alive), sum(r.workers) FILTER (WHERE r.alive AND r.outdated = ''),
-         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(format('instance ''%s'': %s', r.instance, pgonce.difference_in(r.outdated)), '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
+         count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(format('instance ''%s'', started at %s, %s that: %s', r.instance,
+           date_trunc('second', r.started_at), r.before_or_after, pgonce.difference_in(r.outdated)), '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
          split_part(substring(max(r.outdated) FILTER (WHERE r.alive) FROM 'migrate with:\s+(.*)$'), chr(10) || '- ', 1),
          concat_ws('; ', string_agg(format('instance ''%s'' was heard from last at %s', r.instance, date_trunc('second', r.seen_at)), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive),
            (SELECT string_agg(f.words, '; ' ORDER BY f.left_at DESC) FROM (
              SELECT f.left_at, format('instance ''%s''%s, role %s, %s', f.instance, ' from ' || host(f.address), f.role,
                       CASE WHEN f.stopped THEN 'stopped at ' ELSE 'was heard from last at ' END || date_trunc('second', f.left_at)) AS words
                FROM pgonce.former_listener f WHERE subscription = ANY (f.subscriptions) ORDER BY f.left_at DESC LIMIT 3) f))
-    FROM (SELECT l.instance, l.seen_at, l.workers[p.place] AS workers, coalesce(l.outdated[p.place], '') AS outdated,
+    FROM (SELECT l.instance, l.seen_at, l.started_at, (
+                   SELECT CASE WHEN l.started_at < c.changed_at THEN 'before' ELSE 'after' END
+                     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = listeners_of.subscription) AS before_or_after,
+                 l.workers[p.place] AS workers, coalesce(l.outdated[p.place], '') AS outdated,
                  clock_timestamp() - l.seen_at <= CASE WHEN pgonce_private.has_session(l.backend, l.seen_at) THEN l.silence ELSE l.silence / 4 END AS alive
             FROM pgonce.listener l CROSS JOIN LATERAL array_position(l.subscriptions, subscription) AS p (place)
            WHERE p.place IS NOT NULL) r
@@ -194,7 +198,7 @@ BEGIN
   IF listening.outdated = listening.alive THEN
     cause := 'OUTDATED_LISTENERS';
     since := present.created_at;
-    detail := concat_ws('; ', listening.differences, pgonce_private.installed_words(channel));
+    detail := concat_ws('; ', pgonce_private.installed_words(channel), listening.differences);
     advice := 'If the installed one is the newer: deploy it to these listeners. If theirs is: have their service install it'
       || coalesce(', or run this:' || chr(10) || listening.mend, '.');
     RETURN;

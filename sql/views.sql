@@ -109,7 +109,8 @@ BEGIN
            coalesce(f.channels, '{}') AS first_for,
            l.backend,
            (SELECT sum(w.workers) FROM unnest(l.workers) AS w (workers)) AS workers,
-           (SELECT string_agg(s.name || ' of ' || c.name || ': ' || pgonce.difference_in(o.difference), '; ' ORDER BY c.name, s.name)
+           (SELECT string_agg(s.name || ' of ' || c.name || ': ' || pgonce.difference_in(o.difference) || ', installed so at ' || date_trunc('second', c.changed_at) || ' by ' || c.changed_by,
+                               '; ' ORDER BY c.name, s.name)
               FROM unnest(l.subscriptions, l.outdated) AS o (id, difference) JOIN pgonce.subscription s ON s.id = o.id JOIN pgonce.channel c ON c.id = s.channel_id
              WHERE o.difference <> '') AS outdated, l.address
       FROM pgonce.listener l

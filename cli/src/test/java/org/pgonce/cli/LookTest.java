@@ -227,7 +227,9 @@ class LookTest {
     assertThat(cli.run("listeners").out()).contains("instance 'pid 18'  true");
     assertThat(cli.run("log").out()).contains("instance 'pid 17'");
     assertThat(cli.run("doctor").out())
-        .contains("instance 'pid 18': default of mails: key memory", "by instance 'pid 17': moves");
+        .containsPattern(
+            "instance 'pid 18', started at 2[^,]*: default of mails: key memory, installed so at 2")
+        .contains("by instance 'pid 17': moves");
     // For scripts it is what it is.
     assertThat(cli.run("listeners", "-o", "json").json().get(0).get("instance").asString())
         .isEqualTo("pid 18");

@@ -25,7 +25,10 @@ class ExplainListenersTest extends ExplainStage {
     var id = publish(ORDERS);
     awaitCause(ORDERS, id, Cause.OUTDATED_LISTENERS);
     assertThat(explain(ORDERS, id).detail())
-        .contains("maximum depth \"7\", but defined with \"100\"; installed so at 2")
+        .startsWith("installed so at 2")
+        .contains("; instance 'pid " + ProcessHandle.current().pid() + "', started at 2")
+        .contains(", before that: ")
+        .endsWith("maximum depth \"7\", but defined with \"100\"")
         .doesNotContain("\n");
     assertThat(explain(ORDERS, id).advice())
         .contains("or run this:\nSELECT pgonce.install_channel('orders'");
@@ -35,7 +38,10 @@ class ExplainListenersTest extends ExplainStage {
         .isEqualTo(1);
     assertThat(stage.database.queryString("select outdated from pgonce.listener_status"))
         .startsWith("default of orders: ")
-        .contains("maximum depth");
+        .contains("maximum depth")
+        .contains(", installed so at 2");
+    stage.database.execute("update pgonce.listener set started_at = now()");
+    assertThat(explain(ORDERS, id).detail()).contains(", after that: ");
     PgOnce.using(stage.dataSource).install(ORDERS);
     awaitCause(ORDERS, id, Cause.AT_WORK);
     stage.awaitSoon(

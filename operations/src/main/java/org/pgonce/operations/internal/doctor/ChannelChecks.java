@@ -69,7 +69,7 @@ final class ChannelChecks {
           Check.of(
               WARNING,
               "OUTDATED_LISTENER",
-              "SELECT format('instance ''%s'': %s', l.instance, l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
+              "SELECT format('instance ''%s'', started at %s: %s', l.instance, date_trunc('second', l.started_at), l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
               "It handles nothing of that channel, as its code has another definition than the installed one.",
               "Deploy the installed definition to it, or install the one that it has."),
           Check.of(
