@@ -104,7 +104,7 @@ BEGIN
       CASE WHEN pid IS NOT NULL THEN format('in the session of server process %s', pid)
            WHEN leased THEN 'whose handler has no transaction open'
            ELSE 'held by a prepared transaction (pg_prepared_xacts)' END,
-      'leased until ' || until, 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by));
+      'leased until ' || until, 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by, wait.held_as));
     needs_person := pid IS NULL AND NOT leased;
     advice := CASE WHEN wait.held_by IS NOT NULL THEN pgonce_private.wait_advice(pid, wait.held_by)
       WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
@@ -232,11 +232,11 @@ BEGIN
   IF busy >= listening.workers THEN
     cause := 'STARVED';
     -- That which waits for a lock, or else the first of them, says why.
-    SELECT h.id, h.pid, w.waits_for, w.since, w.held_by, count(w.since) OVER () AS stuck INTO wait
+    SELECT h.id, h.pid, w.waits_for, w.since, w.held_by, w.held_as, count(w.since) OVER () AS stuck INTO wait
       FROM (SELECT DISTINCT ON (g.pid) g.id, g.pid FROM pgonce.held(target.id) g ORDER BY g.pid, g.id) h LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
      ORDER BY w.since, h.id LIMIT 1;
     detail := concat_ws('; ', detail, format('notification %s is in the session of server process %s', wait.id, wait.pid)
-        || coalesce(', which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by), ''),
+        || coalesce(', which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by, wait.held_as), ''),
       format('%s workers wait for a lock', nullif(wait.stuck, 0)), 'its last attempt failed: ' || present.last_error);
     sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
     advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
@@ -343,7 +343,7 @@ RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, unti
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT c.subscription, c.id, c.cause, e.since, c.until, c.blocked_by, c.instance, c.pid, a.query,
-         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
+         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid, s.pid IS DISTINCT FROM c.pid), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
          -- That is long for a transaction that publishes.
          c.needs_person OR (c.cause = 'NOT_COMMITTED_YET' AND e.since < clock_timestamp() - interval '1 minute') IS TRUE
     FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid

@@ -7,15 +7,16 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SET ROLE pgonce_owner;
 
 -- For which lock a server's process waits, in words, since when, and the process that ends the wait when it ends: the last of a chain in which each
--- waits for the next; 0 for a prepared transaction. All null if it waits for none. pg_blocking_pids takes the lock manager's locks for a moment, so it
+-- waits for the next; 0 for a prepared transaction. held_as: the modes in which that one has a table's lock. All null if it waits for none. pg_blocking_pids takes the lock manager's locks for a moment, so it
 -- is asked only of processes that wait.
-CREATE OR REPLACE FUNCTION pgonce.lock_wait(pid integer, OUT waits_for text, OUT since timestamptz, OUT held_by integer)
+CREATE OR REPLACE FUNCTION pgonce.lock_wait(pid integer, OUT waits_for text, OUT since timestamptz, OUT held_by integer, OUT held_as text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   wanted record;
   chain integer[] := ARRAY[lock_wait.pid];
-  holder integer := lock_wait.pid;
+  waiting integer := lock_wait.pid;
+  holder integer;
 BEGIN
   SELECT l.locktype, l.relation, l.waitstart INTO wanted FROM pg_locks l WHERE l.pid = lock_wait.pid AND NOT l.granted LIMIT 1;
   IF NOT FOUND THEN
@@ -30,17 +31,21 @@ BEGIN
       'a row that another transaction has written')
     ELSE format('a lock of type %s', wanted.locktype) END;
   FOR hop IN 1..10 LOOP
-    holder := (pg_blocking_pids(holder))[1];
+    holder := (pg_blocking_pids(waiting))[1];
     EXIT WHEN holder IS NULL OR holder = ANY (chain);
     chain := chain || holder;
     held_by := holder;
     EXIT WHEN NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = holder AND NOT l.granted);
+    waiting := holder;
   END LOOP;
+  held_as := (SELECT string_agg(h.mode, ', ' ORDER BY h.mode) FROM pg_locks w JOIN pg_locks h ON h.locktype = 'relation' AND h.database = w.database AND h.relation = w.relation
+               WHERE w.pid = waiting AND NOT w.granted AND w.locktype = 'relation' AND h.granted AND coalesce(h.pid, 0) = held_by);
 END
 $$;
 
--- Whose session a server's process is, and in which state, as far as the caller may see it (pg_read_all_stats sees all). 0: a prepared transaction.
-CREATE OR REPLACE FUNCTION pgonce.session_of(pid integer) RETURNS text
+-- Whose session a server's process is, in which state, and its last SQL if that is asked for, as far as the caller may see it (pg_read_all_stats sees
+-- all). 0: a prepared transaction.
+CREATE OR REPLACE FUNCTION pgonce.session_of(pid integer, with_sql boolean DEFAULT false) RETURNS text
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT CASE WHEN session_of.pid = 0 THEN 'process 0 stands for a prepared transaction'
@@ -50,17 +55,18 @@ AS $$
     (SELECT format('process %s is %s, role %s%s, %s', a.pid, coalesce(nullif(a.application_name, ''), 'without a name'), a.usename,
               ', from ' || host(a.client_addr),
               CASE WHEN a.state IS NULL THEN format('in a state that role %s may not see without pg_read_all_stats', current_user)
-                   ELSE concat_ws(', ', a.state, 'in its transaction since ' || date_trunc('second', a.xact_start)) END)
+                   ELSE concat_ws(', ', a.state || ' since ' || date_trunc('second', a.state_change), 'in its transaction since ' || date_trunc('second', a.xact_start),
+                     CASE WHEN with_sql THEN format('its last SQL: %s', left(regexp_replace(btrim(a.query), '\s+', ' ', 'g'), 300)) END) END)
        FROM pg_stat_activity a WHERE a.pid = session_of.pid),
     format('process %s has ended since', session_of.pid)) END
 $$;
 
 -- What pgonce.lock_wait has found, in words; null if nothing.
-CREATE OR REPLACE FUNCTION pgonce_private.wait_words(waits_for text, since timestamptz, held_by integer) RETURNS text
+CREATE OR REPLACE FUNCTION pgonce_private.wait_words(waits_for text, since timestamptz, held_by integer, held_as text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT concat('waits' || ' since ' || date_trunc('second', since), ' for ' || waits_for, ', held by '
-    || CASE held_by WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts)' ELSE 'server process ' || held_by END) WHERE waits_for IS NOT NULL
+    || CASE held_by WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts)' ELSE 'server process ' || held_by END, ' in mode ' || held_as) WHERE waits_for IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION pgonce_private.wait_advice(pid integer, held_by integer) RETURNS text
