@@ -142,7 +142,7 @@ BEGIN
       detail := concat(detail, format('; %s more of the subscription have failed and wait, %s of them with the same error', others.failed, others.alike));
     END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
-      WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one makes a dead letter. Then wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id)
+      WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter. Then wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id)
       ELSE format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id) END;
     RETURN;
   END IF;

@@ -51,7 +51,12 @@ class ExplainAttemptsTest extends ExplainStage {
     assertThat(answer.detail())
         .endsWith(
             "; 0 more of the subscription have failed and wait, 0 of them with the same error");
-    assertThat(answer.advice()).startsWith("Mend what fails").contains("pgonce.retry_now('orders'");
+    assertThat(answer.advice())
+        .startsWith("Mend what fails")
+        .contains("the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts)")
+        .contains("pgonce.retry_now('orders'");
+    // What it says is the default.
+    assertThat(ListenOptions.DEFAULT.maxAttempts()).isEqualTo(10);
     assertThat(answer.until()).isAfter(answer.since());
     assertThat(operations.retryNow(ORDERS, List.of(id), "it is back")).isEqualTo(1);
     stage.awaitSoon(() -> explain(ORDERS, id).detail().startsWith("attempt 2 failed"));
