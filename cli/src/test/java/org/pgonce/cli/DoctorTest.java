@@ -188,12 +188,25 @@ class DoctorTest {
   @Test
   void handlerFails() throws Exception {
     isAbsent("HANDLER_FAILS");
-    database.execute(
-        "insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)"
-            + " select s.id, 1, now(), 1, now(), '421 busy', '1' from pgonce.subscription s");
+    failOne();
     assertThat(finding("HANDLER_FAILS").get("what").asString())
         .contains("1 have failed")
         .endsWith("421 busy");
+  }
+
+  @Test
+  void whatCausesOthersStandsFirst() throws Exception {
+    Cli.bury(database, 1, "REJECTED", "no");
+    failOne();
+    database.execute("select pgonce.pause('mails', 'x')");
+    assertThat(DoctorFindings.names(cli))
+        .containsSubsequence("PAUSED", "NO_LISTENER", "HANDLER_FAILS", "DEAD_LETTERS");
+  }
+
+  private void failOne() throws SQLException {
+    database.execute(
+        "insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)"
+            + " select s.id, 1, now(), 1, now(), '421 busy', '1' from pgonce.subscription s");
   }
 
   @Test
@@ -221,6 +234,9 @@ class DoctorTest {
       await()
           .atMost(Duration.ofSeconds(30))
           .until(() -> DoctorFindings.names(cli).contains("LOCK_WAIT"));
+      // It makes attempts fail.
+      failOne();
+      assertThat(DoctorFindings.names(cli)).containsSubsequence("LOCK_WAIT", "HANDLER_FAILS");
       assertThat(finding("LOCK_WAIT").get("what").asString())
           .contains("for a lock on table public.effect, held by server process ");
       holder.rollback();

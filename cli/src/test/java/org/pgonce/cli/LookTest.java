@@ -109,7 +109,8 @@ class LookTest {
             "died_at",
             "version",
             "error",
-            "order_key");
+            "order_key",
+            "payload");
     assertThat(names(cli.run("dead", "--group", "-o", "json").json()))
         .containsExactly(
             "channel",
@@ -247,6 +248,21 @@ class LookTest {
     assertThat(cli.run("peek", "mails").ends(0).out()).doesNotContain("secret");
     var shown = cli.run("peek", "mails", "--payload", "-o", "json").ends(0).json();
     assertThat(shown.get(0).get("payload").get("secret").asInt()).isEqualTo(7);
+  }
+
+  @Test
+  void deadShowsAPayloadOnlyWhenAsked() throws Exception {
+    database.execute(
+        """
+        insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
+        select s.id, 1, 1, now(), 'REJECTED', 'no', '{"secret": 7}' from pgonce.subscription s
+        """);
+    assertThat(cli.run("dead").ends(0).out()).contains("REJECTED").doesNotContain("secret");
+    assertThat(cli.run("dead", "-o", "json").json().get(0).get("payload").isNull()).isTrue();
+    assertThat(cli.run("dead", "--payload").ends(0).out()).contains("{\"secret\": 7}");
+    var shown = cli.run("dead", "mails", "--payload", "-o", "json").ends(0).json();
+    assertThat(shown.get(0).get("payload").get("secret").asInt()).isEqualTo(7);
+    assertThat(cli.run("dead", "--group", "--payload").ends(1).err()).contains("leave --group out");
   }
 
   @Test

@@ -53,6 +53,9 @@ class MonitorTest {
         .contains("may not see payloads");
     assertThat(cli.run("history", "mails", "--payload").ends(1).err())
         .contains("may not see payloads");
+    assertThat(cli.run("dead", "--payload").ends(1).err())
+        .contains("permission denied for table dead_letter")
+        .contains("payloads GRANT pgonce_admin");
     assertThat(cli.run("migrate", "down", "--database", database.name()).ends(1).err())
         .contains("42501");
     assertThat(

@@ -11,7 +11,7 @@ final class Failure {
   private static final Map<String, String> TO_DO =
       Map.of(
           "42501",
-              "This login has not the right. To look takes GRANT pgonce_monitor, to change something GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants",
+              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants",
           "57014", "Give it longer: --statement-timeout, in seconds",
           "55P03",
               "Somebody holds the lock: try again, or give it longer: --lock-timeout, in seconds",

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,10 +22,15 @@ public final class DeadCommand extends DatabaseCommand {
 
   private static final String LIST =
       """
-      SELECT d.channel, d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, d.version, d.error, d.order_key
+      SELECT d.channel, d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, d.version, d.error, d.order_key, PAYLOAD AS payload
         FROM (SELECT d.* FROM pgonce.dead_letter_status d WHERE %s ORDER BY d.died_at DESC, d.id DESC LIMIT ?::int) d ORDER BY d.died_at, d.id, d.subscription
       """
           .formatted(DEAD_LETTER_FITS);
+
+  /** It takes the right to read the table: the view has no payloads. */
+  private static final String OF_ROW =
+      "(SELECT l.payload FROM pgonce.dead_letter l WHERE l.subscription_id = d.subscription_id AND l.id = d.id)";
+
   private static final String GROUPS =
       """
       SELECT d.channel, d.subscription, d.reason, count(*) AS dead_letters, min(d.died_at) AS first_died_at, max(d.died_at) AS last_died_at, d.error
@@ -43,10 +49,19 @@ public final class DeadCommand extends DatabaseCommand {
   @Option(names = "--group", description = "How many of each reason and error")
   private boolean groups;
 
+  @Option(
+      names = "--payload",
+      description = "With the payloads, which may be secret; takes pgonce_admin")
+  private boolean payload;
+
   @Mixin private Limit limit = new Limit();
 
   @Override
   protected int run(Database database) {
+    if (groups && payload) {
+      throw new FailedException("--payload shows that of each dead letter: leave --group out");
+    }
+    var list = LIST.replace("PAYLOAD", payload ? OF_ROW : "NULL::json");
     var rows =
         database.read(
             statements -> {
@@ -55,26 +70,22 @@ public final class DeadCommand extends DatabaseCommand {
                   new ArrayList<@Nullable String>(Arrays.asList(filter.parameters(channel, ids)));
               parameters.add(limit.text());
               return statements.rows(
-                  groups ? GROUPS : LIST, parameters.toArray(new @Nullable String[0]));
+                  groups ? GROUPS : list, parameters.toArray(new @Nullable String[0]));
             });
-    output.print(
-        terminal(),
-        rows,
-        "no dead letters",
-        groups
-            ? new String[] {
-              "channel", "subscription", "reason", "dead_letters=dead", "last_died_at=last", "error"
-            }
-            : new String[] {
-              "channel",
-              "subscription",
-              "id",
-              "reason",
-              "attempts",
-              "died_at=died",
-              "order_key=order",
-              "error"
-            });
+    output.print(terminal(), rows, "no dead letters", columns());
     return ExitStatus.DONE;
+  }
+
+  private String[] columns() {
+    if (groups) {
+      return new String[] {
+        "channel", "subscription", "reason", "dead_letters=dead", "last_died_at=last", "error"
+      };
+    }
+    var columns =
+        new ArrayList<>(
+            List.of("channel", "subscription", "id", "reason", "attempts", "died_at=died"));
+    columns.addAll(payload ? List.of("error", "payload") : List.of("order_key=order", "error"));
+    return columns.toArray(new String[0]);
   }
 }

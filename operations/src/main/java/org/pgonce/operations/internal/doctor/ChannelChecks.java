@@ -6,11 +6,31 @@ import static org.pgonce.operations.internal.doctor.Finding.Severity.WARNING;
 
 import java.util.List;
 
-/** Channels and their listeners. They need the rights of pgonce_monitor. */
+/**
+ * Channels and their listeners. They need the rights of pgonce_monitor. What causes others stands
+ * first, as findings of one severity are shown in this order.
+ */
 final class ChannelChecks {
 
   static final List<Check> ALL =
       List.of(
+          Check.of(
+              ERROR,
+              "NO_TRIGGER",
+              """
+              SELECT DISTINCT format('channel %s is fed by "%s", and no table has its trigger', c.channel, c.feed) FROM pgonce.channel_settings c
+               WHERE c.feed <> 'published' AND NOT EXISTS (
+                 SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
+                  WHERE n.nspname = 'pgonce_triggers' AND p.proname = 'capture_' || c.channel) ORDER BY 1 LIMIT 100
+              """,
+              "Nothing that is written makes a notification.",
+              "Install the channel again, by the service or its printed migration."),
+          Check.of(
+              WARNING,
+              "PAUSED",
+              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), regexp_replace(g.paused_by, '^pid \\d+$', 'instance ''\\&'''), g.pause_reason) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
+              "What is stored for it waits until somebody resumes it.",
+              "pgonce resume, when the reason is over."),
           Check.of(
               WARNING,
               "NO_LISTENER",
@@ -19,20 +39,10 @@ final class ChannelChecks {
               "Start the service; pgonce listeners --left shows who was there within a day."),
           Check.of(
               WARNING,
-              "DEAD_LETTERS",
-              "SELECT format('channel %s, subscription %s: %s dead letters', g.channel, g.subscription, g.dead_letters) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
-              "Nothing handles them again by itself; where the channel's order lets them, they block what has their key.",
-              "pgonce dead --group shows what they died of; then pgonce redrive, or pgonce discard."),
-          Check.of(
-              WARNING,
-              "HANDLER_FAILS",
-              """
-              SELECT format('channel %s, subscription %s: %s have failed and wait for their next attempt, the last of them with: %s', r.channel, r.subscription, count(*),
-                            (array_agg(r.last_error ORDER BY r.due_at DESC))[1])
-                FROM pgonce.retry_status r GROUP BY r.channel, r.subscription ORDER BY 1 LIMIT 100
-              """,
-              "Each attempt does the work again, and the last one makes a dead letter.",
-              "Mend what fails; pgonce explain says since when."),
+              "OUTDATED_LISTENER",
+              "SELECT format('instance ''%s'', started at %s: %s', l.instance, date_trunc('second', l.started_at), l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
+              "It handles nothing of that channel, as its code has another definition than the installed one.",
+              "Deploy the installed definition to it, or install the one that it has."),
           Check.of(
               WARNING,
               "LOCK_WAIT",
@@ -45,12 +55,6 @@ final class ChannelChecks {
               "pgonce explain says whose process that is. Have it end its transaction."),
           Check.of(
               WARNING,
-              "PAUSED",
-              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), regexp_replace(g.paused_by, '^pid \\d+$', 'instance ''\\&'''), g.pause_reason) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
-              "What is stored for it waits until somebody resumes it.",
-              "pgonce resume, when the reason is over."),
-          Check.of(
-              WARNING,
               "RATE_TOO_LOW",
               """
               SELECT format('channel %s, subscription %s: %s wait, and %s a second may begin, which takes %s', g.channel, g.subscription, g.backlog, c.max_rate,
@@ -61,28 +65,27 @@ final class ChannelChecks {
               "What waits now takes more than 10 minutes, however many listen.",
               "Wait, or deploy the definition with a higher rate (ChannelOptions.withMaxRate)."),
           Check.of(
+              WARNING,
+              "HANDLER_FAILS",
+              """
+              SELECT format('channel %s, subscription %s: %s have failed and wait for their next attempt, the last of them with: %s', r.channel, r.subscription, count(*),
+                            (array_agg(r.last_error ORDER BY r.due_at DESC))[1])
+                FROM pgonce.retry_status r GROUP BY r.channel, r.subscription ORDER BY 1 LIMIT 100
+              """,
+              "Each attempt does the work again, and the last one makes a dead letter.",
+              "Mend what fails; pgonce explain says since when."),
+          Check.of(
+              WARNING,
+              "DEAD_LETTERS",
+              "SELECT format('channel %s, subscription %s: %s dead letters', g.channel, g.subscription, g.dead_letters) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
+              "Nothing handles them again by itself; where the channel's order lets them, they block what has their key.",
+              "pgonce dead --group shows what they died of; then pgonce redrive, or pgonce discard."),
+          Check.of(
               INFO,
               "NO_LISTENER_YET",
               "SELECT format('channel %s, subscription %s: nobody listens, and nothing waits', g.channel, g.subscription) FROM pgonce.channel_gauges g WHERE g.listeners = 0 AND g.backlog + g.scheduled = 0 ORDER BY 1 LIMIT 100",
               "What is published will wait.",
-              "Start the service, or drop the channel if it is no longer used."),
-          Check.of(
-              WARNING,
-              "OUTDATED_LISTENER",
-              "SELECT format('instance ''%s'', started at %s: %s', l.instance, date_trunc('second', l.started_at), l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
-              "It handles nothing of that channel, as its code has another definition than the installed one.",
-              "Deploy the installed definition to it, or install the one that it has."),
-          Check.of(
-              ERROR,
-              "NO_TRIGGER",
-              """
-              SELECT DISTINCT format('channel %s is fed by "%s", and no table has its trigger', c.channel, c.feed) FROM pgonce.channel_settings c
-               WHERE c.feed <> 'published' AND NOT EXISTS (
-                 SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
-                  WHERE n.nspname = 'pgonce_triggers' AND p.proname = 'capture_' || c.channel) ORDER BY 1 LIMIT 100
-              """,
-              "Nothing that is written makes a notification.",
-              "Install the channel again, by the service or its printed migration."));
+              "Start the service, or drop the channel if it is no longer used."));
 
   /** Needs the rights of a listener, an installer or an administrator. */
   static final Check COPY =
