@@ -91,6 +91,23 @@ class ConnectionTest {
     assertThat(cli.run("status", "--url", url).ends(1).err()).contains("holds a password");
   }
 
+  /** As scripts make it where a variable is not set. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "?user=%1$s&password=",
+        "?password=&user=%1$s",
+        "?password=&user=%1$s&sslmode=disable"
+      })
+  void anEmptyPasswordInAnArgumentIsNone(String parameters) {
+    cli.run("status", "--url", url() + parameters.formatted(login.user())).ends(0);
+    var empty = url().replace("//", "//" + login.user() + ":@");
+    cli.run("status", "--url", empty).ends(0);
+    cli.environment.remove("PGPASSWORD");
+    cli.environment.put("PGONCE_URL", empty);
+    assertThat(cli.run("status").ends(1).err()).contains("no password was provided");
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -133,7 +150,11 @@ class ConnectionTest {
       assertThat(admin.run(both(change, bounded)).ends(1).err()).contains("--statement-timeout");
       other.rollback();
     }
-    assertThat(admin.run("status", "--lock-timeout", "0").ends(1).err()).contains("between 1 and");
+    assertThat(admin.run("status", "--lock-timeout", "0").ends(1).err()).contains("between 1s and");
+    assertThat(admin.run("status", "--lock-timeout", "1m", "--statement-timeout", "2h").status())
+        .isZero();
+    assertThat(admin.run("status", "--lock-timeout", "soon").ends(2).err())
+        .contains("'soon' is no duration: write 90s, 5m");
   }
 
   private static String[] both(String[] first, String[] second) {

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -153,6 +154,22 @@ class DoctorTest {
           .containsPattern("which reaches \\d+ transactions back; it has published something");
       other.rollback();
     }
+  }
+
+  @Test
+  void oldIsADurationAsOthersAre() throws Exception {
+    try (var other = database.dataSource().getConnection();
+        var statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("create temporary table t ()");
+      finding("OLD_SNAPSHOT", "--old", "0s");
+      for (var old : List.of("1h", "2 d", "5m", "3600")) {
+        assertThat(DoctorFindings.all(cli, "--old", old).toString()).doesNotContain("OLD_SNAPSHOT");
+      }
+      other.rollback();
+    }
+    assertThat(cli.run("doctor", "--old=-1").ends(2).err()).contains("no duration");
+    assertThat(cli.run("doctor", "--old", "4000d").ends(1).err()).contains("between 0s and 3650d");
   }
 
   /** It holds nothing back here, and its pid would be of somebody else's work. */

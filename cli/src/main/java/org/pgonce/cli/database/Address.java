@@ -18,7 +18,10 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
 
   // An @ behind the authority is of a password with a slash or a question mark in it.
   private static final Pattern SECRET =
-      Pattern.compile("(?i)[?&][a-z]*password=|//[^/?]*:[^/?@]*[/?][^=]*@");
+      Pattern.compile("(?i)[?&][a-z]*password=[^&]|//[^/?]*:[^/?@]*[/?][^=]*@");
+
+  // None is given by it, so the other ways are tried.
+  private static final Pattern EMPTY = Pattern.compile("(?i)(?<=[?&])password=(&|$)");
   private static final String NOT_READABLE =
       "is no address of a database: postgresql://host:port/database or jdbc:postgresql://host:port/database";
 
@@ -48,9 +51,12 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
       var parts = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
       var address =
           new Address(
-              "jdbc:" + plain.replace("//" + authority.substring(0, at + 1), "//"),
+              "jdbc:"
+                  + EMPTY
+                      .matcher(plain.replace("//" + authority.substring(0, at + 1), "//"))
+                      .replaceAll(""),
               parts.length > 0 ? decoded(parts[0]) : null,
-              parts.length > 1 ? decoded(parts[1]) : null);
+              parts.length > 1 && !parts[1].isEmpty() ? decoded(parts[1]) : null);
       new PGSimpleDataSource().setURL(address.jdbcUrl());
       return address;
     } catch (IllegalArgumentException e) {

@@ -2,7 +2,9 @@ package org.pgonce.cli.database;
 
 import static org.pgonce.cli.database.Address.orElse;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.terminal.DurationOption;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
 import org.pgonce.operations.internal.sql.Database;
@@ -13,7 +15,7 @@ import picocli.CommandLine.Option;
 public final class ConnectionOptions {
 
   private static final int CONNECT_SECONDS = 10;
-  private static final int LONGEST_SECONDS = 86_400;
+  private static final Duration LONGEST = Duration.ofDays(1);
 
   // Beyond the server's own bound: the server says better what took long.
   private static final int ANSWER_SECONDS_MORE = 30;
@@ -40,29 +42,35 @@ public final class ConnectionOptions {
 
   @Option(
       names = "--statement-timeout",
-      paramLabel = "SECONDS",
-      defaultValue = "60",
-      description = "The most that one statement may take. Default: 60")
-  private int statementSeconds = 60;
+      paramLabel = DurationOption.LABEL,
+      converter = DurationOption.class,
+      defaultValue = "1m",
+      description = "The most that one statement may take: 90 (seconds), 5m, 2h. Default: 1m")
+  private Duration statementTimeout = Duration.ofMinutes(1);
 
   @Option(
       names = "--lock-timeout",
-      paramLabel = "SECONDS",
-      defaultValue = "10",
-      description = "The most that one statement waits for a lock. Default: 10")
-  private int lockSeconds = 10;
+      paramLabel = DurationOption.LABEL,
+      converter = DurationOption.class,
+      defaultValue = "10s",
+      description = "The most that one statement waits for a lock. Default: 10 seconds")
+  private Duration lockTimeout = Duration.ofSeconds(10);
 
   /** Opens a connection. The caller closes it. */
   public Database open(Terminal terminal) {
-    return Database.open(dataSource(terminal), statementSeconds, lockSeconds, Failure::inWords);
+    return Database.open(
+        dataSource(terminal),
+        seconds("--statement-timeout", statementTimeout),
+        seconds("--lock-timeout", lockTimeout),
+        Failure::inWords);
   }
 
   /**
    * Its connections are the login's, named «pgonce cli». Asks for the password if it is told to.
    */
   public PGSimpleDataSource dataSource(Terminal terminal) {
-    requireBetween("--statement-timeout", statementSeconds);
-    requireBetween("--lock-timeout", lockSeconds);
+    var statementSeconds = seconds("--statement-timeout", statementTimeout);
+    seconds("--lock-timeout", lockTimeout);
     var given = terminal.variable("PGONCE_URL");
     var systemUser = orElse(terminal.variable("PGUSER"), System.getProperty("user.name"));
     var address =
@@ -117,10 +125,7 @@ public final class ConnectionOptions {
     return asked;
   }
 
-  private static void requireBetween(String option, int seconds) {
-    if (seconds < 1 || seconds > LONGEST_SECONDS) {
-      throw new FailedException(
-          "%s is %d: between 1 and %,d seconds".formatted(option, seconds, LONGEST_SECONDS));
-    }
+  private static int seconds(String option, Duration given) {
+    return DurationOption.secondsOf(option, given, Duration.ofSeconds(1), LONGEST);
   }
 }

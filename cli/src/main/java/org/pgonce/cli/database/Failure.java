@@ -12,9 +12,8 @@ final class Failure {
       Map.of(
           "42501",
               "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants",
-          "57014", "Give it longer: --statement-timeout, in seconds",
-          "55P03",
-              "Somebody holds the lock: try again, or give it longer: --lock-timeout, in seconds",
+          "57014", "Give it longer: --statement-timeout, as 5m",
+          "55P03", "Somebody holds the lock: try again, or give it longer: --lock-timeout, as 1m",
           "25006",
               "The server is a standby, or the login may only read: give the address of the primary",
           "42P01", "Schema pgonce is not there, or is older: pgonce migrate check",

@@ -1,11 +1,12 @@
 package org.pgonce.cli.doctor;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.terminal.DurationOption;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.doctor.Doctor;
 import org.pgonce.operations.internal.doctor.Finding;
 import org.pgonce.operations.internal.sql.Database;
@@ -23,20 +24,22 @@ public final class DoctorCommand extends DatabaseCommand {
   private static final String OF_WHAT =
       "doctor looks at the installation; why something waits is in: pgonce explain";
 
+  private static final Duration OLDEST = Duration.ofDays(3_650);
+
   @Option(
       names = "--old",
-      paramLabel = "SECONDS",
-      defaultValue = "300",
-      description = "From which age on a transaction is old. Default: 300")
-  private int old = 300;
+      paramLabel = DurationOption.LABEL,
+      converter = DurationOption.class,
+      defaultValue = "5m",
+      description = "From which age on a transaction is old: 90 (seconds), 5m, 2h, 3d. Default: 5m")
+  private Duration old = Duration.ofMinutes(5);
 
   @Override
   protected int run(Database database) {
-    if (old < 0) {
-      throw new FailedException("--old is " + old + ": 0 seconds or more");
-    }
+    var seconds = DurationOption.secondsOf("--old", old, Duration.ZERO, OLDEST);
     var findings =
-        Doctor.examine(database, old, List.of(PoolerCheck.over(connection.dataSource(terminal()))));
+        Doctor.examine(
+            database, seconds, List.of(PoolerCheck.over(connection.dataSource(terminal()))));
     output.printUpright(terminal(), rows(findings), "nothing was found");
     if (!output.isJson()) {
       terminal().out().println("\n" + OF_WHAT);

@@ -1,10 +1,11 @@
 package org.pgonce.cli.look;
 
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.terminal.DurationOption;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -37,16 +38,16 @@ public final class StatusCommand extends DatabaseCommand {
 
   @Option(
       names = "--every",
-      paramLabel = "SECONDS",
+      paramLabel = DurationOption.LABEL,
+      converter = DurationOption.class,
       defaultValue = "2",
-      description = "How often --watch looks. Default: 2")
-  private int seconds = 2;
+      description = "How often --watch looks: 5 (seconds), 1m. Default: 2")
+  private Duration every = Duration.ofSeconds(2);
 
   @Override
   protected int run(Database database) throws InterruptedException {
-    if (seconds < 1 || seconds > 3_600) {
-      throw new FailedException("--every is " + seconds + ": between 1 and 3,600 seconds");
-    }
+    var seconds =
+        DurationOption.secondsOf("--every", every, Duration.ofSeconds(1), Duration.ofHours(1));
     var out = terminal().out();
     do {
       var rows = database.read(STATUS, channel);
@@ -68,7 +69,7 @@ public final class StatusCommand extends DatabaseCommand {
           "outdated_listeners=outdated",
           "pause_reason=paused");
       // A closed pipe: who read has enough.
-    } while (watches && !out.checkError() && waited());
+    } while (watches && !out.checkError() && waited(seconds));
     return ExitStatus.DONE;
   }
 
@@ -77,7 +78,7 @@ public final class StatusCommand extends DatabaseCommand {
     return watches;
   }
 
-  private boolean waited() throws InterruptedException {
+  private static boolean waited(int seconds) throws InterruptedException {
     TimeUnit.SECONDS.sleep(seconds);
     return true;
   }

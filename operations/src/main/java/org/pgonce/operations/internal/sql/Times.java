@@ -3,11 +3,13 @@ package org.pgonce.operations.internal.sql;
 import java.sql.SQLException;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.operations.internal.text.Durations;
 
 /** A time as people write it. */
 public final class Times {
 
-  private static final Pattern AGO = Pattern.compile("\\d+ ?[smhd]");
+  // With a unit: a number alone may be a date.
+  private static final Pattern AGO = Pattern.compile("\\d{1,9} ?[smhd]");
 
   private Times() {}
 
@@ -17,10 +19,10 @@ public final class Times {
     if (time == null) {
       return null;
     }
-    return statements.text(
-        AGO.matcher(time).matches()
-            ? "SELECT (clock_timestamp() - ?::text::interval)::text"
-            : "SELECT ?::text::timestamptz::text",
-        time);
+    return AGO.matcher(time).matches()
+        ? statements.text(
+            "SELECT (clock_timestamp() - ?::text::interval)::text",
+            Durations.parse(time).toSeconds() + " seconds")
+        : statements.text("SELECT ?::text::timestamptz::text", time);
   }
 }

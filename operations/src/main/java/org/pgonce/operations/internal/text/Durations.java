@@ -1,12 +1,38 @@
 package org.pgonce.operations.internal.text;
 
 import java.time.Duration;
+import java.util.regex.Pattern;
 
-/** A duration in its two largest units: «3h 12m». */
+/** Durations as people write and read them. */
 public final class Durations {
+
+  private static final Pattern WRITTEN = Pattern.compile("(\\d{1,9}) ?([smhd]?)");
 
   private Durations() {}
 
+  /**
+   * A number of seconds, minutes, hours or days: «90s», «5m», «2h», «3d». Without a unit, of
+   * seconds.
+   *
+   * @throws IllegalArgumentException if it is written otherwise
+   */
+  public static Duration parse(String text) {
+    var written = WRITTEN.matcher(text);
+    if (!written.matches()) {
+      throw new IllegalArgumentException(
+          "'%s' is no duration: write 90s, 5m, 2h or 3d; a number alone is of seconds"
+              .formatted(Printable.line(text)));
+    }
+    var number = Long.parseLong(written.group(1));
+    return switch (written.group(2)) {
+      case "m" -> Duration.ofMinutes(number);
+      case "h" -> Duration.ofHours(number);
+      case "d" -> Duration.ofDays(number);
+      default -> Duration.ofSeconds(number);
+    };
+  }
+
+  /** In its two largest units: «3h 12m». */
   public static String inWords(Duration duration) {
     if (duration.toDays() > 0) {
       return "%dd %dh".formatted(duration.toDays(), duration.toHoursPart());
