@@ -113,7 +113,7 @@ BEGIN
         CASE WHEN listening.alive = 0 THEN concat_ws('; ', 'no process listens to the subscription', nullif(listening.silent, ''))
              ELSE format('%s listeners are alive, with %s workers', listening.alive, coalesce(listening.workers, 0)) END,
         CASE WHEN channel.history IS NULL THEN 'when one was last stored or handled is not known, as the channel keeps no history'
-             WHEN last.handled_at IS NULL THEN format('the channel''s history of %s has none', channel.history)
+             WHEN last.handled_at IS NULL THEN format('the channel''s history of %s has none', justify_hours(channel.history))
              ELSE format('the one handled last was stored at %s, and handled at %s by instance ''%s''',
                          date_trunc('second', last.created_at), date_trunc('second', last.handled_at), last.instance) END,
         format('the last id that any channel was given is %s', coalesce(pg_sequence_last_value('pgonce.notification_id'), 0)),

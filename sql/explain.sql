@@ -343,7 +343,8 @@ RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, unti
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT c.subscription, c.id, c.cause, e.since, c.until, c.blocked_by, c.instance, c.pid, a.query,
-         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid, s.pid IS DISTINCT FROM c.pid), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
+         -- The SQL of who holds a lock; not of who publishes, which may hold the payload.
+         concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid, s.pid IS DISTINCT FROM c.pid AND c.cause <> 'NOT_COMMITTED_YET'), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
          -- That is long for a transaction that publishes.
          c.needs_person OR (c.cause = 'NOT_COMMITTED_YET' AND e.since < clock_timestamp() - interval '1 minute') IS TRUE
     FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid

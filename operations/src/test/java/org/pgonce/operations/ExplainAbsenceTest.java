@@ -60,7 +60,7 @@ class ExplainAbsenceTest extends ExplainStage {
             .contains(
                 "server processes %1$d; process %1$d is import-job, role".formatted(pid.getInt(1)))
             .containsPattern("idle in transaction since 2[^,]*, in its transaction since 2")
-            .endsWith("its last SQL: select pg_backend_pid()");
+            .doesNotContain("last SQL");
         assertThat(answer.advice())
             .contains("pg_terminate_backend(" + pid.getInt(1) + ")")
             .doesNotContain("PREPARED");

@@ -30,7 +30,10 @@ class ExplainLockWaitTest extends ExplainStage {
       var answer = explain(ORDERS, first);
       assertThat(answer.since()).isBefore(Instant.now());
       assertThat(answer.detail())
-          .contains("for a lock on table public.effect, held by server process " + holder + " in mode ShareLock; ")
+          .contains(
+              "for a lock on table public.effect, held by server process "
+                  + holder
+                  + " in mode ShareLock; ")
           .contains("process " + holder + " is nightly-report, role ")
           .containsPattern(
               "idle in transaction since 2[^,]*, in its transaction since 2[^,]*, its last SQL: select pg_backend_pid\\(\\)$");

@@ -110,7 +110,9 @@ class HistoryTest {
     assertThat(answer.cause()).isEqualTo(Cause.HANDLED);
     assertThat(answer.since()).isEqualTo(entry.handledAt());
     assertThat(answer.instance()).isEqualTo(entry.instance());
-    assertThat(answer.detail()).startsWith("handled at attempt 1 by instance 'pid ").endsWith(" ms");
+    assertThat(answer.detail())
+        .startsWith("handled at attempt 1 by instance 'pid ")
+        .endsWith(" ms");
     stage.database.execute("update pgonce.handled set skipped = true");
     assertThat(operations.explain(MAILS, entry.id()).get(0).detail()).startsWith("skipped");
     // Beyond its time it is not known any more.
@@ -123,7 +125,7 @@ class HistoryTest {
   void explain_saysWhenTheLastWasStoredAndHandledWhereNothingWaits() throws Exception {
     assertThat(operations.explain(MAILS).get(0).detail())
         .startsWith("nothing waits; no process listens")
-        .contains("; the channel's history of 168:00:00 has none; the last id");
+        .contains("; the channel's history of 7 days has none; the last id");
     handle(2);
     assertThat(operations.explain(MAILS).get(0).detail())
         .contains("; 1 listeners are alive, with ")

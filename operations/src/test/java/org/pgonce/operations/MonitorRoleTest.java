@@ -122,7 +122,8 @@ class MonitorRoleTest {
       var allowed = operations.explain(ORDERS, 1).get(0);
       assertThat(allowed.lastSql()).contains("for update");
       assertThat(allowed.since()).isNotNull();
-      assertThat(allowed.detail()).containsPattern("idle in transaction since 2[^,]*, in its transaction since 2")
+      assertThat(allowed.detail())
+          .containsPattern("idle in transaction since 2[^,]*, in its transaction since 2")
           .doesNotContain("last SQL");
       somebody.rollback();
     }

@@ -52,7 +52,9 @@ final class TypedAdvice {
     }
     // Beside an instance, whose name may be a number too.
     var columns =
-        answers.columns().stream().map(name -> name.equals("pid") ? "server_process" : name).toList();
+        answers.columns().stream()
+            .map(name -> name.equals("pid") ? "server_process" : name)
+            .toList();
     return new Rows(columns, rows);
   }
 
