@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Mode;
@@ -24,6 +25,7 @@ import org.pgonce.spi.ListenAddress;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TappedSource.Tap;
@@ -49,6 +51,11 @@ public class CostTest {
 
   private TestDatabase database;
   private Stage stage;
+
+  @BeforeAll
+  static void needsMessagesOfSeveralCommands() {
+    Login.assumePgjdbc("pgjdbc-ng sends one command at a time, which costs more");
+  }
 
   @BeforeEach
   public void open(TestDatabase database) throws SQLException {

@@ -26,6 +26,7 @@ import org.pgonce.stage.OnCall;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
@@ -164,6 +165,7 @@ class FrozenTransactionTest {
   /** Whatever it is that locks and commits: it has a bound by then. */
   @Test
   void h49_eachTransactionThatPgonceCommitsHasABound() throws Exception {
+    Login.assumePgjdbc("pgjdbc-ng does not say whether a transaction is open");
     var unbound = new CopyOnWriteArrayList<String>();
     var last = new ThreadLocal<String>();
     var commits = new AtomicInteger();

@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Handler;
@@ -21,6 +22,7 @@ import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
@@ -56,6 +58,11 @@ class PrefetchTest {
           failures.add("attempt " + said.attempt() + ": " + said.reason());
         }
       };
+
+  @BeforeAll
+  static void needsMessagesOfSeveralCommands() {
+    Login.assumePgjdbc("pgjdbc-ng sends one command at a time, so nothing is claimed ahead");
+  }
 
   @BeforeEach
   void prepare(TestDatabase database) throws SQLException {

@@ -4,6 +4,7 @@ import com.impossibl.postgres.jdbc.PGDataSource;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Assumptions;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
@@ -62,6 +63,15 @@ public record Login(String host, int port, String database, String user, String 
   /** Whether {@link #pooled} and {@link #unpooled} go through pgjdbc-ng. */
   public static boolean isPgjdbcNg() {
     return DRIVER.equals("pgjdbc-ng");
+  }
+
+  /**
+   * Skips the test where {@link #isPgjdbcNg}.
+   *
+   * @param reason what pgjdbc-ng cannot do, or does not show: "pgjdbc-ng …"
+   */
+  public static void assumePgjdbc(String reason) {
+    Assumptions.assumeFalse(isPgjdbcNg(), () -> "skipped: " + reason);
   }
 
   /** A pool of at most {@code size} connections as {@link #unpooled}. The caller closes it. */

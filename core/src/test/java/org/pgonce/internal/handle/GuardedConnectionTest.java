@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -247,7 +248,7 @@ class GuardedConnectionTest {
         row.guard().undo();
       } finally {
         // pgjdbc-ng clears the flag itself, in each of its calls.
-        assertThat(Thread.interrupted() || source == Source.PGJDBC_NG)
+        assertThat(Thread.interrupted() || PgjdbcNg.made(row.real()))
             .as("still interrupted")
             .isTrue();
       }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.internal.jdbc.PgjdbcNg;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGConnection;
@@ -37,11 +38,11 @@ class GuardedCopyTest {
   @ParameterizedTest
   @EnumSource
   void h44_theDriversOwnInterfaceIsRefused(Source source, TestDatabase database) throws Exception {
-    var drivers =
-        source == Source.PGJDBC_NG
-            ? com.impossibl.postgres.api.jdbc.PGConnection.class
-            : PGConnection.class;
     try (var row = ClaimedRow.in(database, source)) {
+      var drivers =
+          PgjdbcNg.made(row.real())
+              ? com.impossibl.postgres.api.jdbc.PGConnection.class
+              : PGConnection.class;
       assertThat(row.real().isWrapperFor(drivers)).isTrue();
       assertThat(row.handlers().isWrapperFor(drivers)).isFalse();
       assertThatThrownBy(() -> row.handlers().unwrap(drivers))
