@@ -16,18 +16,18 @@ import org.jspecify.annotations.Nullable;
  * The text of docs/promises.md. A row's key is a code, as {@code H43}, or a code and a part of its
  * tests' names, as {@code H49 frozen}. A test stands in the first row that fits.
  */
-record PromisePage(String text) {
+record PromisePage(String text, List<String> keys) {
 
   private static final Pattern ROW =
       Pattern.compile("^\\| ([HS]\\d+(?: \\w+)?) \\| (.+?) \\|.*\\|$", Pattern.MULTILINE);
 
-  List<String> keys() {
-    return ROW.matcher(text).results().map(row -> row.group(1)).toList();
+  PromisePage(String text) {
+    this(text, ROW.matcher(text).results().map(row -> row.group(1)).toList());
   }
 
   /** The row that a test proves. */
   Optional<String> keyOf(NamedTest test) {
-    return keys().stream().filter(key -> isOf(key, test)).findFirst();
+    return keys.stream().filter(key -> isOf(key, test)).findFirst();
   }
 
   private static boolean isOf(String key, NamedTest test) {
