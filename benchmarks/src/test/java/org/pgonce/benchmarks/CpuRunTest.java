@@ -2,8 +2,10 @@ package org.pgonce.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("all")
 class CpuRunTest {
 
   @Test

@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("all")
 class FlatRunTest {
 
   @Test
@@ -22,7 +23,6 @@ class FlatRunTest {
   }
 
   @Test
-  @Tag("all")
   void example_theRateUnderAnOpenTransactionIsACurve(@TempDir Path directory) throws Exception {
     var run = Plotted.onSharedServer(directory, "flat", "--pinned", "--rounds=1", "--count=2000");
 

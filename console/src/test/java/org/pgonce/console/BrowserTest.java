@@ -24,6 +24,7 @@ import org.pgonce.testkit.TestDatabase;
 
 /** The pages in Chromium: by keyboard, without scripts, light and dark, and as axe sees them. */
 @PgTest(Stage.class)
+@Tag("all")
 class BrowserTest {
 
   private static final Duration SOON = Duration.ofSeconds(45);
@@ -66,7 +67,6 @@ class BrowserTest {
   }
 
   @Test
-  @Tag("all")
   void axeFindsNoSeriousFaultInLightOrDark() throws Exception {
     start(true);
     var faults = new ArrayList<String>();
@@ -118,7 +118,6 @@ class BrowserTest {
 
   /** The browser reports what the policy forbids, and what fails. */
   @Test
-  @Tag("all")
   void noPageBreaksItsOwnPolicy() {
     start(true);
     for (var page : SamplePages.ALL.entrySet()) {
@@ -194,7 +193,6 @@ class BrowserTest {
   }
 
   @Test
-  @Tag("all")
   void eachActionByKeyboardAlone() throws Exception {
     start(true);
     Chromium.prefer(driver, "light");

@@ -3,6 +3,7 @@ package org.pgonce.example;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,15 +19,8 @@ class WrongUseTest {
 
   @ParameterizedTest
   @CsvSource({
-    "--rows 0, --rows 0 is not between 1 and 10\\,000\\,000",
-    "--rows many, '--rows': 'many' is not a long",
     "--processes 33, --processes 33 is not between 1 and 32",
-    "--kill-interval 1, --kill-interval 1 is not between 10 and 60\\,000",
-    "--console 70000, --console 70000 is not between 0 and 65\\,535",
-    "--mode twice, expected exactly-once or broadcast",
     "--rosw 10, Unknown options: '--rosw'",
-    "--url jdbc:mysql://localhost/x, not of the form jdbc:postgresql:",
-    "mistake none, 'expected one of missing-table, missing-column, wrong-type'"
   })
   void aWrongOptionIsNamed(String arguments, String message) throws Exception {
     try (var run = ExampleRun.start(arguments.split(" "))) {
@@ -34,6 +28,21 @@ class WrongUseTest {
       assertThat(lines.get(0)).contains(message.replace("\\", ""));
       assertThat(lines).hasSize(2).last().asString().startsWith("See: listener-example");
     }
+  }
+
+  @ParameterizedTest
+  @Tag("all") // a JVM for each
+  @CsvSource({
+    "--rows 0, --rows 0 is not between 1 and 10\\,000\\,000",
+    "--rows many, '--rows': 'many' is not a long",
+    "--kill-interval 1, --kill-interval 1 is not between 10 and 60\\,000",
+    "--console 70000, --console 70000 is not between 0 and 65\\,535",
+    "--mode twice, expected exactly-once or broadcast",
+    "--url jdbc:mysql://localhost/x, not of the form jdbc:postgresql:",
+    "mistake none, 'expected one of missing-table, missing-column, wrong-type'"
+  })
+  void soIsEachOther(String arguments, String message) throws Exception {
+    aWrongOptionIsNamed(arguments, message);
   }
 
   @Test

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.hibernate.SessionFactory;
 import org.jooq.DSLContext;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
@@ -28,6 +29,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 /** Whatever a listener writes with, it writes in its notification's transaction. */
 @PgTest
+@Tag("second")
 class JoinedWorkTest {
 
   private static final List<String> WAYS =
