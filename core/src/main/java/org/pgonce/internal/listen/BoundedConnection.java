@@ -1,7 +1,6 @@
 package org.pgonce.internal.listen;
 
 import java.sql.SQLException;
-import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -11,7 +10,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpConnection;
@@ -28,7 +26,6 @@ final class BoundedConnection implements AutoCloseable {
 
   // Referenced as long as it listens: pgjdbc-ng collects a connection that nobody references.
   private final WakeUpConnection connection;
-  private @Nullable CompletableFuture<@Nullable Void> closed; // guarded by this
 
   private BoundedConnection(WakeUpConnection connection) {
     this.connection = connection;
@@ -82,16 +79,13 @@ final class BoundedConnection implements AutoCloseable {
     return connection.pooled();
   }
 
-  /** Returns within a second, though the peer is frozen or this thread interrupted. Idempotent. */
+  /** Returns within a second, though the peer is frozen or this thread interrupted. */
   @Override
-  public synchronized void close() {
-    if (closed == null) {
-      closed =
-          CompletableFuture.runAsync(
-                  this::unlistenAndClose, work -> Threads.daemon("pgonce-close", work).start())
-              .completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS);
-    }
-    closed.join();
+  public void close() {
+    CompletableFuture.runAsync(
+            this::unlistenAndClose, work -> Threads.daemon("pgonce-close", work).start())
+        .completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS)
+        .join();
   }
 
   private void unlistenAndClose() {
@@ -135,27 +129,18 @@ final class BoundedConnection implements AutoCloseable {
     try {
       return result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
-      throw asSqlException(what, sqlState, e.getCause());
+      // Drivers also throw runtime exceptions, errors, and SQLExceptions without a state.
+      if (e.getCause() instanceof SQLException failure && failure.getSQLState() != null) {
+        throw failure;
+      }
+      throw new SQLException(what + " failed: " + e.getCause(), sqlState, e.getCause());
     } catch (TimeoutException e) {
       var unused = result.thenAccept(late);
-      throw new SQLTimeoutException(
-          what + " took longer than " + timeout.toMillis() + " ms", sqlState, e);
+      throw new SQLException(what + " took longer than " + timeout.toMillis() + " ms", sqlState, e);
     } catch (InterruptedException e) {
       var unused = result.thenAccept(late);
       Thread.currentThread().interrupt();
       throw new SQLException(what + " was interrupted", sqlState, e);
     }
-  }
-
-  /** Drivers also throw runtime exceptions, errors, and SQLExceptions without a state. */
-  private static SQLException asSqlException(
-      String what, String sqlState, @Nullable Throwable failure) {
-    if (failure instanceof SQLException sql && sql.getSQLState() != null) {
-      return sql;
-    }
-    var message = what + " failed: " + failure;
-    return failure instanceof SQLTimeoutException
-        ? new SQLTimeoutException(message, sqlState, failure)
-        : new SQLException(message, sqlState, failure);
   }
 }

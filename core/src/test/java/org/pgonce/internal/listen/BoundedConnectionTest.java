@@ -41,7 +41,6 @@ class BoundedConnectionTest {
     var thrown = new SQLTimeoutException(new InterruptedIOException("read"));
 
     assertThat(failure(thrown))
-        .isInstanceOf(SQLTimeoutException.class)
         .hasMessageContaining("the call failed")
         .satisfies(e -> assertThat(e.getCause()).isSameAs(thrown))
         .extracting(BoundedConnectionTest::sqlState)
@@ -53,7 +52,6 @@ class BoundedConnectionTest {
     var never = new CountDownLatch(1);
     try {
       assertThat(failure(() -> never.await(30, TimeUnit.SECONDS), Duration.ofMillis(50)))
-          .isInstanceOf(SQLTimeoutException.class)
           .hasMessageContaining("the call took longer than 50 ms")
           .extracting(BoundedConnectionTest::sqlState)
           .isEqualTo("08006");
