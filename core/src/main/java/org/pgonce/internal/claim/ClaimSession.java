@@ -65,6 +65,8 @@ public final class ClaimSession {
   private final PoolSettings.Taken taken;
   private final long idleMs;
   private SessionMemory.@Nullable Known known;
+  // What CHECK gives while it is as known; empty if not known.
+  private String expected = "";
   private boolean isRemembered;
   private boolean isFit = true;
 
@@ -78,8 +80,11 @@ public final class ClaimSession {
     this.connection = connection;
     this.taken = taken;
     this.idleMs = idleBoundMs(handlerTimeout);
-    this.known = taken.sessions().of(connection);
-    this.isRemembered = known != null;
+    var remembered = taken.sessions().of(connection);
+    this.isRemembered = remembered != null;
+    if (remembered != null) {
+      know(remembered);
+    }
   }
 
   /** How long the session may idle in the transaction of a claim, in milliseconds. */
@@ -198,7 +203,7 @@ public final class ClaimSession {
                 row.getString("idle"),
                 row.getString("client_check"),
                 settings);
-        known = read;
+        know(read);
         isRemembered = false;
         taken.sessions().remember(connection, read);
         return true;
@@ -250,11 +255,15 @@ public final class ClaimSession {
    * @param isOne whether the claim has set the handler's savepoint
    */
   HandlerSession holder(ResultSet row, boolean isOne) throws SQLException {
-    var session = check(row.getString("session"));
+    var seen = row.getString("session");
+    if (!seen.equals(expected)) {
+      compare(seen);
+    }
+    var session = known();
     return new HandlerSession(session.pid(), session.idle(), isOne ? session.settings() : null);
   }
 
-  private SessionMemory.Known check(String seen) throws SQLException {
+  private void compare(String seen) throws SQLException {
     var session = known();
     var values = seen.split(SEPARATOR, 5);
     if (!values[0].equals(String.valueOf(session.pid()))) {
@@ -262,15 +271,23 @@ public final class ClaimSession {
     }
     PoolSettings.Taken.requireFit(values[1] + ", " + values[2]);
     var settings = session.settings();
-    if (!values[3].equals(settings.value("pgonce.depth"))
-        || !values[4].equals(settings.value("pgonce.context"))) {
-      // The pool's user has set it meanwhile.
-      session =
-          session.with(settings.with("pgonce.depth", values[3]).with("pgonce.context", values[4]));
-      known = session;
-      taken.sessions().remember(connection, session);
-    }
-    return session;
+    // The pool's user has set it meanwhile.
+    var now =
+        session.with(settings.with("pgonce.depth", values[3]).with("pgonce.context", values[4]));
+    know(now);
+    taken.sessions().remember(connection, now);
+  }
+
+  private void know(SessionMemory.Known session) {
+    known = session;
+    expected =
+        String.join(
+            SEPARATOR,
+            String.valueOf(session.pid()),
+            "read committed",
+            "off",
+            session.settings().value("pgonce.depth"),
+            session.settings().value("pgonce.context"));
   }
 
   private SessionMemory.Known known() {
