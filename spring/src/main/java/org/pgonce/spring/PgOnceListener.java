@@ -18,10 +18,11 @@ import org.pgonce.ListenOptions;
  * }</pre>
  *
  * <p>The method returns nothing and takes, in any order: the payload; its {@link
- * org.pgonce.Notification}, which has the attempt and the delivery key too; the {@link
- * org.pgonce.Tx}. In place of payload and notification it may take a {@code List<Notification<T>>}:
- * then it handles {@link #batch} at once, as {@link org.pgonce.Handler#batch} says. It runs as
- * {@link org.pgonce.Handler} says, on pgonce's threads, through the bean's proxy.
+ * org.pgonce.Notification}, or single components of it, such as the attempt and the delivery key,
+ * by {@link PgOnceHeader}; the {@link org.pgonce.Tx}. In place of payload, notification and headers
+ * it may take a {@code List<Notification<T>>}: then it handles {@link #batch} at once, as {@link
+ * org.pgonce.Handler#batch} says. It runs as {@link org.pgonce.Handler} says, on pgonce's threads,
+ * through the bean's proxy.
  *
  * <p>What it does through Spring with the same data source (repositories, {@code JdbcClient}, jOOQ,
  * {@code @Transactional} methods) is done in the notification's transaction.

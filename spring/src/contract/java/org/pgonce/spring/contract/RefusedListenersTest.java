@@ -2,6 +2,7 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -11,8 +12,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
+import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
+import org.pgonce.spring.PgOnceHeader;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.internal.PgOnceConfiguration;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -90,7 +93,7 @@ class RefusedListenersTest {
     assertRefused(TakesOther.class, "takes java.lang.String", "SignedUp", "the Tx");
     assertRefused(TakesOtherList.class, "takes java.util.List<java.lang.String>");
     assertRefused(TakesTwo.class, "twice");
-    assertRefused(TakesBoth.class, "a List beside one of its elements");
+    assertRefused(TakesBoth.class, "a List beside one of its elements", "SignedUp");
     assertRefused(Returns.class, "returns CompletableFuture");
     assertRefused(Asynchronous.class, "@Async");
     assertRefused(BadSetting.class, "concurrency = \"many\" cannot be read");
@@ -136,6 +139,72 @@ class RefusedListenersTest {
   static class TakesBoth {
     @PgOnceListener(channel = "signed_up")
     void handle(List<Notification<SignedUp>> all, SignedUp one, Tx tx) {}
+  }
+
+  @Test
+  void headersThatCannotBeTakenAreRefused() {
+    assertRefused(
+        TakesUnknown.class,
+        "@PgOnceListener on TakesUnknown.handle takes header tenant, which no notification has",
+        "attempt, channel, context, deliveryKey, depth, id, storedAt, subscription",
+        "in the map context");
+    assertRefused(
+        TakesPayloadAsHeader.class, "takes header payload, which no notification has");
+    assertRefused(
+        TakesKeyAsNumber.class,
+        "takes header deliveryKey as long. Take it as java.lang.String");
+    assertRefused(
+        TakesOtherMap.class,
+        "takes header context as java.util.Map<java.lang.String, java.lang.Object>",
+        "Take it as java.util.Map<java.lang.String, java.lang.String>");
+    assertRefused(TakesAttemptTwice.class, "takes header attempt twice");
+    assertRefused(
+        TakesHeaderOfBatch.class,
+        "a List beside one of its elements: header attempt",
+        "each notification of the List has its payload and its headers");
+    assertRefused(
+        TakesTimeOfBroadcast.class, "takes header storedAt of channel told", "BROADCAST");
+  }
+
+  static class TakesUnknown {
+    @PgOnceListener(channel = "signed_up")
+    void handle(SignedUp signedUp, @PgOnceHeader String tenant) {}
+  }
+
+  static class TakesPayloadAsHeader {
+    @PgOnceListener(channel = "signed_up")
+    void handle(@PgOnceHeader SignedUp payload) {}
+  }
+
+  static class TakesKeyAsNumber {
+    @PgOnceListener(channel = "signed_up")
+    void handle(SignedUp signedUp, @PgOnceHeader long deliveryKey) {}
+  }
+
+  static class TakesOtherMap {
+    @PgOnceListener(channel = "signed_up")
+    void handle(SignedUp signedUp, @PgOnceHeader Map<String, Object> context) {}
+  }
+
+  static class TakesAttemptTwice {
+    @PgOnceListener(channel = "signed_up")
+    void handle(@PgOnceHeader int attempt, @PgOnceHeader("attempt") Integer again) {}
+  }
+
+  static class TakesHeaderOfBatch {
+    @PgOnceListener(channel = "signed_up")
+    void handle(List<Notification<SignedUp>> all, @PgOnceHeader int attempt, Tx tx) {}
+  }
+
+  static class TakesTimeOfBroadcast {
+
+    @Bean
+    static Channel<SignedUp> told() {
+      return Channel.of("told", SignedUp.class, Mode.BROADCAST);
+    }
+
+    @PgOnceListener(channel = "told")
+    void handle(SignedUp signedUp, @PgOnceHeader Instant storedAt) {}
   }
 
   static class Returns {

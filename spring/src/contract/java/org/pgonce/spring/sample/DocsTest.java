@@ -22,7 +22,8 @@ class DocsTest {
         .contains(Files.readString(CONTRACT.resolve("resources/db/migration/V1__init.sql")))
         .contains(from("Channels.java", "@Configuration\n", "\n}\n"))
         .contains(from("FirstPostsTest.java", "@PgOnceListenerTest\n", "\n}\n"))
-        .contains(from("FirstPosts.java", "  /** Once for each row", "\n  }\n"));
+        .contains(from("FirstPosts.java", "  /** Once for each row", "\n  }\n"))
+        .contains(from("FirstPosts.java", "  /** The same key", "\n  }\n"));
   }
 
   private static String from(String file, String first, String last) throws IOException {

@@ -1,7 +1,7 @@
 package org.pgonce.spring.sample;
 
 import org.pgonce.Channel;
-import org.pgonce.Notification;
+import org.pgonce.spring.PgOnceHeader;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.PgOnceTemplate;
 import org.pgonce.spring.sample.Channels.AuthorRow;
@@ -32,8 +32,9 @@ class FirstPosts {
     pgonce.publish(written, new FirstPostWritten(author.id()));
   }
 
+  /** The same key at each attempt, also after a crash: what to give outside systems. */
   @PgOnceListener(channel = "first_post_written")
-  void tell(FirstPostWritten first, Notification<FirstPostWritten> notification) {
-    LOG.info("author {} has a first post ({})", first.authorId(), notification.deliveryKey());
+  void tell(FirstPostWritten first, @PgOnceHeader String deliveryKey, @PgOnceHeader int attempt) {
+    LOG.info("author {} has a first post ({}, {})", first.authorId(), deliveryKey, attempt);
   }
 }

@@ -2,23 +2,16 @@ package org.pgonce.spring.internal;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
-import org.pgonce.Notification;
-import org.pgonce.Tx;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.KotlinDetector;
-import org.springframework.core.MethodParameter;
-import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.annotation.Propagation;
-import org.springframework.util.ClassUtils;
 
 /** Refuses methods that could not do what a listener does. */
 final class ListenerFit {
@@ -58,7 +51,6 @@ final class ListenerFit {
               + " settled. Leave @Async out: listeners run on threads of their own");
     }
     requirePropagation(method, type, channel, where);
-    requireParameters(method, type, channel, where);
   }
 
   /**
@@ -105,50 +97,7 @@ final class ListenerFit {
     throw new IllegalArgumentException("propagation " + behaviour);
   }
 
-  private static void requireParameters(
-      Method method, Class<?> type, Channel<?> channel, String where) {
-    var taken = new HashSet<Class<?>>();
-    for (var i = 0; i < method.getParameterCount(); i++) {
-      var parameter = new MethodParameter(method, i).withContainingClass(type);
-      var declared = ResolvableType.forMethodParameter(parameter);
-      if (!fits(parameter.getParameterType(), declared, channel)) {
-        throw refused(
-            where,
-            "takes %s, but channel %s has payloads of type %s. It may take the payload, its Notification (or a List of these in place of both), and the Tx"
-                .formatted(declared, channel.name(), channel.payloadType().getName()));
-      }
-      if (!taken.add(parameter.getParameterType())) {
-        throw refused(where, "takes %s twice. Once is enough".formatted(declared));
-      }
-    }
-    taken.remove(Tx.class);
-    if (taken.contains(List.class) && taken.size() > 1) {
-      throw refused(
-          where, "takes a List beside one of its elements. Leave one of the two parameters out");
-    }
-  }
-
-  private static boolean fits(Class<?> parameter, ResolvableType declared, Channel<?> channel) {
-    if (parameter == Tx.class) {
-      return true;
-    }
-    if (parameter == List.class) {
-      return declared.getGeneric().resolve() == Notification.class
-          && isOf(declared.getGeneric(), channel);
-    }
-    return parameter == Notification.class ? isOf(declared, channel) : takes(parameter, channel);
-  }
-
-  private static boolean isOf(ResolvableType notification, Channel<?> channel) {
-    var payload = notification.getGeneric().resolve();
-    return payload == null || takes(payload, channel);
-  }
-
-  private static boolean takes(Class<?> parameter, Channel<?> channel) {
-    return ClassUtils.isAssignable(parameter, channel.payloadType());
-  }
-
-  private static IllegalStateException refused(String where, String what) {
+  static IllegalStateException refused(String where, String what) {
     return new IllegalStateException(where + " " + what + ".");
   }
 }

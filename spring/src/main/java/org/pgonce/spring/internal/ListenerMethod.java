@@ -13,35 +13,21 @@ import org.springframework.util.ReflectionUtils;
  *
  * @param method checked by {@link ListenerFit}, to be called on the bean, which may be a proxy
  */
-record ListenerMethod(Object bean, Method method) {
+record ListenerMethod(Object bean, Method method, ListenerArguments arguments) {
 
   ListenerMethod {
     ReflectionUtils.makeAccessible(method);
   }
 
   <T> Handler<T> handler() {
-    return takesList()
+    return arguments.ofBatch()
         ? Handler.batch((notifications, tx) -> call(notifications.get(0), notifications, tx))
         : (notification, tx) -> call(notification, List.of(), tx);
   }
 
-  private boolean takesList() {
-    return List.of(method.getParameterTypes()).contains(List.class);
-  }
-
   private <T> void call(Notification<T> first, List<Notification<T>> all, Tx tx) throws Exception {
-    var types = method.getParameterTypes();
-    var arguments = new Object[types.length];
-    for (var i = 0; i < types.length; i++) {
-      arguments[i] =
-          types[i] == Tx.class
-              ? tx
-              : types[i] == Notification.class
-                  ? first
-                  : types[i] == List.class ? all : first.payload();
-    }
     try {
-      method.invoke(bean, arguments);
+      method.invoke(bean, arguments.of(first, all, tx));
     } catch (InvocationTargetException e) {
       throwAsItIs(e.getTargetException());
     }

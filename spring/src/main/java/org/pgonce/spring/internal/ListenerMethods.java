@@ -67,11 +67,12 @@ final class ListenerMethods {
     var settings = new ListenerSettings(beans, where);
     var channel = channels.require(settings.text(listener.channel()), where);
     ListenerFit.require(method, type, channel, where);
+    var arguments = ListenerArguments.of(method, type, channel, where);
     requireOneInstance(beanName, where);
     var bean = beans.getBean(beanName);
     var invocable = AopUtils.selectInvocableMethod(method, bean.getClass());
     ListenerFit.requireReached(bean, invocable, where);
-    return of(channel, new ListenerMethod(bean, invocable), settings, listener);
+    return of(channel, new ListenerMethod(bean, invocable, arguments), settings, listener);
   }
 
   /** A proxy finds the instance of other scopes when it is called: of a refresh scope, say. */
