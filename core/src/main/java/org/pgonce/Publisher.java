@@ -21,7 +21,7 @@ import org.pgonce.spi.PayloadCodec;
  * <p>Immutable and safe for use by several threads; needs no listener and holds nothing open. The
  * connection's role needs {@code pgonce_publisher}.
  */
-public final class Publisher {
+public class Publisher {
 
   private final PayloadCodec codec;
   private final Observer observer;
@@ -29,6 +29,14 @@ public final class Publisher {
   Publisher(PayloadCodec codec, Observer observer) {
     this.codec = codec;
     this.observer = observer;
+  }
+
+  /**
+   * For one that does something beside: it has the codec and the observer of the other. No method
+   * here calls one that it could override.
+   */
+  protected Publisher(Publisher other) {
+    this(other.codec, other.observer);
   }
 
   /** A publisher with {@link PayloadCodec#standard()}, which says what it throws. */
@@ -122,6 +130,14 @@ public final class Publisher {
         messages.stream().map(message -> message.options().requireFitFor(channel)).toList();
     return publishEncoded(transaction, channel, encoded, options);
   }
+
+  /**
+   * Adds to the {@link WriterContext} what this publisher adds to the context of each notification,
+   * so that what this transaction's triggers and SQL store from now on has it too. Here that is
+   * nothing, and no SQL runs; in {@code ObservedPublisher} of pgonce-micrometer it is the current
+   * trace.
+   */
+  public void propagate(Connection transaction) throws SQLException {}
 
   private List<Published> publishEncoded(
       Connection transaction,

@@ -19,31 +19,30 @@ import org.pgonce.Publisher;
 import org.pgonce.WriterContext;
 
 /**
- * Publishes as {@link Publisher} does, each call within a span {@code send <channel>} of kind
- * PRODUCER. The trace context of that span is put into the notification's context, in the fields of
- * the tracer's propagator, for {@link HandlerObservation}. A broadcast carries none.
+ * A {@link Publisher}, of which each call is within a span {@code send <channel>} of kind PRODUCER.
+ * The trace context of that span is put into the notification's context, in the fields of the
+ * tracer's propagator, for {@link HandlerObservation}. A broadcast carries none.
  *
  * <p>Each method throws what the method of {@link Publisher} throws. Immutable and safe for use by
  * several threads.
  */
-public final class ObservedPublisher {
+public final class ObservedPublisher extends Publisher {
 
-  private final Publisher publisher;
   private final ObservationRegistry registry;
 
-  /** Publishes by this publisher. */
+  /** Publishes as this publisher does. */
   public ObservedPublisher(Publisher publisher, ObservationRegistry registry) {
-    this.publisher = Objects.requireNonNull(publisher, "publisher");
+    super(Objects.requireNonNull(publisher, "publisher"));
     this.registry = Objects.requireNonNull(registry, "registry");
   }
 
-  /** As {@link Publisher#publish(Connection, Channel, Object)}. */
+  @Override
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
     return publish(transaction, channel, payload, PublishOptions.DEFAULT).id();
   }
 
-  /** As {@link Publisher#publishAll}. */
+  @Override
   public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
       throws SQLException {
     var sending = new Sending();
@@ -52,11 +51,10 @@ public final class ObservedPublisher {
         .observeChecked(
             () -> {
               if (!sending.goesAlong(channel)) { // a cheaper statement
-                return publisher.publishAll(transaction, channel, payloads);
+                return super.publishAll(transaction, channel, payloads);
               }
               var options = sending.on(channel, PublishOptions.DEFAULT);
-              return publisher
-                  .publishEach(
+              return super.publishEach(
                       transaction,
                       channel,
                       payloads.stream().map(payload -> new Message<>(payload, options)).toList())
@@ -66,7 +64,7 @@ public final class ObservedPublisher {
             });
   }
 
-  /** As {@link Publisher#publish(Connection, Channel, Object, PublishOptions)}. */
+  @Override
   public <T> Published publish(
       Connection transaction, Channel<T> channel, T payload, PublishOptions options)
       throws SQLException {
@@ -75,13 +73,13 @@ public final class ObservedPublisher {
     return observation.observeChecked(
         () -> {
           var published =
-              publisher.publish(transaction, channel, payload, sending.on(channel, options));
+              super.publish(transaction, channel, payload, sending.on(channel, options));
           observation.highCardinalityKeyValue("messaging.message.id", "" + published.id());
           return published;
         });
   }
 
-  /** As {@link Publisher#publishEach}. */
+  @Override
   public <T> List<Published> publishEach(
       Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {
     var sending = new Sending();
@@ -89,7 +87,7 @@ public final class ObservedPublisher {
         .highCardinalityKeyValue("messaging.batch.message_count", "" + messages.size())
         .observeChecked(
             () ->
-                publisher.publishEach(
+                super.publishEach(
                     transaction,
                     channel,
                     messages.stream()
@@ -105,6 +103,7 @@ public final class ObservedPublisher {
    *
    * @throws IllegalStateException if the connection is in autocommit
    */
+  @Override
   public void propagate(Connection transaction) throws SQLException {
     var sending = new Sending();
     observation(sending)

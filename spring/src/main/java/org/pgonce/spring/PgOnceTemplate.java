@@ -12,8 +12,6 @@ import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.spring.internal.pool.Pools;
-import org.pgonce.spring.internal.publish.PlainPublishing;
-import org.pgonce.spring.internal.publish.Publishing;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -40,20 +38,16 @@ public final class PgOnceTemplate {
   private static final SQLExceptionTranslator TRANSLATOR = new SQLStateSQLExceptionTranslator();
 
   private final DataSource dataSource;
-  private final Publishing publisher;
+  private final Publisher publisher;
 
   /**
-   * Publishes without a span.
+   * One beside the starters', which is made the same way.
    *
    * @param dataSource that of the transactions, or what is put around the same pool
-   * @param publisher {@link org.pgonce.PgOnce#publisher()}
+   * @param publisher {@link org.pgonce.PgOnce#publisher()}; for spans, an {@code ObservedPublisher}
+   *     of pgonce-micrometer over it
    */
   public PgOnceTemplate(DataSource dataSource, Publisher publisher) {
-    this(dataSource, new PlainPublishing(Objects.requireNonNull(publisher, "publisher")));
-  }
-
-  /** For the starters. */
-  public PgOnceTemplate(DataSource dataSource, Publishing publisher) {
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
     this.publisher = Objects.requireNonNull(publisher, "publisher");
   }

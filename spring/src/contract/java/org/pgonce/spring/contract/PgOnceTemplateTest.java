@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.Message;
 import org.pgonce.Notification;
+import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
+import org.pgonce.Publisher;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.PgOnceTemplate;
 import org.pgonce.spring.contract.ContractApplication.Job;
@@ -70,6 +73,48 @@ class PgOnceTemplateTest {
                       .execute(status -> pgonce.publish(unknown, new Job(1))))
           .isInstanceOf(DataAccessException.class)
           .hasMessageContaining("unknown");
+    }
+  }
+
+  /** As with a second codec, or in a service without the starter. */
+  @Test
+  void oneOfTheServicesOwnPublishesToo(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Own.class)) {
+      var pgonce = service.bean(Own.class).template;
+      service
+          .bean(TransactionTemplate.class)
+          .executeWithoutResult(
+              status -> {
+                pgonce.propagate(); // nothing traces here
+                pgonce.publish(Channel.of("job", Job.class), new Job(1));
+              });
+      service.awaitQuiet();
+      assertThat(service.effects("of its own")).isEqualTo(1);
+    }
+  }
+
+  /**
+   * Its publisher is the only one to be injected, by whatever name, though the starter has one that
+   * observes.
+   */
+  static class Own {
+
+    private final Effects effects;
+    final PgOnceTemplate template;
+
+    Own(DataSource dataSource, Publisher only, Effects effects) {
+      this.template = new PgOnceTemplate(dataSource, only);
+      this.effects = effects;
+    }
+
+    @Bean
+    static Publisher publisher(PgOnce pgonce) {
+      return pgonce.publisher();
+    }
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job) {
+      effects.save(new Effect(job.number(), "of its own"));
     }
   }
 

@@ -11,8 +11,6 @@ import org.pgonce.micrometer.LoggingContext;
 import org.pgonce.micrometer.ObservedPublisher;
 import org.pgonce.micrometer.PgOnceMetrics;
 import org.pgonce.micrometer.WriterLinks;
-import org.pgonce.spring.internal.publish.ObservedPublishing;
-import org.pgonce.spring.internal.publish.Publishing;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigureOrder;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -57,11 +55,11 @@ public class MicrometerConfiguration {
     return new HandlerObservation(registry);
   }
 
-  /** For PgOnceTemplate. */
-  @Bean
+  /** For PgOnceTemplate alone: the service may have a Publisher of its own. */
+  @Bean(name = PgOnceConfiguration.OBSERVED_PUBLISHER, defaultCandidate = false)
   @ConditionalOnBean(ObservationRegistry.class)
-  Publishing pgOncePublishing(PgOnce pgonce, ObservationRegistry registry) {
-    return new ObservedPublishing(new ObservedPublisher(pgonce.publisher(), registry));
+  ObservedPublisher pgOnceObservedPublisher(PgOnce pgonce, ObservationRegistry registry) {
+    return new ObservedPublisher(pgonce.publisher(), registry);
   }
 
   @Bean

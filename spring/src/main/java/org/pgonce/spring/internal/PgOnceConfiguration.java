@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceBuilder;
+import org.pgonce.Publisher;
 import org.pgonce.operations.Operations;
 import org.pgonce.spi.HandlerInterceptor;
 import org.pgonce.spi.Observer;
@@ -12,10 +13,9 @@ import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spring.PgOnceCustomizer;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceTemplate;
-import org.pgonce.spring.internal.publish.PlainPublishing;
-import org.pgonce.spring.internal.publish.Publishing;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -34,6 +34,9 @@ import org.springframework.transaction.PlatformTransactionManager;
 @EnableConfigurationProperties(PgOnceProperties.class)
 @Import({TestConfiguration.class, ConsoleConfiguration.class})
 public class PgOnceConfiguration {
+
+  /** Of MicrometerConfiguration, whose types may not be there. */
+  static final String OBSERVED_PUBLISHER = "pgOnceObservedPublisher";
 
   /** What core needs at most behind its stop timeout, and one second. */
   private static final Duration TO_STOP_AFTERWARDS = Duration.ofSeconds(6);
@@ -145,9 +148,10 @@ public class PgOnceConfiguration {
   @Bean
   @ConditionalOnMissingBean
   PgOnceTemplate pgOnceTemplate(
-      OurDataSource ours, PgOnce pgonce, ObjectProvider<Publishing> publishing) {
-    return new PgOnceTemplate(
-        ours.bean(), publishing.getIfAvailable(() -> new PlainPublishing(pgonce.publisher())));
+      OurDataSource ours,
+      PgOnce pgonce,
+      @Qualifier(OBSERVED_PUBLISHER) ObjectProvider<Publisher> observed) {
+    return new PgOnceTemplate(ours.bean(), observed.getIfAvailable(pgonce::publisher));
   }
 
   /** Where JPA is there. */
