@@ -25,7 +25,7 @@ class CompatibilityTest {
           "Micrometer", List.of("micrometer", "micrometer-newest"),
           "Spring Boot", List.of("spring-boot-3", "spring-boot-4", "spring-boot-4-newest"),
           "EclipseLink", List.of("spring-boot-3.eclipselink", "spring-boot-4.eclipselink"),
-          "Kotlin", List.of("kotlin"));
+          "Kotlin", List.of("kotlin", "spring-boot-3.kotlin"));
 
   @Test
   void itsVersionsAreThePoms() throws Exception {
