@@ -15,9 +15,4 @@ class Channels {
   Channel<SignedUp> signedUp() {
     return Channel.of("signed_up", SignedUp.class);
   }
-
-  @Bean
-  Channel<Left> left() {
-    return Channel.of("left", Left.class);
-  }
 }

@@ -10,6 +10,10 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 /**
  * Where no property of the test's own, of the system or the environment says which database a test
  * has. The application's files do not count: the database in them is the developer's.
+ *
+ * <p>The FreshDatabaseAutoConfiguration that it is for stands in each starter, as the types that it
+ * is built of ({@code JdbcConnectionDetails}, {@code DataSourceAutoConfiguration}) have other
+ * packages in Boot 4 than in Boot 3.
  */
 public final class NoDatabaseNamed implements Condition {
 

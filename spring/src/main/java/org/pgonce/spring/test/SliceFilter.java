@@ -40,6 +40,22 @@ final class SliceFilter extends TypeExcludeFilter {
         }
       };
 
+  /**
+   * By declared types, as for Boot's conditions on beans: what else a method makes is known when it
+   * is called, and a scan is over by then.
+   */
+  private static final TypeFilter DEFINES =
+      new AbstractTypeHierarchyTraversingFilter(true, true) {
+        @Override
+        protected boolean matchSelf(MetadataReader type) {
+          return type.getAnnotationMetadata().getAnnotatedMethods(Bean.class.getName()).stream()
+              .map(MethodMetadata::getReturnTypeName)
+              .filter(name -> ClassUtils.isPresent(name, null))
+              .map(name -> ClassUtils.resolveClassName(name, null))
+              .anyMatch(made -> LOADED.stream().anyMatch(loaded -> loaded.isAssignableFrom(made)));
+        }
+      };
+
   private final Set<String> listeners;
 
   SliceFilter(Set<String> listeners) {
@@ -48,21 +64,13 @@ final class SliceFilter extends TypeExcludeFilter {
 
   @Override
   public boolean match(MetadataReader type, MetadataReaderFactory types) throws IOException {
-    return !isLoaded(type, types) && !isListener(type, types) && !defines(type);
+    return !isLoaded(type, types) && !isListener(type, types) && !DEFINES.match(type, types);
   }
 
   private boolean isListener(MetadataReader type, MetadataReaderFactory types) throws IOException {
     return listeners.isEmpty()
         ? LISTENS.match(type, types)
         : listeners.contains(type.getClassMetadata().getClassName());
-  }
-
-  private static boolean defines(MetadataReader type) {
-    return type.getAnnotationMetadata().getAnnotatedMethods(Bean.class.getName()).stream()
-        .map(MethodMetadata::getReturnTypeName)
-        .filter(name -> ClassUtils.isPresent(name, null))
-        .map(name -> ClassUtils.resolveClassName(name, null))
-        .anyMatch(made -> LOADED.stream().anyMatch(loaded -> loaded.isAssignableFrom(made)));
   }
 
   private static boolean isLoaded(MetadataReader type, MetadataReaderFactory types)
