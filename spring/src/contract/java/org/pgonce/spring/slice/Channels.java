@@ -11,8 +11,15 @@ class Channels {
 
   record Left(String name) {}
 
+  record Renamed(String before, String now) {}
+
   @Bean
   Channel<SignedUp> signedUp() {
     return Channel.of("signed_up", SignedUp.class);
+  }
+
+  @Bean
+  Channel<Renamed> renamed() {
+    return Channel.of("renamed", Renamed.class);
   }
 }
