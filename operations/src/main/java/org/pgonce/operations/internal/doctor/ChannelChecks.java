@@ -49,7 +49,9 @@ final class ChannelChecks {
               """
               SELECT format('notification %s of channel %s, subscription %s: its handler, server process %s, waits since %s for %s, held by server process %s', w.id, w.channel,
                             w.subscription, w.pid, date_trunc('second', w.waits_since), w.waits_for, w.blocked_by_pid)
-                FROM pgonce.at_work w WHERE w.waits_since < clock_timestamp() - interval '1 second' ORDER BY w.waits_since LIMIT 20
+                FROM pgonce.at_work w
+               WHERE EXISTS (SELECT FROM pg_locks l WHERE NOT l.granted) -- asked first: at_work may read much
+                 AND w.waits_since < clock_timestamp() - interval '1 second' ORDER BY w.waits_since LIMIT 20
               """,
               "Its worker does nothing else, and where all wait, nothing is handled.",
               "pgonce explain says whose process that is. Have it end its transaction."),
