@@ -35,15 +35,15 @@ AS $$
     FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name) AND t.tgenabled IN ('D', 'R')
 $$;
 
--- The dead letters of a subscription in words; null if there are none. A count has a bound, whatever is there.
-CREATE OR REPLACE FUNCTION pgonce_private.dead_words(subscription integer) RETURNS text
+-- The dead letters of a subscription in words, but for one that was named already; null if there are none. A count has a bound, whatever is there.
+CREATE OR REPLACE FUNCTION pgonce_private.dead_words(subscription integer, but_for bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
-  SELECT format('%s%s dead letters (%s), the newest of %s', CASE WHEN sum(r.number) >= 10000 THEN 'at least ' ELSE '' END, sum(r.number),
-           string_agg(r.number || ' ' || r.reason, ', ' ORDER BY r.number DESC), date_trunc('second', max(r.newest)))
-    FROM (SELECT l.reason, count(*) AS number, max(l.died_at) AS newest
-            FROM (SELECT l.reason, l.died_at FROM pgonce.dead_letter l WHERE l.subscription_id = dead_words.subscription ORDER BY l.id DESC LIMIT 10000) l
-           GROUP BY l.reason) r
+  SELECT format('dead letters: %s%s (%s), the newest of %s: %s', CASE WHEN sum(r.number) >= 10000 THEN 'at least ' ELSE '' END, sum(r.number),
+           string_agg(r.number || ' ' || r.reason, ', ' ORDER BY r.number DESC), date_trunc('second', max(r.newest)), left((array_agg(r.error ORDER BY r.newest DESC))[1], 300))
+    FROM (SELECT l.reason, count(*) AS number, max(l.died_at) AS newest, (array_agg(l.error ORDER BY l.died_at DESC))[1] AS error
+            FROM (SELECT d.id, d.reason, d.died_at, d.error FROM pgonce.dead_letter d WHERE d.subscription_id = dead_words.subscription ORDER BY d.id DESC LIMIT 10000) l
+           WHERE l.id IS DISTINCT FROM but_for GROUP BY l.reason) r
   HAVING count(*) > 0
 $$;
 

@@ -326,7 +326,7 @@ BEGIN
                     max(f.number), (array_agg(f.last_error ORDER BY f.number DESC))[1]) END AS words,
              max(f.number) > 1 OR max(f.attempts) > 1 AS again INTO failing
         FROM pgonce_private.failing(target.id) f HAVING count(*) > 0;
-      others := concat_ws('; besides, ', CASE WHEN id IS NOT NULL THEN pgonce_private.feed_trouble(channel_name) END, pgonce_private.dead_words(target.id));
+      others := concat_ws('; besides, ', CASE WHEN id IS NOT NULL THEN pgonce_private.feed_trouble(channel_name) END, pgonce_private.dead_words(target.id, blocked_by));
       needs_person := needs_person OR others <> '' OR coalesce(failing.again, false);
       detail := concat_ws('; besides, ', detail, failing.words, nullif(others, ''));
     END IF;

@@ -168,7 +168,7 @@ class LookTest {
     database.execute(
         "select pgonce.listener_starts(gen_random_uuid(), 'web-1', (select array_agg(id) from pgonce.subscription), 'polling', 600000, workers => '{4,4}')");
     assertThat(cli.run("explain", "mails").ends(3).out())
-        .contains("WAITING", "; besides, 2 dead letters")
+        .contains("WAITING", "; besides, dead letters: 2 ")
         .containsPattern("needs_person +true");
     database.execute("delete from pgonce.notification where subscription_id > 0");
     assertThat(cli.run("explain").ends(3).out())

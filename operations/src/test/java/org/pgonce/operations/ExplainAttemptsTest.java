@@ -88,9 +88,10 @@ class ExplainAttemptsTest extends ExplainStage {
     assertThat(first.id()).isNull();
     assertThat(first.since()).isEqualTo(answer.since());
     assertThat(first.detail())
-        .startsWith("nothing waits; 1 dead letters (1 REJECTED), the newest of 2");
+        .startsWith("nothing waits; dead letters: 1 (1 REJECTED), the newest of 2")
+        .contains("no such article");
     assertThat(first.advice()).contains("pgonce.redrive('orders', reason => 'why')");
     publish(ORDERS, PublishOptions.DEFAULT.withDelay(Duration.ofHours(1)));
-    assertThat(operations.explain(ORDERS).get(0).detail()).contains("; besides, 1 dead letters");
+    assertThat(operations.explain(ORDERS).get(0).detail()).contains("; besides, dead letters: 1 ");
   }
 }

@@ -46,6 +46,10 @@ class ExplainKeyTest extends ExplainStage {
         .startsWith("When what failed is mended: SELECT pgonce.redrive('ordered', " + first);
     assertThat(stage.database.queryString("select order_key from pgonce.dead_letter_status"))
         .isEqualTo("a");
+    // The one that is named already is not counted again.
+    var asked = operations.explain(ordered).get(0);
+    assertThat(asked.cause()).isEqualTo(Cause.BLOCKED_BY_DEAD);
+    assertThat(asked.detail()).doesNotContain("besides, dead letters");
     assertThat(explain(ordered, other).cause()).isEqualTo(Cause.NO_LISTENER);
   }
 
