@@ -21,6 +21,7 @@ class ExplainListenersTest extends ExplainStage {
   @Test
   void explain_outdatedListenersAndInWhat() throws Exception {
     listenAndHold(ORDERS, QUICK).start();
+    stage.awaitSoon(() -> stage.database.queryLong("select count(*) from pgonce.listener") == 1);
     install("orders", Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withMaxDepth(7));
     var id = publish(ORDERS);
     awaitCause(ORDERS, id, Cause.OUTDATED_LISTENERS);
