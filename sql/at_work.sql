@@ -54,7 +54,7 @@ DECLARE
   here constant oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
   tables constant oid[] := ARRAY['pgonce.notification'::regclass, 'pgonce.scheduled'::regclass];
   claiming text[];
-  found text[];
+  seen text[];
   busy integer[];
 BEGIN
   -- Who only stores rows has no RowShareLock.
@@ -74,10 +74,10 @@ BEGIN
           (SELECT d.xmax FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at, d.id LIMIT CASE round WHEN 1 THEN 20 ELSE 10000 END)) f
        WHERE (round = 1 OR s.id = ANY (busy)) AND EXISTS (SELECT FROM holders) AND (f.holder IN (SELECT k.holder FROM holders k)) IS TRUE
     )
-    SELECT array_agg(DISTINCT h.id), array_agg(DISTINCT k.transaction) INTO busy, found FROM held h JOIN holders k ON k.holder = h.holder;
+    SELECT array_agg(DISTINCT h.id), array_agg(DISTINCT k.transaction) INTO busy, seen FROM held h JOIN holders k ON k.holder = h.holder;
     EXIT WHEN busy IS NULL;
   END LOOP;
-  IF EXISTS (SELECT FROM pg_locks l WHERE l.virtualtransaction = ANY (claiming) AND (l.virtualtransaction = ANY (found)) IS NOT TRUE) THEN
+  IF EXISTS (SELECT FROM pg_locks l WHERE l.virtualtransaction = ANY (claiming) AND (l.virtualtransaction = ANY (seen)) IS NOT TRUE) THEN
     RETURN ARRAY(SELECT s.id FROM pgonce.subscription s);
   END IF;
   RETURN busy || ARRAY(
