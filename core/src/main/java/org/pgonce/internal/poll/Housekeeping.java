@@ -74,6 +74,11 @@ final class Housekeeping {
     work.stop();
   }
 
+  /** As {@link RepeatedTask#awaitEnd}. */
+  void awaitEnd(long end) throws InterruptedException {
+    work.awaitEnd(end);
+  }
+
   /** Runs all; then again, at once, while one has more to do. */
   private @Nullable Duration runAll() {
     var more = false;

@@ -136,15 +136,22 @@ public final class Poll {
 
   /**
    * Waits for the poll under way, which may be about to register this process, and then removes the
-   * process from the registry. To be called after {@link #stop}; waits for the database.
+   * process from the registry, and waits for the housekeeping under way. To be called after {@link
+   * #stop}; waits for the database.
    *
-   * @param end by System.nanoTime(): how long it waits for the poll
+   * @param end by System.nanoTime(): how long it waits for these two
    */
   public void unregister(long end) throws InterruptedException {
     polls.awaitEnd(end);
-    if (!registered) {
-      return;
+    if (registered) {
+      removeFromRegistry();
     }
+    // An interrupt of a virtual thread (JDK 21 and later) closes its socket, and costs the pool a
+    // connection.
+    housekeeping.awaitEnd(end);
+  }
+
+  private void removeFromRegistry() {
     try {
       context
           .transactions()
