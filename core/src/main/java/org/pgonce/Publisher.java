@@ -32,8 +32,8 @@ public class Publisher {
   }
 
   /**
-   * For one that does something beside: it has the codec and the observer of the other. No method
-   * here calls one that it could override.
+   * For a subclass that does more around each call, such as making a span. It has the codec and the
+   * observer of the other. No method here calls one that a subclass could override.
    */
   protected Publisher(Publisher other) {
     this(other.codec, other.observer);

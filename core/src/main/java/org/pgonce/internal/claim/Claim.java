@@ -50,14 +50,12 @@ public record Claim(
     @Nullable HandlerSession holder) {
 
   // held is who locked the row before: nobody, or a transaction that did not commit.
-  static final String COLUMNS_OF_NEW =
+  static final String COLUMNS =
       """
-      c.id, c.created_at, pg_catalog.clock_timestamp() AS claimed_at,
+      c.id, c.attempts, c.created_at, c.due_at, pg_catalog.clock_timestamp() AS claimed_at,
       CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %d THEN c.payload END AS payload,
-      c.delivery_key, c.order_key, c.context, c.stamp, c.held"""
+      c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);
-
-  static final String COLUMNS = COLUMNS_OF_NEW + ", c.attempts, c.due_at, c.token";
 
   static Claim read(
       ResultSet row,
@@ -76,7 +74,7 @@ public record Claim(
         subscription,
         id,
         scheduled,
-        scheduled ? row.getInt("attempts") : 0,
+        row.getInt("attempts"),
         token,
         createdAt,
         dueAt == null ? createdAt : dueAt.toInstant(),

@@ -11,13 +11,11 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
-import org.pgonce.internal.jdbc.SessionMemory;
 import org.pgonce.internal.jdbc.SessionState;
 
 /**
- * A connection while one claim loop has it. Its first claim ever reads the session's settings in
- * its own message. Later claims need not: what a handler changes is found and set back before the
- * next one. They only look whether the session is still that one.
+ * A connection while one claim loop has it. The first claim reads the session's settings in its own
+ * message. Later claims need not: what a handler changes is found and set back before the next one.
  *
  * <p>Each claim bounds how long its transaction may idle, so that the server ends the session of a
  * process that is frozen or cut off, and lets the server watch for the end of the process while a
@@ -46,45 +44,29 @@ public final class ClaimSession {
       """
           .formatted(PoolSettings.COLUMN, ClientCheck.COLUMN, SessionState.COLUMN);
 
-  /**
-   * A column of each claim: what of the session would change the claim and its handler, before the
-   * claim sets anything. The context comes last, as it may hold the separator.
-   */
-  static final String CHECK =
-      """
-      pg_catalog.concat_ws(E'\\x1f', pg_catalog.pg_backend_pid(), pg_catalog.current_setting('transaction_isolation'),
-        pg_catalog.current_setting('transaction_read_only'), COALESCE(pg_catalog.current_setting('pgonce.depth', true), ''),
-        COALESCE(pg_catalog.current_setting('pgonce.context', true), '')) AS session""";
-
-  /** The same where there may be several rows. */
-  static final String CHECK_ONCE = "(SELECT %s) AS session".formatted(CHECK);
-
-  private static final String SEPARATOR = "\u001f";
-
   private final Connection connection;
   private final PoolSettings.Taken taken;
   private final long idleMs;
-  private SessionMemory.@Nullable Known known;
-  // What CHECK gives while it is as known; empty if not known.
-  private String expected = "";
-  private boolean isRemembered;
+  private @Nullable Known known;
   private boolean isFit = true;
+
+  /**
+   * @param holder of a single row
+   * @param idle its idle_in_transaction_session_timeout within the transaction of a claim
+   * @param hasContext whether its settings have a context
+   */
+  private record Known(
+      HandlerSession holder, String idle, String clientCheck, boolean hasContext) {}
 
   /**
    * Of a connection that is outside a transaction.
    *
    * @param handlerTimeout how long a handler may take: the session may idle a little longer
    */
-  public ClaimSession(Connection connection, PoolSettings.Taken taken, Duration handlerTimeout)
-      throws SQLException {
+  public ClaimSession(Connection connection, PoolSettings.Taken taken, Duration handlerTimeout) {
     this.connection = connection;
     this.taken = taken;
     this.idleMs = idleBoundMs(handlerTimeout);
-    var remembered = taken.sessions().of(connection);
-    this.isRemembered = remembered != null;
-    if (remembered != null) {
-      know(remembered);
-    }
   }
 
   /** How long the session may idle in the transaction of a claim, in milliseconds. */
@@ -110,48 +92,13 @@ public final class ClaimSession {
     known = null;
   }
 
-  /** Whether its settings were read when pgonce had it at another time. */
-  public boolean isRemembered() {
-    return isRemembered;
-  }
-
-  /**
-   * Its settings were changed, by its handler or by another user of the pool before. What they were
-   * is not known, so nobody gets it any more.
-   */
-  public void giveUpRemembered() {
-    taken.sessions().turnOff();
-    giveUp();
-  }
-
   @FunctionalInterface
   interface Reader<R> {
-    R read(ResultSet row) throws SQLException;
-  }
-
-  /** Another server session than the known one: there is a pooler between. */
-  private static final class OtherSessionException extends SQLException {
-    private static final long serialVersionUID = 1;
-
-    OtherSessionException(String seen) {
-      super("the connection has another session than before: " + seen);
-    }
+    R read(ResultSet row, HandlerSession holder) throws SQLException;
   }
 
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader)
-      throws SQLException {
-    try {
-      return claimNow(text, parameters, reader);
-    } catch (OtherSessionException e) {
-      taken.sessions().turnOff();
-      forget();
-      connection.rollback();
-      return claimNow(text, parameters, reader);
-    }
-  }
-
-  private <R> R claimNow(ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader)
       throws SQLException {
     return taken.begin(
         LONGEST_CLAIM,
@@ -196,16 +143,12 @@ public final class ClaimSession {
         row.next();
         PoolSettings.Taken.requireFit(row.getString("modes"));
         var settings = new SessionState(row.getString("settings"));
-        var read =
-            new SessionMemory.Known(
-                row.getInt("pid"),
-                row.getString("idle_before"),
+        known =
+            new Known(
+                new HandlerSession(row.getInt("pid"), row.getString("idle_before"), settings),
                 row.getString("idle"),
                 row.getString("client_check"),
-                settings);
-        know(read);
-        isRemembered = false;
-        taken.sessions().remember(connection, read);
+                !"".equals(settings.value("pgonce.context")));
         return true;
       }
     }
@@ -234,63 +177,25 @@ public final class ClaimSession {
     public void bind(PreparedStatement statement, int first) throws SQLException {
       var next = first;
       if (!isFirst) {
-        statement.setString(next++, known().boundedIdle());
+        statement.setString(next++, known().idle());
         statement.setString(next++, known().clientCheck());
+      }
+      if (text.isOne()) {
+        statement.setBoolean(next++, isFirst || known().hasContext());
       }
       parameters.bind(statement, next);
     }
 
     @Override
     public R read(Statement executed) throws SQLException {
+      var holder = known().holder();
       try (var row = executed.getResultSet()) {
-        return reader.read(row);
+        return reader.read(row, text.isOne() ? holder : holder.withoutSavepoint());
       }
     }
   }
 
-  /**
-   * Who holds the claimed row.
-   *
-   * @param row with the column of {@link #CHECK}
-   * @param isOne whether the claim has set the handler's savepoint
-   */
-  HandlerSession holder(ResultSet row, boolean isOne) throws SQLException {
-    var seen = row.getString("session");
-    if (!seen.equals(expected)) {
-      compare(seen);
-    }
-    var session = known();
-    return new HandlerSession(session.pid(), session.idle(), isOne ? session.settings() : null);
-  }
-
-  private void compare(String seen) throws SQLException {
-    var session = known();
-    var values = seen.split(SEPARATOR, 5);
-    if (!values[0].equals(String.valueOf(session.pid()))) {
-      throw new OtherSessionException(seen);
-    }
-    PoolSettings.Taken.requireFit(values[1] + ", " + values[2]);
-    var settings = session.settings();
-    // The pool's user has set it meanwhile.
-    var now =
-        session.with(settings.with("pgonce.depth", values[3]).with("pgonce.context", values[4]));
-    know(now);
-    taken.sessions().remember(connection, now);
-  }
-
-  private void know(SessionMemory.Known session) {
-    known = session;
-    expected =
-        String.join(
-            SEPARATOR,
-            String.valueOf(session.pid()),
-            "read committed",
-            "off",
-            session.settings().value("pgonce.depth"),
-            session.settings().value("pgonce.context"));
-  }
-
-  private SessionMemory.Known known() {
+  private Known known() {
     return Objects.requireNonNull(known, "no claim has read the session");
   }
 }

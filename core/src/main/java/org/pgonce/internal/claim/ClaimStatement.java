@@ -28,12 +28,12 @@ public final class ClaimStatement {
 
   private static final String NEW =
       """
-      SELECT n.id, n.created_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, n.xmax AS held
+      SELECT n.id, 0 AS attempts, n.created_at, NULL::pg_catalog.timestamptz AS due_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, %s AS held
         FROM pgonce.notification AS n
-       WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND n.id OPERATOR(pg_catalog.%s FOR UPDATE SKIP LOCKED""";
+       WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
   private static final String DUE =
       """
-      SELECT s.id, s.attempts, s.created_at, s.due_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
+      SELECT s.id, s.attempts, s.created_at, s.due_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, %s AS held
         FROM pgonce.scheduled AS s
        WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
 
@@ -41,8 +41,10 @@ public final class ClaimStatement {
   // all that is due later.
   private static final String FIRST_DUE =
       DUE.formatted(
+          "s.xmax",
           "s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp()) ORDER BY s.due_at, s.id LIMIT %d");
-  private static final String FIRST_NEW = NEW.formatted(">) ? ORDER BY n.id LIMIT %d");
+  private static final String FIRST_NEW =
+      NEW.formatted("n.xmax", "n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %d");
 
   // A text for each number of rows: at most as many as a batch may have.
   private static final Map<Integer, Text> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
@@ -50,28 +52,31 @@ public final class ClaimStatement {
 
   private static final Text NEW_AGAIN =
       Text.ofOne(
-          Claim.COLUMNS_OF_NEW, NEW.formatted("=) ? AND (SELECT pgonce.may_begin_again(?))"));
+          NEW.formatted(
+              "n.xmax", "n.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))"),
+          "");
   // The key is locked only if the row is as it was.
   private static final Text DUE_AGAIN =
       Text.ofOne(
-          Claim.COLUMNS,
           DUE.formatted(
+              "s.xmax",
               """
               s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))
               AND CASE WHEN s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid
                     THEN s.order_key IS NULL OR CASE WHEN ?::pg_catalog.int4 IS NULL THEN pgonce.lock_key(s.subscription_id, s.order_key)
                            ELSE pgonce.lock_key_permit(s.subscription_id, s.order_key, ?::pg_catalog.int4, s.id) END
-                    ELSE false END"""));
+                    ELSE false END"""),
+          "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?) AS may";
 
   private static final Text BY_KEY =
       Text.ofOne(
-          Claim.COLUMNS + ", c.seen, c.busy, c.walked",
           """
           SELECT f.*, CASE WHEN ? THEN (SELECT s.due_at FROM pgonce.scheduled AS s
                    WHERE s.subscription_id OPERATOR(pg_catalog.=) f.subscription_id AND s.id OPERATOR(pg_catalog.=) f.id) END AS due_at
             FROM pgonce.claim_by_key(?, ?, ?, ?, %s) AS f"""
-              .formatted(KeyLook.PARAMETERS));
+              .formatted(KeyLook.PARAMETERS),
+          ", c.seen, c.busy, c.walked");
 
   private ClaimStatement() {}
 
@@ -99,18 +104,18 @@ public final class ClaimStatement {
     /**
      * Of one row.
      *
-     * @param columns of Claim
-     * @param rows the select that locks it, with these columns
+     * @param rows the select that locks it, with the columns of {@link Claim#COLUMNS}
+     * @param more further columns, each with a comma before it
      */
-    static Text ofOne(String columns, String rows) {
-      var select = "SELECT " + columns + ", " + ClaimSession.CHECK;
+    static Text ofOne(String rows, String more) {
+      var select = "SELECT " + Claim.COLUMNS + more;
       var from = ",\n" + NotificationHeaders.COLUMNS_OF_ROW + " FROM (" + rows + ") AS c";
       return new Text(select + from, select + BOUNDS + from, true);
     }
 
     /** Of any number of rows. */
-    static Text ofSeveral(String columns, String rows) {
-      var select = "SELECT " + columns + ", " + ClaimSession.CHECK_ONCE;
+    static Text ofSeveral(String rows) {
+      var select = "SELECT " + Claim.COLUMNS;
       var from = " FROM (" + rows + ") AS c";
       return new Text(select + from, select + BOUNDS_ONCE + from, false);
     }
@@ -121,9 +126,8 @@ public final class ClaimStatement {
         .computeIfAbsent(
             most,
             n -> {
-              var columns = due ? Claim.COLUMNS : Claim.COLUMNS_OF_NEW;
               var rows = (due ? FIRST_DUE : FIRST_NEW).formatted(n);
-              return n == 1 ? Text.ofOne(columns, rows) : Text.ofSeveral(columns, rows);
+              return n == 1 ? Text.ofOne(rows, "") : Text.ofSeveral(rows);
             });
   }
 
@@ -139,9 +143,7 @@ public final class ClaimStatement {
       ClaimSession session, int subscription, boolean due, long after, int most)
       throws SQLException {
     return session.claim(
-        first(due, most),
-        parameters(subscription, due, after),
-        claims(session, subscription, due, most == 1));
+        first(due, most), parameters(subscription, due, after), claims(session, subscription, due));
   }
 
   private static Pipeline.Binding parameters(int subscription, boolean due, long after) {
@@ -153,12 +155,11 @@ public final class ClaimStatement {
     };
   }
 
-  private static Reader<List<Claim>> claims(
-      ClaimSession session, int subscription, boolean due, boolean isOne) {
-    return row -> {
+  private static Reader<List<Claim>> claims(ClaimSession session, int subscription, boolean due) {
+    return (row, holder) -> {
       var claims = new ArrayList<Claim>();
       while (row.next()) {
-        claims.add(claim(row, session, subscription, due, isOne));
+        claims.add(claim(row, session, subscription, due, holder));
       }
       if (claims.size() > 1) {
         claims.sort(Comparator.comparingLong(Claim::id));
@@ -168,17 +169,12 @@ public final class ClaimStatement {
   }
 
   private static Claim claim(
-      ResultSet row, ClaimSession session, int subscription, boolean due, boolean isOne)
+      ResultSet row, ClaimSession session, int subscription, boolean due, HandlerSession holder)
       throws SQLException {
     // By the token, which a new row does not have, and by the former lock.
     var suspect = (due && row.getString("token") != null) || !"0".equals(row.getString("held"));
     return Claim.read(
-        row,
-        subscription,
-        due,
-        suspect,
-        session.holder(row, isOne),
-        work -> work.on(session.connection()));
+        row, subscription, due, suspect, holder, work -> work.on(session.connection()));
   }
 
   /** Adds the claim of one new row, as {@link #claim}, to a message that begins its transaction. */
@@ -188,7 +184,7 @@ public final class ClaimStatement {
         message,
         first(false, 1),
         parameters(subscription, false, after),
-        claims(session, subscription, false, true));
+        claims(session, subscription, false));
   }
 
   /**
@@ -213,7 +209,7 @@ public final class ClaimStatement {
             statement.setObject(first + 6, maxPerKey(rules), Types.INTEGER);
           }
         },
-        row ->
+        (row, holder) ->
             row.next()
                 ? List.of(
                     Claim.read(
@@ -221,7 +217,7 @@ public final class ClaimStatement {
                             before.subscription(),
                             before.scheduled(),
                             before.suspect(),
-                            session.holder(row, true),
+                            holder,
                             work -> work.on(session.connection()))
                         .dueAs(before))
                 : List.of());
@@ -250,11 +246,11 @@ public final class ClaimStatement {
           statement.setObject(first + 4, maxPerKey(rules), Types.INTEGER);
           look.bind(statement, first + 5);
         },
-        row -> {
+        (row, holder) -> {
           row.next();
           var isFound = row.getString("id") != null;
           return new KeyLook.Result(
-              isFound ? List.of(claim(row, session, subscription, due, true)) : List.of(),
+              isFound ? List.of(claim(row, session, subscription, due, holder)) : List.of(),
               false,
               KeyLook.Seen.read(row));
         });

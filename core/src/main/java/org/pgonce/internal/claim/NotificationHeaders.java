@@ -35,14 +35,14 @@ public record NotificationHeaders(
       "pg_catalog.set_config('pgonce.depth', ?, true), pg_catalog.set_config('pgonce.context', ?, true)";
 
   /**
-   * The same from the claimed row c, which has no context in most cases. What the session has is
-   * not the row's.
+   * The same from the claimed row c; the parameter is whether the session may have a context. Most
+   * rows have neither, and each function costs the server its look-up with each claim.
    */
   static final String COLUMNS_OF_ROW =
       """
       pg_catalog.set_config('pgonce.depth', CASE WHEN c.stamp IS NULL THEN '1'
         ELSE ((c.stamp OPERATOR(pg_catalog.&) 65535) OPERATOR(pg_catalog.+) 1)::pg_catalog.text END, true),
-      CASE WHEN c.context IS NOT NULL OR pg_catalog.current_setting('pgonce.context', true) OPERATOR(pg_catalog.<>) '' THEN pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true) END
+      CASE WHEN ? OR c.context IS NOT NULL THEN pg_catalog.set_config('pgonce.context', COALESCE(c.context::pg_catalog.text, ''), true) END
       """;
 
   /** With depth and version packed as the tables have them: see pgonce.stamp. */

@@ -253,11 +253,6 @@ public final class GuardedConnection {
     return failure;
   }
 
-  /** Whether the session's settings are other ones behind the handler. */
-  public boolean hasOtherSettings() {
-    return toRestore != null;
-  }
-
   /**
    * Sets the session's settings back if the handler changed them for good, and commits that. To be
    * called after the commit.

@@ -27,11 +27,6 @@ public final class PgjdbcNg {
     return connection.isWrapperFor(CONNECTION);
   }
 
-  /** The driver's own connection; null if it is another driver's. */
-  static @Nullable Object driverConnection(Connection connection) throws SQLException {
-    return made(connection) ? connection.unwrap(CONNECTION) : null;
-  }
-
   /** The process id by which the server, or a pooler, greeted the driver; null if not known. */
   static @Nullable Integer greetingPid(Connection connection) throws SQLException {
     try {

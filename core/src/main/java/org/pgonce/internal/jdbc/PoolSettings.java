@@ -39,7 +39,6 @@ public final class PoolSettings {
 
   private volatile boolean setsModes;
   private final NamedStatements namedStatements = new NamedStatements();
-  private final SessionMemory sessions = new SessionMemory();
 
   public NamedStatements namedStatements() {
     return namedStatements;
@@ -101,11 +100,6 @@ public final class PoolSettings {
     private int shorter(Duration longest) {
       var millis = Math.toIntExact(longest.toMillis());
       return networkTimeout == 0 ? millis : Math.min(networkTimeout, millis);
-    }
-
-    /** Of the whole pool. */
-    public SessionMemory sessions() {
-      return sessions;
     }
 
     /** Sends nothing. */

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * which the server lists nowhere: {@code HandlerSql} finds those that a handler's SQL sets for
  * good; those that a function sets for good stay.
  */
-public final class SessionState {
+public record SessionState(String settings) {
 
   /**
    * In the order of restoring: session_authorization takes role with it. The last one is bounded by
@@ -71,17 +71,6 @@ public final class SessionState {
       """
           .formatted(NAMES.stream().collect(Collectors.joining("', '", "'", "'")));
 
-  private final String settings;
-  // Made when asked for: most states are only compared.
-  private String @Nullable [] values;
-
-  /**
-   * @param settings as {@link #COLUMN} gives them
-   */
-  public SessionState(String settings) {
-    this.settings = settings;
-  }
-
   private static String column(String name) {
     // Empty where the server, which may be older, or pgonce has not set it.
     return name.startsWith("pgonce.") || name.equals("transaction_timeout")
@@ -91,37 +80,8 @@ public final class SessionState {
 
   /** Null, which is the session's default, if the values cannot be told apart. */
   public @Nullable String value(String name) {
-    var all = values();
-    return all.length == NAMES.size() ? all[NAMES.indexOf(name)] : null;
-  }
-
-  private String[] values() {
-    var made = values;
-    if (made == null) {
-      made = settings.split(SEPARATOR, -1);
-      values = made;
-    }
-    return made;
-  }
-
-  @Override
-  public boolean equals(@Nullable Object other) {
-    return other instanceof SessionState state && settings.equals(state.settings);
-  }
-
-  @Override
-  public int hashCode() {
-    return settings.hashCode();
-  }
-
-  /** With another value of this one; the same if the values cannot be told apart. */
-  public SessionState with(String name, String value) {
-    var all = values().clone();
-    if (all.length != NAMES.size()) {
-      return this;
-    }
-    all[NAMES.indexOf(name)] = value;
-    return new SessionState(String.join(SEPARATOR, all));
+    var values = settings.split(SEPARATOR, -1);
+    return values.length == NAMES.size() ? values[NAMES.indexOf(name)] : null;
   }
 
   /**
@@ -133,7 +93,7 @@ public final class SessionState {
    * @throws SQLException if a setting cannot be set back: the connection must be closed
    */
   public void restore(Connection connection, @Nullable String idleTimeout) throws SQLException {
-    if (values().length != NAMES.size()) {
+    if (settings.split(SEPARATOR, -1).length != NAMES.size()) {
       throw new SQLException(
           "one of the session's settings, such as search_path, holds the character U+001F");
     }

@@ -75,15 +75,6 @@ public final class TransactionalSettlement extends Settlement {
 
   /** Sets back settings that the handler changed unseen, as in a function. */
   private void restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
-    if (session.isRemembered() && guarded.hasOtherSettings()) {
-      LOG.info(
-          "pgonce: behind the handler of notification {} of channel {} its session has other settings than when pgonce had it last: the handler, or"
-              + " another user of the pool, has set them for good. The connection is closed, and from now on each session is read before it is used",
-          claim.id(),
-          subscribed.label());
-      session.giveUpRemembered();
-      return;
-    }
     try {
       var holder = claim.holder();
       if (guarded.restoreSession(holder == null ? null : holder.idleTimeout())) {

@@ -76,8 +76,8 @@ class ClaimPlanTest {
               "select name, cardinality(parameter_types) from pg_prepared_statements where statement like '%SKIP LOCKED%'")) {
         while (prepared.next()) {
           // Of new rows, all and those behind the cursor.
-          for (var last : prepared.getInt(2) == 4 ? List.of(", 0", ", 1000000000") : List.of("")) {
-            calls.add("\"%s\" (1, 1, 1%s)".formatted(prepared.getString(1), last));
+          for (var last : prepared.getInt(2) == 5 ? List.of(", 0", ", 1000000000") : List.of("")) {
+            calls.add("\"%s\" (1, 1, false, 1%s)".formatted(prepared.getString(1), last));
           }
         }
       }
