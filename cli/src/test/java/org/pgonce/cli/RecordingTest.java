@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.Terminal;
@@ -81,6 +82,7 @@ class RecordingTest {
   }
 
   @Test
+  @Tag("all")
   void thePageHasARecordingOfAWatch(TestDatabase database) throws Exception {
     Cli.publish(database, "1");
     var screen = new Screen(new ByteArrayOutputStream(), database);

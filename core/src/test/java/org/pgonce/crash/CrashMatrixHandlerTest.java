@@ -252,16 +252,19 @@ public class CrashMatrixHandlerTest {
   // After commit.
 
   @Test
+  @Tag("all")
   public void h49_broadcast_killedAfterTheEndItIsDone(TestDatabase database) throws Exception {
     killedAfterEnd(Mode.BROADCAST, database);
   }
 
   @Test
+  @Tag("all")
   public void h49_atMostOnce_killedAfterTheEndItIsDone(TestDatabase database) throws Exception {
     killedAfterEnd(Mode.AT_MOST_ONCE, database);
   }
 
   @Test
+  @Tag("all")
   public void h49_atLeastOnce_killedAfterTheEndItIsDone(TestDatabase database) throws Exception {
     killedAfterEnd(Mode.AT_LEAST_ONCE, database);
   }

@@ -104,6 +104,7 @@ class CrashTest {
   }
 
   @Test
+  @Tag("all")
   void h49_killedInTheHandlerItIsHandledAgainByAnother(TestDatabase database) throws Exception {
     try (var stage = new Stage(database);
         var first = listener(database, "3600")) {

@@ -64,6 +64,7 @@ class HistoryCrashTest {
   }
 
   @Test
+  @Tag("all")
   void history_underKill9EachEffectHasOneEntry(TestDatabase database) throws Exception {
     killAll(database, 1);
   }

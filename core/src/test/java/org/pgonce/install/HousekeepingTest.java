@@ -129,6 +129,7 @@ class HousekeepingTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @ValueSource(strings = {"10000 years", "100000000 years"})
   void h75_anAbsurdKeyMemoryOfOneChannelStopsNothing(String absurd) throws Exception {
     stage.database.execute(

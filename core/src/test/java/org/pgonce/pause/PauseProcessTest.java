@@ -86,6 +86,7 @@ class PauseProcessTest {
   }
 
   @Test
+  @Tag("all")
   void s15_aHandlersPauseOutlivesItsProcess(TestDatabase database) throws Exception {
     try (var stage = new Stage(database)) {
       PgOnce.using(stage.dataSource).install(WITNESS);

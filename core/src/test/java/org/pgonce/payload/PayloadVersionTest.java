@@ -125,6 +125,7 @@ class PayloadVersionTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE", "AT_MOST_ONCE"})
   void h24_anOldListenerPutsBackWhatANewerOneHasMade(Mode mode) throws Exception {
     PgOnce.using(stage.dataSource).install(first(mode));

@@ -123,6 +123,7 @@ class PreparedTransactionTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @MethodSource("forms")
   void h11_ofAChannelThatNeverWakesEveryFormOfPublishingCanBePrepared(Form form) throws Exception {
     try (var hearing = stage.database.dataSource().getConnection();

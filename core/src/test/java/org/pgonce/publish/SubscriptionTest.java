@@ -389,6 +389,7 @@ class SubscriptionTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(
       value = Mode.class,
       names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})

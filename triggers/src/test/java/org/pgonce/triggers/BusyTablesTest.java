@@ -123,6 +123,7 @@ class BusyTablesTest {
   }
 
   @Test
+  @Tag("all")
   void h84_whoReadsForLongKeepsTheTriggerAndNobodyElse(TestDatabase database) throws Exception {
     createTables(database, List.of("report"));
     var channel = channel("report", "read");

@@ -132,6 +132,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_aDatabaseMadeFromItAsATemplateIsACopy() throws Exception {
     copy.close();
     server.run("createdb", "-T", original.name(), copy.name());
@@ -142,6 +143,7 @@ class DumpTest {
   }
 
   @Test
+  @Tag("all")
   void h72_aDumpRestoredOverItsOwnDatabaseIsACopy() throws Exception {
     dump("-Fc");
     var result =

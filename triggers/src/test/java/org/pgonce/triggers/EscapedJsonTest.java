@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
@@ -48,6 +49,7 @@ class EscapedJsonTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(TriggerForm.class)
   void h04_noEscapeInAJsonColumnFailsTheWriteOrTheNotification(
       TriggerForm form, TestDatabase database) throws Exception {

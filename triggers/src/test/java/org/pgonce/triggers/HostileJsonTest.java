@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.operations.DeadLetters.DeadLetter;
@@ -24,6 +25,7 @@ class HostileJsonTest {
   record Typed(int id, @Nullable Object body) {}
 
   @Test
+  @Tag("all")
   void h21_whateverJsonAColumnHoldsIsDataOrADeadLetter(TestDatabase database) throws Exception {
     database.execute("create table entry (id int not null, body json)");
     var added = TriggerChannel.on("entry", Entry.class).afterInsert().build();

@@ -290,6 +290,7 @@ class HostilePathTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(Way.class)
   void h37_norIsATypeTakenForOneOfPostgreSqls(Way way) throws Exception {
     for (var type : TYPES) {

@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
@@ -35,6 +36,7 @@ class KeyLimitTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(TriggerForm.class)
   void h53_ofATenantNoMoreThanTheLimitAreAtWorkAndNoLess(TriggerForm form, TestDatabase database)
       throws Exception {

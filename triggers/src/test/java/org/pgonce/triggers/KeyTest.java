@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -78,6 +79,7 @@ class KeyTest {
   }
 
   @Test
+  @Tag("all")
   void s12_ofSeveralRowsOfOneStatementTheFirstIsPublishedWithOneWakeUp(TestDatabase database)
       throws Exception {
     try (var wakeUps = new Ear(database, MAILS)) {

@@ -71,6 +71,7 @@ class PinsTest {
   }
 
   @Test
+  @Tag("all")
   void h22_eachTypeIsWrittenTheSameWhateverTheWritersSessionHasSet(TestDatabase database)
       throws Exception {
     database.execute(TypeSamples.TYPES);

@@ -78,6 +78,7 @@ class RestoreTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(Advice.class)
   void h72_soItIsAndDoesInAServerWithoutTheRoles(Advice advice) throws Exception {
     try (var other = PackagedServer.start();

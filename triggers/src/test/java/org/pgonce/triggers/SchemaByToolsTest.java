@@ -56,6 +56,7 @@ class SchemaByToolsTest {
   }
 
   @Test
+  @Tag("all")
   void liquibaseIncludesTheChangelogOfTheJarAndRollsItBack(
       @TempDir Path directory, TestDatabase database) throws Exception {
     var scene = MigrationScene.of(database, directory);

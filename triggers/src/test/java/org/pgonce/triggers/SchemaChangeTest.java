@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -71,6 +72,7 @@ class SchemaChangeTest {
   }
 
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(TriggerForm.class)
   void h10_noWriteFailsWhateverBecomesOfTheTable(TriggerForm form, TestDatabase database)
       throws Exception {
@@ -193,6 +195,7 @@ class SchemaChangeTest {
 
   /** By the names that the function has for it, whatever of the catalog the writer can see. */
   @ParameterizedTest
+  @Tag("all")
   @MethodSource("keysThatChange")
   void h10_aPrimaryKeyThatChangesAfterTheWritersSnapshotIsToldByItsNames(
       TriggerForm form, String change, String key, TestDatabase database) throws Exception {

@@ -292,6 +292,7 @@ class TypeRoundTripTest {
   }
 
   @Test
+  @Tag("all")
   void h23_typesOfExtensionsArrive(TestDatabase database) throws Exception {
     assumeThat(
             database.queryLong(

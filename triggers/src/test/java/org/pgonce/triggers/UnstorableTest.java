@@ -86,6 +86,7 @@ class UnstorableTest {
 
   /** Each event in each form, with keys and without, whichever way the payload is made. */
   @ParameterizedTest
+  @Tag("all")
   @EnumSource(TriggerForm.class)
   void h04_soDoesEachEvent(TriggerForm form, TestDatabase database) throws Exception {
     var ordered = ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS);
