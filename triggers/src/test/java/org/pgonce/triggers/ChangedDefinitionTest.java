@@ -15,7 +15,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -111,7 +110,7 @@ class ChangedDefinitionTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h83_eventsGoAndComeBackByAPrintedMigration(TriggerForm form, TestDatabase database)
       throws Exception {
     for (var former : List.of(thing().afterInsert(), thing().afterInsert().afterUpdate())) {
@@ -249,7 +248,7 @@ class ChangedDefinitionTest {
 
   /** Writers are in the old functions meanwhile: what these store waits, and nothing is lost. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void whoWritesWhileAChannelBecomesABroadcastStoresByTheOldFunction(
       TriggerForm form, TestDatabase database) throws Exception {
     for (var builder :

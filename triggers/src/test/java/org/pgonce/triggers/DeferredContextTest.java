@@ -9,7 +9,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
@@ -89,7 +88,7 @@ class DeferredContextTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h26_aDeferredTriggerStoresTheContextOfTheEndAndOthersThatOfTheWrite(
       TriggerForm form, TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(thing(form).build());
@@ -106,7 +105,7 @@ class DeferredContextTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void api_aNumberOrABooleanOfTheSettingIsTakenAsItsText(TriggerForm form, TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(thing(form).build());

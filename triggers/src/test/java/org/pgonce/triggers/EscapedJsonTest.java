@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.PgOnce;
@@ -49,8 +47,7 @@ class EscapedJsonTest {
   }
 
   @ParameterizedTest
-  @Tag("all")
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_noEscapeInAJsonColumnFailsTheWriteOrTheNotification(
       TriggerForm form, TestDatabase database) throws Exception {
     database.execute(

@@ -148,7 +148,7 @@ class EventsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h07_onlyIfChangedLeavesOutUpdatesThatChangeNothing(TriggerForm form, TestDatabase database)
       throws Exception {
     install(database, changes().onlyIfChanged().form(form));
@@ -164,7 +164,7 @@ class EventsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h07_aConditionSeesTheRowsBeforeAndAfter(TriggerForm form, TestDatabase database)
       throws Exception {
     install(
@@ -184,7 +184,7 @@ class EventsTest {
 
   /** The function is made from templates, and a printed one gets its subscriptions later. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h07_aConditionThatHoldsAPlaceholderMeansItsText(TriggerForm form, TestDatabase database)
       throws Exception {
     var odd =
@@ -226,7 +226,7 @@ class EventsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void s04_aDueTimeComesFromTheRow(TriggerForm form, TestDatabase database) throws Exception {
     database.execute("alter table price add column until timestamptz");
     install(
@@ -275,7 +275,7 @@ class EventsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void s12_keysAreComputedWhereAsked(TriggerForm form, TestDatabase database) throws Exception {
     install(
         database,
@@ -293,7 +293,7 @@ class EventsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h35_onlyTheColumnsThatAreAskedForAreStored(TriggerForm form, TestDatabase database)
       throws Exception {
     install(database, changes().columns("id", "amount").form(form).named("some"));
@@ -330,7 +330,7 @@ class EventsTest {
 
   /** A column may have any name, that of a row or of a variable too. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h30_columnsOfAnyNameAreStored(TriggerForm form, TestDatabase database) throws Exception {
     database.execute(
         "create table odd (id int primary key, new int, old int, n int, o int, r int, t int, place int, payload int, trouble int, channel int, \"a'b\" int, \"a\"\"b\" int)");
@@ -384,7 +384,7 @@ class EventsTest {
 
   /** PL/pgSQL takes a column for it where the table has one. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h10_aVariableOfTheTriggerThatIsAColumnTooIsRefused(TriggerForm form, TestDatabase database)
       throws Exception {
     assertNotInstalled(database, price().form(form).when("tg_nargs = 0"), "does not exist");

@@ -8,7 +8,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
@@ -99,7 +98,7 @@ class HostileTypeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h38_aCastToJsonRunsWithTheRightsOfTheTablesOwnerWhereverARowIsWritten(
       TriggerForm form, TestDatabase database) throws Exception {
     var computed = TriggerChannel.computed("score", JsonNode.class, "new.grade").afterInsert();
@@ -131,7 +130,7 @@ class HostileTypeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h38_soDoesThatOfAnUpdate(TriggerForm form, TestDatabase database) throws Exception {
     var changes = TriggerChannel.changesOf("mark", JsonNode.class).afterUpdate().form(form);
     PgOnce.using(database.dataSource()).install(changes.named("changes").build());
@@ -204,7 +203,7 @@ class HostileTypeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_aCastThatFailsFailsTheWriteOrMakesADeadLetter(TriggerForm form, TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(score(form).build());
@@ -223,7 +222,7 @@ class HostileTypeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_aDeadLetterShowsNoKeyOfATypeThatHasSuchACast(TriggerForm form, TestDatabase database)
       throws Exception {
     var marks = TriggerChannel.changesOf("mark", JsonNode.class).afterInsert().form(form);

@@ -9,9 +9,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
@@ -36,8 +34,7 @@ class KeyLimitTest {
   }
 
   @ParameterizedTest
-  @Tag("all")
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h53_ofATenantNoMoreThanTheLimitAreAtWorkAndNoLess(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute("create table job (id bigint not null, tenant text)");
@@ -78,7 +75,7 @@ class KeyLimitTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h53_aRowOfNoTenantHasAKeyOfItsOwn(TriggerForm form, TestDatabase database) throws Exception {
     database.execute("create table job (id bigint not null, tenant text)");
     PgOnce.using(database.dataSource()).install(jobs(form));

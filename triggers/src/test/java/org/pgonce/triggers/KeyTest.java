@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
@@ -102,7 +101,7 @@ class KeyTest {
 
   /** PostgreSQL computes cheaper filters first: storing must not be one of them. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void s12_aRowOfAnExpensiveConditionIsStoredAfterIt(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute(
@@ -347,7 +346,7 @@ class KeyTest {
 
   /** By a writer whose snapshot is older: else the key would never be free again. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h84_theKeyOfWhatIsStoredForADroppedSubscriptionIsFree(
       TriggerForm form, TestDatabase database) throws Exception {
     database.execute("create table ping (id bigint not null)");
@@ -411,7 +410,7 @@ class KeyTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void s12_aKeyThatSqlMakesIsNoneIfItIsEmptyAndKnownByItsHashIfItIsLong(
       TriggerForm form, TestDatabase database) throws Exception {
     database.execute("create table letter (id bigint not null, body text)");

@@ -6,7 +6,6 @@ import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -63,7 +62,7 @@ class ReplicatedTableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h08_aTriggerThatIsEnabledAlwaysFiresWhereTheRoleIsReplica(
       TriggerForm form, TestDatabase database) throws Exception {
     database.execute("create table thing (id int primary key)");

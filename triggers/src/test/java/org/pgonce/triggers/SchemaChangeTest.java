@@ -12,7 +12,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -72,8 +71,7 @@ class SchemaChangeTest {
   }
 
   @ParameterizedTest
-  @Tag("all")
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h10_noWriteFailsWhateverBecomesOfTheTable(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute("create table thing (id int primary key, amount int, note text, secret text)");
@@ -120,7 +118,7 @@ class SchemaChangeTest {
 
   /** The table that is watched is looked up by the migration, where it runs. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h10_soItIsWhereAMigrationHasInstalledIt(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute("create table thing (id int primary key, amount int, note text)");
@@ -243,7 +241,7 @@ class SchemaChangeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h10_aSessionThatWroteBeforeStoresTheColumnsThatHaveTheNamesNow(
       TriggerForm form, TestDatabase database) throws Exception {
     database.execute("create table thing (id int, price int, cost int)");
@@ -269,7 +267,7 @@ class SchemaChangeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h10_aColumnThatIsComparedAndGoneCountsAsChanged(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute("create table thing (id int, price int); insert into thing values (1, 10)");

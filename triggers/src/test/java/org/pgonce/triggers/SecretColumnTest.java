@@ -3,7 +3,6 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -19,7 +18,7 @@ class SecretColumnTest {
       "select string_agg(payload::text, ' ' order by id) from pgonce.dead_letter";
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h35_aColumnThatAPrimaryKeyOnlyIncludesIsNoPartOfIt(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute(
@@ -45,7 +44,7 @@ class SecretColumnTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h35_aDeadLetterShowsOfThePrimaryKeyWhatAPayloadMay(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute(
@@ -83,7 +82,7 @@ class SecretColumnTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h35_norOneThatWasRenamedAfterTheWritersSnapshot(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute("create table person (id int, email text, primary key (id, email))");

@@ -54,7 +54,7 @@ class UnstorableTest {
 
   /** By default. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_aRowThatCannotBeStoredFailsTheWrite(TriggerForm form, TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(docs().form(form).when(FAILING).build());
@@ -67,7 +67,7 @@ class UnstorableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_orMakesADeadLetterWithTheKeyWhereAsked(TriggerForm form, TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(buried().form(form).when(FAILING).build());
@@ -86,8 +86,7 @@ class UnstorableTest {
 
   /** Each event in each form, with keys and without, whichever way the payload is made. */
   @ParameterizedTest
-  @Tag("all")
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_soDoesEachEvent(TriggerForm form, TestDatabase database) throws Exception {
     var ordered = ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_BLOCKS);
     for (var builder :
@@ -138,7 +137,7 @@ class UnstorableTest {
 
   /** Where nothing of the definition can fail, the row itself may. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_aCastThatFailsMakesADeadLetterToo(TriggerForm form, TestDatabase database)
       throws Exception {
     database.execute(
@@ -203,7 +202,7 @@ class UnstorableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_aBroadcastThatCannotBeSentIsWarnedOf(TriggerForm form, TestDatabase database)
       throws Exception {
     var channel = buried().afterDelete().mode(Mode.BROADCAST).when(FAILING).form(form).build();
@@ -240,7 +239,7 @@ class UnstorableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_theErrorNamesTheFunctionOfTheChannel(TriggerForm form, TestDatabase database)
       throws Exception {
     var failing = "(1 / length(new.body))::text";
@@ -265,7 +264,7 @@ class UnstorableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h04_aComputedNullIsNoPayload(TriggerForm form, TestDatabase database) throws Exception {
     var computed =
         TriggerChannel.computed("doc", Object.class, "'doc ' || new.body").afterInsert().form(form);
@@ -283,7 +282,7 @@ class UnstorableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h10_aPrimaryKeyThatIsDroppedIsStoredAndFound(TriggerForm form, TestDatabase database)
       throws Exception {
     var added =

@@ -7,9 +7,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -66,7 +64,7 @@ class UpdatePairsTest {
 
   /** Values are compared as they are stored, and no change of one is lost. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h07_everyChangeOfAColumnCounts(TriggerForm form, TestDatabase database) throws Exception {
     database.execute(
         "create table thing (id int primary key, doc jsonb, plain json, list int[], amount numeric); insert into thing values (1, null, null, '{1,2}', 1.0)");
@@ -96,8 +94,7 @@ class UpdatePairsTest {
 
   /** A column may have any name. */
   @ParameterizedTest
-  @Tag("all")
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h30_aNameThatIsPartOfTheFunctionIsAColumnsToo(TriggerForm form, TestDatabase database)
       throws Exception {
     var names =

@@ -8,7 +8,6 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
@@ -121,7 +120,7 @@ class WriterTest {
 
   /** What decides how names are written, and how the SQL of a definition is read. */
   @ParameterizedTest
-  @EnumSource(TriggerForm.class)
+  @EachForm
   void h22_conditionsAndNamesAreTheSameWhateverTheWritersSessionHasSet(
       TriggerForm form, TestDatabase database) throws Exception {
     database.execute("create table item (code text, kind regclass, gone text)");
