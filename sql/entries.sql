@@ -204,7 +204,8 @@ AS $$
 $$;
 
 -- Lets a role, that the caller can act as, own the function of the channel's triggers: all of pgonce that such a function needs. What is
--- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md). One at a time: of two that grant rights on the
+-- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md). It is called where that function is made or
+-- replaced, in the transaction that does so. One at a time: of two that grant rights on the
 -- same schema at once, PostgreSQL fails the second ("tuple concurrently updated"). The lock is that of Installer in Java.
 CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -244,6 +245,11 @@ BEGIN
   END IF;
   IF NOT has_sequence_privilege(role_name, pgonce.gate_of(channel_name), 'SELECT') THEN
     EXECUTE format('GRANT SELECT ON SEQUENCE pgonce.%I TO %I', 'gate_' || channel_name, role_name);
+  END IF;
+  -- Its listeners compare what feeds the channel with their definition, when this is committed.
+  IF EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0) THEN
+    PERFORM pgonce_private.record_operation('INSTALL', channel_name, NULL, NULL, 0, 'the function of its triggers is replaced');
+    PERFORM pgonce.wake_up(channel_name, 'definition');
   END IF;
 END
 $$;

@@ -146,8 +146,9 @@ public sealed interface Event {
 
   /**
    * What feeds a channel works otherwise than expected: for example its trigger is disabled.
-   * Checked at the start, and then once in 600 poll intervals, which is 10 minutes by default. Each
-   * problem is reported once, until it is mended.
+   * Checked at the start, a second after an installation has replaced the function of its triggers,
+   * and once in 600 poll intervals, which is 10 minutes by default. Each problem is reported once,
+   * until it is mended.
    *
    * @param problem what is wrong, and what to do
    */

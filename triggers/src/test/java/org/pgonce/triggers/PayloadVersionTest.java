@@ -19,6 +19,8 @@ import org.pgonce.PayloadRules.MissingFields;
 import org.pgonce.PayloadRules.UnknownFields;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.spi.Event;
+import org.pgonce.spi.Observer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -178,6 +180,48 @@ class PayloadVersionTest {
     try (var connection = database.dataSource().getConnection()) {
       assertThat(Triggers.check(connection, second)).isEmpty();
       assertThat(Triggers.plan(connection, second).changes()).isEmpty();
+    }
+  }
+
+  /** As an instance of the earlier release does that starts again during a deployment. */
+  @Test
+  void h24_anEarlierVersionIsInstalledWithAWarningAndListenersOfTheLaterOneHearOfIt(
+      TestDatabase database) throws Exception {
+    database.execute("create table thing (id bigint primary key)");
+    record Thing(long id) {}
+    var first = TriggerChannel.on("thing", Thing.class).afterInsert().build();
+    var rules =
+        PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Object.class, payload -> payload);
+    var second = TriggerChannel.on("thing", Thing.class).afterInsert().options(with(rules)).build();
+    var troubles = new CopyOnWriteArrayList<String>();
+    Observer noting =
+        event -> {
+          if (event instanceof Event.FeedTrouble trouble) {
+            troubles.add(trouble.problem());
+          }
+        };
+    try (var pgonce = PgOnce.builder(database.pooled(4)).observer(noting).build()) {
+      pgonce.install(second);
+      pgonce.listen(second, noting()).start();
+
+      try (var connection = database.dataSource().getConnection()) {
+        assertThat(Triggers.plan(connection, first).warnings())
+            .singleElement()
+            .asString()
+            .contains("writes version 2 of its payloads, and the definition here has version 1");
+        assertThat(Triggers.plan(connection, second).warnings()).isEmpty();
+      }
+      PgOnce.using(database.dataSource()).install(first);
+
+      await().atMost(SOON).until(() -> !troubles.isEmpty());
+      assertThat(troubles)
+          .singleElement()
+          .asString()
+          .contains("was made from another definition", ", version 2, definition ");
+      assertThat(
+              database.queryLong(
+                  "select count(*) from pgonce.operation_log where detail = 'the function of its triggers is replaced'"))
+          .isOne();
     }
   }
 

@@ -20,13 +20,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks every 600 poll intervals whether the channels are still fed as at the start, since anyone
- * may alter a watched table. Reports each new difference once.
+ * may alter a watched table; and a second after an installation that changed what feeds one of
+ * them. Reports each new difference once.
  */
 final class FeedWatch {
 
   private static final Logger LOG = LoggerFactory.getLogger(FeedWatch.class);
 
   private static final int POLLS_BETWEEN_CHECKS = 600;
+
+  // Any role can send the wake-up that asks for it: a flood of them costs one check a second.
+  private static final Duration AFTER_CHANGE = Duration.ofSeconds(1);
 
   private final ListenerContext context;
   private final List<Channel<?>> channels;
@@ -57,6 +61,13 @@ final class FeedWatch {
   void start() {
     if (!channels.isEmpty()) {
       checks.within(interval);
+    }
+  }
+
+  /** A wake-up says that a channel was installed, maybe otherwise than it is defined here. */
+  void changed() {
+    if (!channels.isEmpty()) {
+      checks.within(AFTER_CHANGE);
     }
   }
 

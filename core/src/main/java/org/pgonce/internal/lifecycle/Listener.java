@@ -212,6 +212,7 @@ public final class Listener {
   private void heard(BroadcastReceiver<?> receiver, String payload) {
     if (payload.equals(DEFINITION)) {
       poll.within(Duration.ZERO);
+      feeds.changed();
     } else {
       receiver.heard(payload);
     }
@@ -223,7 +224,11 @@ public final class Listener {
    */
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
     switch (payload) {
-      case "pause", DEFINITION -> poll.within(consumer.heardPause());
+      case "pause" -> poll.within(consumer.heardPause());
+      case DEFINITION -> {
+        poll.within(consumer.heardPause());
+        feeds.changed();
+      }
       case "resume" -> poll.within(Duration.ZERO);
       // Rows were stored that are due later: the poll learns when.
       case "later" -> poll.within(Duration.ZERO);

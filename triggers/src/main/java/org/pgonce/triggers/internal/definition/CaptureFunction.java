@@ -6,6 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.internal.catalog.WatchedTable;
@@ -25,6 +26,7 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
   private static final String SUBSCRIPTIONS = "subscriptions";
   private static final String WATCHED = "watched";
   private static final String TEXT = ", text ";
+  private static final Pattern VERSION = Pattern.compile(", version (\\d{1,5}), definition ");
 
   public CaptureFunction {
     triggers = List.copyOf(triggers);
@@ -98,6 +100,12 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
             capture.mode(),
             version == 1 ? "" : " version " + version + ",",
             definitionHash());
+  }
+
+  /** The version of the payloads that a function with such a comment writes. */
+  public static int versionIn(String comment) {
+    var version = VERSION.matcher(comment);
+    return version.find() ? Integer.parseInt(version.group(1)) : 1;
   }
 
   /** The same of an installed function's comment. */

@@ -116,6 +116,16 @@ final class FunctionDrift {
             .formatted(table.name());
   }
 
+  /** That payloads would get an earlier version than they have now; null if they would not. */
+  @Nullable String earlierVersion() {
+    var version = CaptureFunction.versionIn(wanted.definition());
+    var later = installed == null ? version : CaptureFunction.versionIn(installed.comment());
+    return later <= version
+        ? null
+        : "function %s writes version %d of its payloads, and the definition here has version %d: if that is an earlier release that starts again beside a later one, let the later one install the channel again"
+            .formatted(wanted.name(), later, version);
+  }
+
   /** What would change, as lines of a diff. */
   List<String> diff() {
     return installed == null

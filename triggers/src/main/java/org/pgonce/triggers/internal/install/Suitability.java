@@ -96,6 +96,7 @@ final class Suitability {
           "a deferred trigger fires at the end of a transaction: one that has written table %s cannot TRUNCATE or ALTER it before («pending trigger events»), but after SET CONSTRAINTS ALL IMMEDIATE"
               .formatted(table.name()));
     }
+    Stream.ofNullable(new FunctionDrift(state).earlierVersion()).forEach(warnings::add);
     warnings.addAll(concerns(connection, capture, state));
     return warnings;
   }
