@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Backoff;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
@@ -140,10 +141,14 @@ class DrainTest {
     pgonce.execute("create table seen (one int)");
     pgonce.publishAll(ONE, List.of(1, 2));
     var thrown = new IOException("mail server is down");
+    // Longer than this test takes on a busy machine.
+    var backoff = new Backoff(Duration.ofMinutes(1), Duration.ofMinutes(1));
     assertThatThrownBy(
             () ->
                 pgonce.drain(
                     ONE,
+                    "default",
+                    ListenOptions.DEFAULT.withBackoff(backoff),
                     (one, tx) -> {
                       tx.update("insert into seen values (?)", one.payload());
                       throw thrown;
@@ -153,7 +158,7 @@ class DrainTest {
     assertThat(pgonce.count("select attempts from pgonce.retry_status")).isEqualTo(1);
     pgonce.drain(ONE, note); // the first waits for its backoff
     assertThat(handled).containsExactly(2);
-    pgonce.advance(Duration.ofMinutes(1));
+    pgonce.advance(Duration.ofMinutes(2));
     pgonce.drain(ONE, note);
     assertThat(handled).containsExactly(2, 1);
     assertThat(pgonce).isEmpty();
