@@ -86,11 +86,6 @@ BEGIN
       format('. What was written meanwhile is not stored. Publish each such row yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it.', quote_literal(channel.name)));
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
-    -- Of prepared ones; of sessions only the caller's rights may show it, see pgonce.explain.
-    since := (SELECT min(p.prepared) FROM pg_prepared_xacts p
-                JOIN pg_locks t ON t.locktype = 'transactionid' AND t.transactionid = p.transaction AND t.pid IS NULL
-                JOIN pg_locks l ON l.virtualtransaction = t.virtualtransaction AND l.pid IS NULL
-               WHERE p.database = current_database() AND l.locktype = 'relation' AND l.relation = 'pgonce.notification_id'::regclass);
     detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));
     advice := concat('Wait for their commit.',
       CASE WHEN writers <> '{0}' THEN format(' For one that hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written.',

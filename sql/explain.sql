@@ -349,8 +349,7 @@ AS $$
          c.needs_person OR (c.cause = 'NOT_COMMITTED_YET' AND e.since < clock_timestamp() - interval '1 minute') IS TRUE
     FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid
    CROSS JOIN LATERAL (
-     SELECT CASE c.cause WHEN 'NOT_COMMITTED_YET' THEN least(c.since, (SELECT min(o.xact_start) FROM pg_stat_activity o WHERE o.pid = ANY (c.sessions)))
-              ELSE coalesce(c.since, a.xact_start) END AS since) e
+     SELECT CASE c.cause WHEN 'NOT_COMMITTED_YET' THEN pgonce.published_since() ELSE coalesce(c.since, a.xact_start) END AS since) e
 $$;
 
 RESET ROLE;

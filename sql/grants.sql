@@ -101,9 +101,9 @@ TO pgonce_admin;
 GRANT EXECUTE ON FUNCTION
   pgonce.installed(text, text), pgonce.subscriptions_sql(text), pgonce.copy_of_another(), pgonce.deferred_with_filter(text, boolean), pgonce.detached_partitions(text, oid)
 TO pgonce_listener, pgonce_admin, pgonce_installer;
--- The views call gate_state, first_listeners, held, subscriptions_at_work, lock_wait and difference_in, and explain calls cause_of and session_of. peek and history_of give payloads only to roles that may read them above.
+-- The views call gate_state, first_listeners, held, subscriptions_at_work, lock_wait, published_since and difference_in, and explain calls cause_of and session_of. peek and history_of give payloads only to roles that may read them above.
 GRANT EXECUTE ON FUNCTION pgonce.gate_state(text), pgonce.first_listeners() TO pgonce_listener, pgonce_admin, pgonce_installer, pgonce_monitor;
-GRANT EXECUTE ON FUNCTION pgonce.lock_wait(integer), pgonce.session_of(integer, boolean), pgonce.difference_in(text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
+GRANT EXECUTE ON FUNCTION pgonce.lock_wait(integer), pgonce.published_since(), pgonce.session_of(integer, boolean), pgonce.difference_in(text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT EXECUTE ON FUNCTION pgonce.held(integer), pgonce.subscriptions_at_work(), pgonce.cause_of(text, bigint, text), pgonce.explain(text, bigint, text) TO pgonce_listener, pgonce_admin, pgonce_monitor;
 GRANT EXECUTE ON FUNCTION
   pgonce.peek(text, integer, text, boolean), pgonce.history_of(text, timestamptz, timestamptz, bigint, integer, text, text, boolean)

@@ -88,6 +88,21 @@ AS $$
      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
+-- Since when the oldest transaction is open that has drawn an id, but for the caller's; with the caller's own rights, so of sessions only as far as
+-- pg_stat_activity shows it (pg_read_all_stats sees all). Null if there is none, or it is not shown. STABLE, so that a query of a view that does not
+-- ask for what it says does not run it.
+CREATE OR REPLACE FUNCTION pgonce.published_since() RETURNS timestamptz
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT min(coalesce(a.xact_start, p.prepared)) FROM pg_locks l
+    LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+    LEFT JOIN pg_locks t ON l.pid IS NULL AND t.pid IS NULL AND t.virtualtransaction = l.virtualtransaction AND t.locktype = 'transactionid'
+    LEFT JOIN pg_prepared_xacts p ON p.transaction = t.transactionid
+   WHERE l.locktype = 'relation' AND l.granted AND l.mode = 'RowExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
+     AND l.relation = 'pgonce.notification_id'::regclass
+     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+$$;
+
 -- How many permits of a key are taken, by leases or by locks: see key_permits.sql.
 CREATE OR REPLACE FUNCTION pgonce_private.permits_in_use(subscription integer, key text, max_per_key integer) RETURNS bigint
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

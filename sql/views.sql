@@ -18,6 +18,18 @@ DECLARE
   -- Whether a scheduled row d of channel c has failed and waits for its next attempt. A lease that has not expired is at work: attempts counts that
   -- attempt already. Under EXACTLY_ONCE there are no leases.
   failed constant text := $$d.attempts > 0 AND (d.token IS NULL OR d.due_at <= clock_timestamp() OR c.mode = 'EXACTLY_ONCE')$$;
+  -- Per channel that is fed by triggers, how many there are, and whether one does not fire: of all channels by one look at the catalog.
+  feeds constant text := $$
+        SELECT substr(p.proname, 9) AS channel, bool_or(t.tgenabled IN ('D', 'R')) AS silent
+          FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
+         WHERE n.nspname = 'pgonce_triggers' GROUP BY 1 $$;
+  -- What looks as if nothing had been published. A transaction that is open for a moment is what every writer has, so none is told before 10 s. Nothing
+  -- of it is volatile: only who asks for it pays.
+  hint constant text := $$
+           CASE WHEN fed.silent THEN 'a trigger of its table is disabled: see explain'
+                WHEN c.feed <> 'published' AND fed.channel IS NULL THEN 'no table has its trigger: see explain'
+                WHEN c.mode <> 'BROADCAST' AND ready.backlog + later.scheduled = 0 AND (SELECT pgonce.published_since()) < statement_timestamp() - interval '10 seconds'
+                THEN 'an open transaction has published something, here or in another channel: see explain' END AS hint $$;
 BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
     -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
@@ -40,7 +52,8 @@ BEGIN
       LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
       LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
 
-    -- Per channel and subscription: what waits, how old it is, what failed, how many listen, and whether it is paused. Here and in channel_gauges the
+    -- Per channel and subscription: what waits, how old it is, what failed, how many listen, whether it is paused, and a hint where it may look idle and
+    -- is not. Here and in channel_gauges the
     -- counts are joined by LEFT JOIN, so that a query pays only for those that it asks for.
     ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
@@ -49,10 +62,11 @@ BEGIN
            dead.dead_letters,
            coalesce(heard.listeners, 0) AS listeners,
            s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate,
-           coalesce(heard.outdated, 0) AS outdated_listeners
+           coalesce(heard.outdated, 0) AS outdated_listeners, $$ || hint || $$
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
       LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
+      LEFT JOIN ($$ || feeds || $$) fed ON fed.channel = c.name
       LEFT JOIN LATERAL (
         SELECT count(*) AS backlog, min(n.created_at) AS oldest FROM pgonce.notification n WHERE n.subscription_id = s.id) ready ON true
       LEFT JOIN LATERAL (
@@ -70,10 +84,11 @@ BEGIN
            coalesce(extract(epoch FROM clock_timestamp() - least(ready.oldest, later.oldest_due)), 0)::float8 AS oldest_age,
            coalesce(heard.listeners, 0) AS listeners,
            s.paused_at IS NOT NULL AS paused, s.paused_at AS paused_since, s.paused_by, s.pause_reason,
-           coalesce(heard.outdated, 0) AS outdated_listeners
+           coalesce(heard.outdated, 0) AS outdated_listeners, $$ || hint || $$
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
       LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
+      LEFT JOIN ($$ || feeds || $$) fed ON fed.channel = c.name
       LEFT JOIN LATERAL (
         SELECT count(*) AS backlog, min(f.created_at) AS oldest
           FROM (SELECT n.created_at FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 100000) f) ready ON true

@@ -49,6 +49,22 @@ class LookTest {
   }
 
   @Test
+  void statusHintsAtATriggerThatIsDisabled() throws Exception {
+    database.execute(
+        """
+        create table author (id bigint);
+        select pgonce.install_channel('author', 'EXACTLY_ONCE', 'trigger on author');
+        create function pgonce_triggers.capture_author() returns trigger language plpgsql as 'begin return null; end';
+        create trigger pgonce_author after insert on author for each row execute function pgonce_triggers.capture_author()
+        """);
+    assertThat(cli.run("status").ends(0).out()).contains("PAUSED  HINT").doesNotContain("explain");
+    database.execute("alter table author disable trigger pgonce_author");
+    assertThat(cli.run("status", "author").ends(0).out())
+        .endsWith(" a trigger of its table is disabled: see explain\n");
+    assertThat(cli.run("status", "mails").ends(0).out()).doesNotContain("explain");
+  }
+
+  @Test
   void theNamesInJsonStay() throws Exception {
     Cli.publish(database, "1");
     Cli.bury(database, 1, "REJECTED", "no");
@@ -70,7 +86,8 @@ class LookTest {
             "notify_gate",
             "paused_since",
             "paused_by",
-            "pause_reason");
+            "pause_reason",
+            "hint");
     assertThat(names(cli.run("explain", "mails", "-o", "json").json()))
         .containsExactly(
             "subscription",

@@ -67,6 +67,22 @@ class PagesTest {
   }
 
   @Test
+  void whatLooksIdleAndIsNotSaysWhy(TestDatabase database) throws Exception {
+    try (var browser = new Browser(database.login(), false)) {
+      assertThat(browser.page("/?show=trouble")).doesNotContain("/channel/mails\"");
+      assertThat(browser.page("/channel/mails")).doesNotContain("Why nothing comes");
+      database.execute("update pgonce.channel set feed = 'trigger on mail'");
+      browser.server.forget();
+      assertThat(browser.page("/?show=trouble"))
+          .contains("/channel/mails\"")
+          .contains("no table has its trigger: see explain");
+      assertThat(browser.page("/channel/mails"))
+          .contains("Why nothing comes, in subscription default")
+          .contains("NOT_STORED");
+    }
+  }
+
+  @Test
   void aChannelShowsWhatWaitsIsScheduledAndRetries(TestDatabase database) throws Exception {
     Stage.publish(database, "1");
     Stage.retrying(database, "421 busy");

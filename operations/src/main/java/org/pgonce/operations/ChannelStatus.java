@@ -24,6 +24,10 @@ import org.pgonce.Mode;
  * @param paused null if it is not paused
  * @param notifyGate whether writers notify: OPEN and NOBODY LISTENS (they do not need to), CLOSED
  *     and ALWAYS CLOSED (they do), NEVER NOTIFIED
+ * @param hint where it may look idle and is not: a trigger of its table is disabled or gone, or
+ *     nothing waits and a transaction has published something, here or elsewhere, and is open for
+ *     more than 10 s, as far as the role sees that ({@code pg_read_all_stats}); null if there is
+ *     none of these. {@link Operations#explain} says more
  */
 public record ChannelStatus(
     String channel,
@@ -38,13 +42,14 @@ public record ChannelStatus(
     long deadLetters,
     long listeners,
     @Nullable Pause paused,
-    String notifyGate) {
+    String notifyGate,
+    @Nullable String hint) {
 
   static final String SQL =
       """
       SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0),
              (1000000 * extract(epoch FROM s.oldest_age))::bigint, s.dead_letters, s.listeners,
-             (1000000 * extract(epoch FROM s.paused_since))::bigint, s.paused_by, s.pause_reason, s.notify_gate
+             (1000000 * extract(epoch FROM s.paused_since))::bigint, s.paused_by, s.pause_reason, s.notify_gate, s.hint
         FROM pgonce.channel_status AS s ORDER BY s.channel, s.subscription
       """;
 
@@ -74,6 +79,7 @@ public record ChannelStatus(
         row.getLong(10),
         row.getLong(11),
         paused,
-        row.getString(15));
+        row.getString(15),
+        row.getString(16));
   }
 }

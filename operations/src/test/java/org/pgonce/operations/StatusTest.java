@@ -102,6 +102,34 @@ class StatusTest {
     assertThat(status("mails", "vip").scheduled()).isZero();
   }
 
+  /** Only a writer that is open for long is told: every writer is open for a moment. */
+  @Test
+  void whatAnOpenTransactionMayHoldIsHinted() throws Exception {
+    PgOnce.using(stage.dataSource).install(NEWS);
+    try (var writer = stage.dataSource.getConnection()) {
+      writer.setAutoCommit(false);
+      Publisher.standard().publish(writer, ORDERS, new Stage.Order(1, "item"));
+      assertThat(status("orders", "default").hint()).isNull();
+      asIfOpenForTenSeconds();
+      assertThat(status("orders", "default").hint())
+          .isEqualTo(
+              "an open transaction has published something, here or in another channel: see explain");
+      assertThat(status("news", "default").hint()).isNull();
+      assertThat(operations.explain(ORDERS).get(0).cause())
+          .isEqualTo(Explanation.Cause.NOT_COMMITTED_YET);
+      // Where something waits, it does not look idle.
+      stage.publish(1);
+      assertThat(status("orders", "default").hint()).isNull();
+      writer.rollback();
+    }
+  }
+
+  /** In place of waiting for them. */
+  private void asIfOpenForTenSeconds() throws SQLException {
+    stage.database.execute(
+        "do $$ begin execute replace(pg_get_functiondef('pgonce.published_since()'::regprocedure), 'SELECT min(', 'SELECT interval ''-10 seconds'' + min('); end $$");
+  }
+
   /** The row of a lease counts its attempt from the beginning. */
   @Test
   void aLeaseAtWorkHasNotFailed() throws Exception {

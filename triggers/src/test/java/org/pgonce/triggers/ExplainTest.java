@@ -3,10 +3,12 @@ package org.pgonce.triggers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
+import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -33,10 +35,17 @@ class ExplainTest {
         "select cause || ': ' || detail from pgonce.explain('" + ADDED.name() + "')");
   }
 
+  /** Of pgonce.channel_status, which would look idle. */
+  private static @Nullable String hint(TestDatabase database) {
+    return Operations.over(database.dataSource()).channels().get(0).hint();
+  }
+
   @Test
   void explain_notStoredAsATriggerIsDisabled(TestDatabase database) throws Exception {
     assertThat(explained(database)).startsWith("DONE_OR_NEVER: nothing waits; ");
+    assertThat(hint(database)).isNull();
     database.execute("alter table author_1 disable trigger user");
+    assertThat(hint(database)).isEqualTo("a trigger of its table is disabled: see explain");
     assertThat(explained(database))
         .startsWith("NOT_STORED: trigger \"")
         .endsWith("\" of table public.author_1 is disabled");
@@ -48,6 +57,7 @@ class ExplainTest {
     database.execute("insert into author values (1, 'Ann')");
     assertThat(explained(database)).startsWith("NOT_STORED: ");
     database.execute("alter table author_1 enable trigger user");
+    assertThat(hint(database)).isNull();
     database.execute("insert into author values (1, 'Bob')");
     assertThat(explained(database)).startsWith("NO_LISTENER: ");
   }
@@ -65,6 +75,7 @@ class ExplainTest {
     database.execute("drop table author; create table author (id bigint not null, name text)");
     assertThat(explained(database))
         .startsWith("NOT_STORED: no table has a trigger of the channel, which is fed by \"");
+    assertThat(hint(database)).isEqualTo("no table has its trigger: see explain");
   }
 
   @Test

@@ -15,7 +15,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "status",
     description = {
-      "What waits, what failed, who listens, what is paused; per subscription.",
+      "What waits, what failed, who listens, what is paused; per subscription. HINT: where it may look idle and is not.",
       "It judges nothing, so its exit status is 0 whatever it shows: explain and doctor end with 3 where a person is needed."
     })
 public final class StatusCommand extends DatabaseCommand {
@@ -23,7 +23,7 @@ public final class StatusCommand extends DatabaseCommand {
   private static final String STATUS =
       """
       SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0) AS max_attempts, s.oldest_age,
-             s.dead_letters, s.listeners, s.outdated_listeners, s.notify_gate, s.paused_since, s.paused_by, s.pause_reason
+             s.dead_letters, s.listeners, s.outdated_listeners, s.notify_gate, s.paused_since, s.paused_by, s.pause_reason, s.hint
         FROM pgonce.channel_status s WHERE s.channel = coalesce(?, s.channel) ORDER BY s.channel, s.subscription
       """;
   private static final String TO_THE_TOP = "\u001b[H\u001b[2J";
@@ -67,7 +67,8 @@ public final class StatusCommand extends DatabaseCommand {
           "oldest_age=oldest",
           "listeners",
           "outdated_listeners=outdated",
-          "pause_reason=paused");
+          "pause_reason=paused",
+          "hint");
       // A closed pipe: who read has enough.
     } while (watches && !out.checkError() && waited(seconds));
     return ExitStatus.DONE;

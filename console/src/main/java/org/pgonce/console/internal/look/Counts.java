@@ -32,7 +32,8 @@ public record Counts(
       long outdated,
       @Nullable Instant pausedSince,
       @Nullable String pausedBy,
-      @Nullable String pauseReason) {
+      @Nullable String pauseReason,
+      @Nullable String hint) {
 
     public boolean isPaused() {
       return pausedSince != null;
@@ -43,7 +44,7 @@ public record Counts(
     }
 
     public boolean isTroubled() {
-      return isPaused() || isUnheard() || dead > 0 || outdated > 0;
+      return isPaused() || isUnheard() || dead > 0 || outdated > 0 || hint != null;
     }
   }
 
@@ -78,7 +79,8 @@ public record Counts(
               number(row.get(8)),
               row.get(9) instanceof Instant since ? since : null,
               text(row.get(10)),
-              text(row.get(11))));
+              text(row.get(11)),
+              text(row.get(12))));
     }
     return List.copyOf(subscriptions);
   }

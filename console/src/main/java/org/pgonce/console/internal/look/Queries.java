@@ -20,7 +20,7 @@ public final class Queries {
   static final String COUNTS =
       """
       SELECT g.channel, g.subscription, g.backlog, g.scheduled, g.retrying, g.dead_letters, g.oldest_age, g.listeners, g.outdated_listeners,
-             g.paused_since, g.paused_by, g.pause_reason
+             g.paused_since, g.paused_by, g.pause_reason, g.hint
         FROM pgonce.channel_gauges g ORDER BY g.channel, g.subscription LIMIT 20000
       """;
 

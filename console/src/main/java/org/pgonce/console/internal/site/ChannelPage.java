@@ -15,10 +15,12 @@ import org.pgonce.console.internal.page.Section.Fact;
 import org.pgonce.console.internal.page.Section.Facts;
 import org.pgonce.console.internal.page.Section.Link;
 import org.pgonce.console.internal.page.Section.Links;
+import org.pgonce.operations.internal.sql.LookStatements;
 
 /** One channel: how it is installed, what waits in it, what is at work, what died. */
 final class ChannelPage {
 
+  private static final int MOST_EXPLAINED = 5;
   private static final List<String> SHOWN = List.of("waiting", "work", "dead");
 
   private ChannelPage() {}
@@ -35,6 +37,7 @@ final class ChannelPage {
     sections.add(
         SubscriptionTable.of(
             visit.paths(), "Subscriptions", subscriptions, "Nothing is known of them yet.", null));
+    sections.addAll(hints(visit, channel, subscriptions));
     sections.addAll(buttons(visit, channel, subscriptions));
     sections.add(Plots.ofChannel(history, channel));
     sections.add(
@@ -67,6 +70,18 @@ final class ChannelPage {
       case "dead" -> "Dead letters";
       default -> "Waiting";
     };
+  }
+
+  /** What explain says of the first ones that may look idle and are not. */
+  private static List<Section> hints(
+      Visit visit, String channel, List<Counts.Subscription> subscriptions) {
+    return subscriptions.stream()
+        .filter(one -> one.hint() != null)
+        .limit(MOST_EXPLAINED)
+        .flatMap(
+            one -> visit.rows(LookStatements.EXPLAIN, channel, null, one.name()).objects().stream())
+        .<Section>map(answer -> NotificationPage.why(visit, channel, answer, "Why nothing comes"))
+        .toList();
   }
 
   /** For all its subscriptions, and for each where there are several. */

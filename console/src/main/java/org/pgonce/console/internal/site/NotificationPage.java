@@ -41,7 +41,7 @@ final class NotificationPage {
     var answers = visit.rows(LookStatements.EXPLAIN, channel, text, null);
     var sections = new ArrayList<Section>();
     for (var answer : answers.objects()) {
-      sections.add(why(visit, channel, answer));
+      sections.add(why(visit, channel, answer, "Why it is not moving"));
     }
     var causes = answers.column("cause").stream().map(String::valueOf).toList();
     sections.addAll(buttons(visit, channel, text, causes));
@@ -50,7 +50,9 @@ final class NotificationPage {
     return Content.live("Notification " + id + " of channel " + channel, "channels", sections);
   }
 
-  private static Facts why(Visit visit, String channel, Map<String, @Nullable Object> answer) {
+  /** An answer of explain. */
+  static Facts why(
+      Visit visit, String channel, Map<String, @Nullable Object> answer, String question) {
     var facts = new ArrayList<Fact>();
     answer.forEach(
         (name, value) -> {
@@ -69,8 +71,7 @@ final class NotificationPage {
           }
         });
     var subscription = Words.of(answer.get("subscription"));
-    return new Facts(
-        "why-" + subscription, "Why it is not moving, in subscription " + subscription, facts);
+    return new Facts("why-" + subscription, question + ", in subscription " + subscription, facts);
   }
 
   private static List<Section> buttons(

@@ -106,6 +106,9 @@ final class SubscriptionTable {
     if (one.isUnheard()) {
       words.add("nobody listens");
     }
+    if (one.hint() != null) {
+      words.add(one.hint());
+    }
     if (words.isEmpty()) {
       return Cell.of(one.dead() > 0 ? "dead letters" : "");
     }
