@@ -60,7 +60,7 @@ AS $$
 $$;
 
 -- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
--- what a listener ends. since: of the cause; where it began with the notification, since when that is there. sessions: processes that the detail names.
+-- what a listener ends. since: when the cause began, where that is known. sessions: processes that the detail names.
 -- needs_person: here only for causes that time ends in some cases, and a person in others.
 CREATE OR REPLACE FUNCTION pgonce_private.cause_of_row(
   channel pgonce.channel, target pgonce.subscription, present pgonce.scheduled, holder xid, is_first boolean,
@@ -104,7 +104,7 @@ BEGIN
       CASE WHEN pid IS NOT NULL THEN format('in the session of server process %s', pid)
            WHEN leased THEN 'whose handler has no transaction open'
            ELSE 'held by a prepared transaction (pg_prepared_xacts)' END,
-      'leased until ' || until, 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by, wait.held_as));
+      'leased until ' || date_trunc('second', until), 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by, wait.held_as));
     needs_person := pid IS NULL AND NOT leased;
     advice := CASE WHEN wait.held_by IS NOT NULL THEN pgonce_private.wait_advice(pid, wait.held_by)
       WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
@@ -127,7 +127,6 @@ BEGIN
   END IF;
   IF present.due_at > now THEN
     cause := CASE WHEN present.attempts > 0 THEN 'RETRYING' ELSE 'SCHEDULED' END;
-    since := present.created_at;
     until := present.due_at;
     detail := CASE WHEN present.attempts > 0 AND present.token IS NOT NULL
       THEN format('the process of attempt %s ended with it (%s), or has it on a lease from before the channel was EXACTLY_ONCE',
@@ -148,24 +147,24 @@ BEGIN
   END IF;
   IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
     SELECT b.* INTO blocker FROM (
-      (SELECT l.id, format('a dead letter since %s (%s: %s)', l.died_at, l.reason, l.error) AS state, true AS dead, 0 AS failed FROM pgonce.dead_letter l
+      (SELECT l.id, format('a dead letter since %s (%s: %s)', date_trunc('second', l.died_at), l.reason, l.error) AS state, l.died_at, 0 AS failed FROM pgonce.dead_letter l
         WHERE channel.key_order = 'DEAD_LETTER_BLOCKS' AND l.subscription_id = target.id AND l.order_key >= key AND l.order_key <= key AND l.id < present.id
         ORDER BY l.order_key, l.id LIMIT 1)
       UNION ALL
-      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN concat(format('due at %s after %s attempts', d.due_at, d.attempts), ': ' || d.last_error)
-                       ELSE 'waiting, or at work' END, false, CASE WHEN d.token IS NULL THEN d.attempts ELSE 0 END
+      (SELECT d.id, CASE WHEN d.due_at > now AND d.token IS NULL THEN concat(format('due at %s after %s attempts', date_trunc('second', d.due_at), d.attempts), ': ' || d.last_error)
+                       ELSE 'waiting, or at work' END, NULL, CASE WHEN d.token IS NULL THEN d.attempts ELSE 0 END
          FROM pgonce.scheduled d
         WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id < present.id ORDER BY d.order_key, d.id LIMIT 1)
       UNION ALL
-      (SELECT n.id, 'waiting, or at work', false, 0 FROM pgonce.notification n
+      (SELECT n.id, 'waiting, or at work', NULL, 0 FROM pgonce.notification n
         WHERE n.subscription_id = target.id AND n.order_key >= key AND n.order_key <= key AND n.id < present.id ORDER BY n.order_key, n.id LIMIT 1)
       UNION ALL
       -- A higher one that began before this one was committed.
-      (SELECT h.id, 'at work', false, 0 FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
+      (SELECT h.id, 'at work', NULL, 0 FROM pgonce.held(target.id) h WHERE h.order_key = key AND h.id > present.id ORDER BY h.id LIMIT 1)) b
      ORDER BY b.id LIMIT 1;
     IF FOUND THEN
-      cause := CASE WHEN blocker.dead THEN 'BLOCKED_BY_DEAD' ELSE 'BLOCKED_BY' END;
-      since := present.created_at;
+      cause := CASE WHEN blocker.died_at IS NOT NULL THEN 'BLOCKED_BY_DEAD' ELSE 'BLOCKED_BY' END;
+      since := CASE WHEN blocker.died_at IS NOT NULL THEN greatest(blocker.died_at, present.created_at) END;
       needs_person := blocker.failed > 1;
       blocked_by := blocker.id;
       detail := format('notification %s has the same order key, "%s", and comes first; it is %s; %s wait behind it', blocker.id, key, blocker.state, (
@@ -173,7 +172,7 @@ BEGIN
           (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.order_key >= key AND n.order_key <= key AND n.id > blocker.id LIMIT 10000)
           UNION ALL
           (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id > blocker.id LIMIT 10000)) b));
-      advice := CASE WHEN blocker.dead
+      advice := CASE WHEN blocker.died_at IS NOT NULL
         THEN format('When what failed is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', channel_sql, blocker.id)
         ELSE format('Ask why that one is not moving: SELECT * FROM pgonce.explain(%s, %s).', channel_sql, blocker.id) END;
       RETURN;
@@ -181,7 +180,6 @@ BEGIN
   END IF;
   IF key IS NOT NULL AND pgonce_private.permits_in_use(target.id, key, channel.max_per_key) >= channel.max_per_key THEN
     cause := 'LIMITED';
-    since := present.created_at;
     detail := format('%s of its key are at work, which is the limit per key: %s', channel.max_per_key, coalesce(
       (SELECT string_agg(h.id::text, ', ' ORDER BY h.id) FROM pgonce.held(target.id) h WHERE h.order_key = key), 'they are about to end'));
     advice := 'Wait for one of these to end. If it is always so, install the channel with a higher limit per key.';
@@ -190,14 +188,12 @@ BEGIN
   listening := pgonce_private.listeners_of(target.id);
   IF listening.alive = 0 THEN
     cause := 'NO_LISTENER';
-    since := present.created_at;
     detail := 'no process listens to the subscription' || coalesce('; ' || nullif(listening.silent, ''), '');
     advice := 'Start the service that handles it, or look why it does not start.';
     RETURN;
   END IF;
   IF listening.outdated = listening.alive THEN
     cause := 'OUTDATED_LISTENERS';
-    since := present.created_at;
     detail := concat_ws('; ', pgonce_private.installed_words(channel), listening.differences);
     advice := 'If the installed one is the newer: deploy it to these listeners. If theirs is: have their service install it'
       || coalesce(', or run this:' || chr(10) || listening.mend, '.');
@@ -212,7 +208,6 @@ BEGIN
   -- Permits that nobody took expire after a tenth of a second: see rate.sql.
   IF channel.max_rate IS NOT NULL AND free_from > now - interval '100 ms' THEN
     cause := 'THROTTLED';
-    since := present.created_at;
     -- As far as channel_gauges counts.
     waiting := (SELECT count(*) FROM (
       (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 100000)
@@ -227,7 +222,6 @@ BEGIN
     RETURN;
   END IF;
   SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
-  since := present.created_at;
   detail := format('%s%s before it, %s of %s workers of %s listeners at work', at_least, ahead, busy, listening.workers, listening.alive - listening.outdated);
   IF busy >= listening.workers THEN
     cause := 'STARVED';
@@ -253,8 +247,8 @@ $$;
 
 -- What pgonce.explain says, without what only the caller's own rights show.
 CREATE OR REPLACE FUNCTION pgonce.cause_of(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
-RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text, advice text, sessions integer[],
-               needs_person boolean)
+RETURNS TABLE (subscription text, id bigint, created_at timestamptz, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text,
+               advice text, sessions integer[], needs_person boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
@@ -277,11 +271,12 @@ BEGIN
                       (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 1))),
         (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 1));
     END IF;
-    cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL; sessions := NULL; needs_person := NULL;
-    SELECT l.died_at, l.reason, l.error, l.attempts INTO dead FROM pgonce.dead_letter l WHERE l.subscription_id = target.id AND l.id = cause_of.id;
+    created_at := NULL; cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL; sessions := NULL; needs_person := NULL;
+    SELECT l.created_at, l.died_at, l.reason, l.error, l.attempts INTO dead FROM pgonce.dead_letter l WHERE l.subscription_id = target.id AND l.id = cause_of.id;
     IF FOUND THEN
       cause := 'DEAD';
       needs_person := true;
+      created_at := dead.created_at;
       since := dead.died_at;
       detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
       advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. ' ELSE '' END
@@ -301,14 +296,16 @@ BEGIN
         FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id;
     END IF;
     IF FOUND THEN
+      created_at := present.created_at;
       SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice, sessions, needs_person
         FROM pgonce_private.cause_of_row(channel, target, present, holder, notification_id IS NULL) r;
     ELSE
-      SELECT h.handled_at, h.took, h.attempts, h.instance, h.skipped INTO done FROM pgonce.handled h
+      SELECT h.created_at, h.handled_at, h.took, h.attempts, h.instance, h.skipped INTO done FROM pgonce.handled h
        WHERE h.subscription_id = target.id AND h.id = cause_of.id AND h.handled_at > clock_timestamp() - channel.history
        ORDER BY h.handled_at DESC LIMIT 1;
       IF FOUND THEN
         cause := 'HANDLED';
+        created_at := done.created_at;
         since := done.handled_at;
         instance := done.instance;
         detail := format(CASE WHEN done.skipped THEN 'skipped at attempt %s by instance ''%s'', as its handler''s condition did not hold' ELSE 'handled at attempt %s by instance ''%s'', in %s ms' END,
@@ -336,13 +333,13 @@ END
 $$;
 
 -- Why a notification is not moving, and what to do: one row per subscription, or that of one. Without an id: why the first in line is not moving, or why
--- nothing comes. The causes are in docs/operations.md. With the caller's own rights: what pg_stat_activity shows of other roles' sessions.
+-- nothing comes. created_at: when the notification was stored. since: when the cause began, where that is known. The causes are in docs/operations.md. With the caller's own rights: what pg_stat_activity shows of other roles' sessions.
 CREATE OR REPLACE FUNCTION pgonce.explain(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
-RETURNS TABLE (subscription text, id bigint, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer,
+RETURNS TABLE (subscription text, id bigint, created_at timestamptz, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer,
                last_sql text, detail text, advice text, needs_person boolean)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT c.subscription, c.id, c.cause, e.since, c.until, c.blocked_by, c.instance, c.pid, a.query,
+  SELECT c.subscription, c.id, c.created_at, c.cause, e.since, c.until, c.blocked_by, c.instance, c.pid, a.query,
          -- The SQL of who holds a lock; not of who publishes, which may hold the payload.
          concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid, s.pid IS DISTINCT FROM c.pid AND c.cause <> 'NOT_COMMITTED_YET'), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
          -- That is long for a transaction that publishes.

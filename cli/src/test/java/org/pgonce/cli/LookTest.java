@@ -92,6 +92,7 @@ class LookTest {
         .containsExactly(
             "subscription",
             "id",
+            "created_at",
             "cause",
             "since",
             "until",

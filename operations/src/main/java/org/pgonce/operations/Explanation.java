@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * Operations#explain}. Times are by the database's clock. It never holds the payload.
  *
  * @param id of the notification; null where none waits and none was asked for
- * @param since when the cause holds: the transaction that has it, the wait, the pause, the death;
- *     else since when the notification is there. Null if that is not known, or the role may not see
- *     it
+ * @param createdAt when the notification was stored; null if it is not there
+ * @param since when the cause began: the transaction that has it, the wait for a lock, the pause,
+ *     the death. Null where that is not known, or the role may not see it
  * @param until when time alone ends it; null if it does not
  * @param blockedBy the id of the notification that comes first; null but for {@link
  *     Cause#BLOCKED_BY} and {@link Cause#BLOCKED_BY_DEAD}
@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 public record Explanation(
     String subscription,
     @Nullable Long id,
+    @Nullable Instant createdAt,
     Cause cause,
     @Nullable Instant since,
     @Nullable Instant until,
@@ -45,7 +46,8 @@ public record Explanation(
   /** Columns in the order of {@link #read}. */
   static final String COLUMNS =
       """
-      e.subscription, e.id::text, e.cause, (1000000 * extract(epoch FROM e.since))::bigint::text, (1000000 * extract(epoch FROM e.until))::bigint::text,
+      e.subscription, e.id::text, (1000000 * extract(epoch FROM e.created_at))::bigint::text, e.cause,
+      (1000000 * extract(epoch FROM e.since))::bigint::text, (1000000 * extract(epoch FROM e.until))::bigint::text,
       e.blocked_by::text, e.instance, e.pid::text, e.last_sql, e.detail, e.advice, e.needs_person""";
 
   /** Why a notification is not moving. Each hides those that follow it, down to {@link #DEAD}. */
@@ -91,20 +93,21 @@ public record Explanation(
   }
 
   static Explanation read(ResultSet row) throws SQLException {
-    var pid = row.getString(8);
+    var pid = row.getString(9);
     return new Explanation(
         row.getString(1),
         number(row, 2),
-        Cause.valueOf(row.getString(3)),
-        instant(row, 4),
+        instant(row, 3),
+        Cause.valueOf(row.getString(4)),
         instant(row, 5),
-        number(row, 6),
-        row.getString(7),
+        instant(row, 6),
+        number(row, 7),
+        row.getString(8),
         pid == null ? null : Integer.valueOf(pid),
-        row.getString(9),
         row.getString(10),
         row.getString(11),
-        row.getBoolean(12));
+        row.getString(12),
+        row.getBoolean(13));
   }
 
   private static @Nullable Long number(ResultSet row, int column) throws SQLException {

@@ -57,7 +57,8 @@ class ExplainAttemptsTest extends ExplainStage {
         .contains("pgonce.retry_now('orders'");
     // What it says is the default.
     assertThat(ListenOptions.DEFAULT.maxAttempts()).isEqualTo(10);
-    assertThat(answer.until()).isAfter(answer.since());
+    assertThat(answer.until()).isAfter(answer.createdAt());
+    assertThat(answer.since()).isNull();
     assertThat(operations.retryNow(ORDERS, List.of(id), "it is back")).isEqualTo(1);
     stage.awaitSoon(() -> explain(ORDERS, id).detail().startsWith("attempt 2 failed"));
     var other = publish(ORDERS);
@@ -86,6 +87,7 @@ class ExplainAttemptsTest extends ExplainStage {
     var first = operations.explain(ORDERS).get(0);
     assertThat(first.cause()).isEqualTo(Cause.DEAD);
     assertThat(first.id()).isNull();
+    assertThat(first.createdAt()).isNull();
     assertThat(first.since()).isEqualTo(answer.since());
     assertThat(first.detail())
         .startsWith("nothing waits; dead letters: 1 (1 REJECTED), the newest of 2")

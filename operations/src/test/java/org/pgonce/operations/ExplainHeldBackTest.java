@@ -46,7 +46,7 @@ class ExplainHeldBackTest extends ExplainStage {
               && answer.detail().startsWith("1 a second begin")
               && answer.detail().contains(" wait in all, which takes 00:00:")
               && answer.detail().contains(" at that rate, installed so at 2")
-              && answer.until().isAfter(answer.since().plusSeconds(10));
+              && answer.until().isAfter(answer.createdAt().plusSeconds(10));
         });
     // Of the first in line: until all are through.
     assertThat(operations.explain(slow).get(0).until()).isAfter(Instant.now().plusSeconds(10));

@@ -42,6 +42,7 @@ class ExplainKeyTest extends ExplainStage {
         .contains("a dead letter since")
         .contains("REJECTED: not wanted")
         .endsWith("; 1 wait behind it");
+    assertThat(answer.since()).isEqualTo(operations.deadLetters().of(ordered, 1).get(0).diedAt());
     assertThat(answer.advice())
         .startsWith("When what failed is mended: SELECT pgonce.redrive('ordered', " + first);
     assertThat(stage.database.queryString("select order_key from pgonce.dead_letter_status"))

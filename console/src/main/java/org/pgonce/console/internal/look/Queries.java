@@ -128,13 +128,13 @@ public final class Queries {
 
   /** Parameters: channel, id. */
   public static final String RETRY =
-      "SELECT r.subscription, r.attempts, r.due_at, r.last_error, r.created_at FROM"
+      "SELECT r.subscription, r.attempts, r.due_at, r.last_error FROM"
           + " pgonce.retry_status r WHERE r.channel = ? AND r.id = ?::text::bigint LIMIT 100";
 
   /** Parameters: channel, id. */
   public static final String DEATH =
       """
-      SELECT d.subscription, d.reason, d.error, d.attempts, d.created_at, d.died_at
+      SELECT d.subscription, d.reason, d.error, d.attempts, d.died_at
         FROM pgonce.dead_letter_status d WHERE d.channel = ? AND d.id = ?::text::bigint LIMIT 100
       """;
 

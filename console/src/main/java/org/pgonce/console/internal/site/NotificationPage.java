@@ -66,6 +66,7 @@ final class NotificationPage {
                             ? Cell.of(null)
                             : Cell.link(value, visit.paths().notification(channel, value))));
             case "last_sql" -> facts.add(new Fact("last SQL", Cell.code(value)));
+            case "created_at" -> facts.add(Fact.of("stored at", value));
             case "pid" -> facts.add(Fact.of("server process", value));
             default -> facts.add(Fact.of(name, value));
           }
@@ -100,7 +101,6 @@ final class NotificationPage {
   private static Table timeline(Visit visit, String channel, String id, Rows answers) {
     var events = new ArrayList<Event>();
     for (var one : visit.rows(Queries.RETRY, channel, id).objects()) {
-      add(events, one, "created_at", "created");
       add(
           events,
           one,
@@ -109,7 +109,6 @@ final class NotificationPage {
               .formatted(Words.of(one.get("attempts")), Words.of(one.get("last_error"))));
     }
     for (var one : visit.rows(Queries.DEATH, channel, id).objects()) {
-      add(events, one, "created_at", "created");
       add(
           events,
           one,
@@ -122,6 +121,9 @@ final class NotificationPage {
     }
     for (var one : answers.objects()) {
       var cause = Words.of(one.get("cause"));
+      if (one.get("created_at") != null) {
+        add(events, one, "created_at", "stored");
+      }
       if (one.get("since") != null && !cause.equals("DEAD")) {
         add(events, one, "since", "since then: " + cause);
       }

@@ -23,7 +23,7 @@ public final class LookStatements {
   public static final String EXPLAIN_ALL =
       """
       SELECT e.* FROM (
-        SELECT g.channel, x.subscription, g.backlog + g.scheduled AS waiting, g.dead_letters, x.id, x.cause, x.since, x.until, x.blocked_by, x.instance, x.pid, x.last_sql,
+        SELECT g.channel, x.subscription, g.backlog + g.scheduled AS waiting, g.dead_letters, x.id, x.created_at, x.cause, x.since, x.until, x.blocked_by, x.instance, x.pid, x.last_sql,
                x.detail, x.advice, x.needs_person,
                (SELECT concat_ws(' ', date_trunc('second', o.at), o.what, 'by', o.role, '(' || regexp_replace(o.operator, '^pid \\d+$', 'instance ''\\&''') || ')', '-- ' || o.reason)
                   FROM pgonce.operation_log o WHERE o.channel = g.channel ORDER BY o.id DESC LIMIT 1) AS last_operation
@@ -35,7 +35,7 @@ public final class LookStatements {
   /** Parameters: channel, id or null, subscription or null. */
   public static final String EXPLAIN =
       """
-      SELECT e.subscription, e.id, e.cause, e.since, e.until, e.blocked_by, e.instance, e.pid, e.last_sql, e.detail, e.advice, e.needs_person
+      SELECT e.subscription, e.id, e.created_at, e.cause, e.since, e.until, e.blocked_by, e.instance, e.pid, e.last_sql, e.detail, e.advice, e.needs_person
         FROM pgonce.explain(?, ?::text::bigint, ?) e ORDER BY e.subscription
       """;
 
