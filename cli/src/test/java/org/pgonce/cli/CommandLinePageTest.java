@@ -6,8 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TimeZone;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -25,6 +28,18 @@ class CommandLinePageTest {
   private static final Pattern SAMPLE =
       Pattern.compile("(?s)<!-- pgonce ([^\n]*?) -->\n\n```\n(.*?)```\n");
   private static final Pattern ARGUMENT = Pattern.compile("'([^']*)'|(\\S+)");
+
+  private final TimeZone ownZone = TimeZone.getDefault();
+
+  @BeforeEach
+  void elsewhere() {
+    TimeZone.setDefault(TimeZone.getTimeZone("GMT+01:00"));
+  }
+
+  @AfterEach
+  void back() {
+    TimeZone.setDefault(ownZone);
+  }
 
   @Test
   void thePageShowsWhatIsPrinted(TestDatabase database) throws Exception {
@@ -65,8 +80,7 @@ class CommandLinePageTest {
     var text =
         run.out()
             .replaceAll(
-                "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d(?:Z|[+-]\\d\\d(?::\\d\\d)?)",
-                "2026-11-26 09:30:00Z")
+                "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\+01\\b", "2026-11-26 09:30:00+01")
             .replaceAll("'pid \\d+'", "'pid 4711'")
             .replaceAll("\\b\\d\\ds\\b", " 0s")
             .replaceAll("\\b\\ds\\b", "0s");

@@ -84,7 +84,8 @@ class DoctorServerTest {
       }
       assertThat(
               DoctorFindings.one(cli, "PREPARED_TRANSACTION", "--old", "0").get("what").asString())
-          .contains("lost one");
+          .contains("lost one")
+          .containsPattern(" waits since 2\\d{3}-");
       database.execute("rollback prepared 'lost one'");
     }
   }

@@ -151,6 +151,7 @@ class DoctorTest {
       other.setAutoCommit(false);
       statement.execute("select pgonce.publish('mails', '1')");
       assertThat(finding("OLD_SNAPSHOT", "--old", "0").get("what").asString())
+          .containsPattern(" is in a transaction since 2\\d{3}-")
           .containsPattern("which reaches \\d+ transactions back; it has published something");
       other.rollback();
     }

@@ -25,7 +25,7 @@ final class VacuumChecks {
             "OLD_SNAPSHOT",
             """
             SELECT format('server process %s (%s, role %s, %s) is in a transaction since %s%s%s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename,
-                          a.state, date_trunc('second', clock_timestamp() - a.xact_start),
+                          a.state, date_trunc('second', a.xact_start),
                           format(', which reaches %s transactions back', greatest(age(a.backend_xmin), age(a.backend_xid))),
                           CASE WHEN w.publishes THEN '; it has published something that is not committed' END),
                    format('Have it commit. If it hangs: SELECT pg_terminate_backend(%s), which undoes all that it has written. idle_in_transaction_session_timeout ends such sessions by itself.', a.pid)
@@ -59,7 +59,7 @@ final class VacuumChecks {
             WARNING,
             "PREPARED_TRANSACTION",
             """
-            SELECT format('prepared transaction "%s" of role %s in database %s waits since %s', p.gid, p.owner, p.database, date_trunc('second', clock_timestamp() - p.prepared))
+            SELECT format('prepared transaction "%s" of role %s in database %s waits since %s', p.gid, p.owner, p.database, date_trunc('second', p.prepared))
               FROM pg_prepared_xacts p WHERE clock_timestamp() - p.prepared > SECONDS * interval '1 second' ORDER BY p.prepared LIMIT 20
             """
                 .replace("SECONDS", String.valueOf(seconds)),
