@@ -61,12 +61,28 @@ AS $$
     format('process %s has ended since', session_of.pid)) END
 $$;
 
+-- How many processes of the server wait for a lock until this one ends: for it, or for one that waits for it. 0: for prepared transactions. Of a
+-- thousand that wait, as pg_blocking_pids is asked of each.
+CREATE OR REPLACE FUNCTION pgonce_private.waiting_behind(holder integer) RETURNS bigint
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH RECURSIVE waiting AS MATERIALIZED (
+    SELECT w.pid, pg_blocking_pids(w.pid) AS blockers FROM (SELECT DISTINCT l.pid FROM pg_locks l WHERE NOT l.granted LIMIT 1000) w
+  ), behind AS (
+    SELECT w.pid FROM waiting w WHERE holder = ANY (w.blockers)
+    UNION
+    SELECT w.pid FROM behind b JOIN waiting w ON b.pid = ANY (w.blockers)
+  )
+  SELECT count(*) FROM behind
+$$;
+
 -- What pgonce.lock_wait has found, in words; null if nothing.
 CREATE OR REPLACE FUNCTION pgonce_private.wait_words(waits_for text, since timestamptz, held_by integer, held_as text) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT concat('waits' || ' since ' || date_trunc('second', since), ' for ' || waits_for, ', held by '
-    || CASE held_by WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts)' ELSE 'server process ' || held_by END, ' in mode ' || held_as) WHERE waits_for IS NOT NULL
+    || CASE held_by WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts)' ELSE 'server process ' || held_by END, ' in mode ' || held_as,
+    format(' (%s wait behind it)', CASE WHEN held_by IS NOT NULL THEN nullif(pgonce_private.waiting_behind(held_by), 0) END)) WHERE waits_for IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION pgonce_private.wait_advice(pid integer, held_by integer) RETURNS text

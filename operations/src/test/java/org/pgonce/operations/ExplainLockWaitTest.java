@@ -7,6 +7,8 @@ import static org.pgonce.operations.Stage.QUICK;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.operations.Explanation.Cause;
@@ -33,7 +35,7 @@ class ExplainLockWaitTest extends ExplainStage {
           .contains(
               "for a lock on table public.effect, held by server process "
                   + holder
-                  + " in mode ShareLock; ")
+                  + " in mode ShareLock (1 wait behind it); ")
           .contains("process " + holder + " is nightly-report, role ")
           .containsPattern(
               "idle in transaction since 2[^,]*, in its transaction since 2[^,]*, its last SQL: select pg_backend_pid\\(\\)$");
@@ -59,6 +61,37 @@ class ExplainLockWaitTest extends ExplainStage {
           .contains("nightly-report");
       assertThat(behind.advice()).contains("pg_terminate_backend(" + holder + ")");
       nightly.rollback();
+    }
+  }
+
+  /** Some wait for the lock itself, and others for those. */
+  @Test
+  void explain_lockWaitSaysHowManyWaitBehindIt() throws Exception {
+    var threads = Executors.newCachedThreadPool();
+    try (var nightly = stage.dataSource.getConnection()) {
+      var holder = lockEffects(nightly);
+      var id = publish(ORDERS);
+      listenAndHold(ORDERS, QUICK.withConcurrency(1)).start();
+      awaitCause(ORDERS, id, Cause.LOCK_WAIT);
+      var behindTheHandler = "select from pgonce.notification where id = %d for update";
+      for (var sql :
+          List.of("truncate effect", "truncate effect", behindTheHandler.formatted(id))) {
+        var unused =
+            threads.submit(
+                () -> {
+                  stage.database.execute(sql);
+                  return null;
+                });
+      }
+      stage.awaitSoon(
+          () ->
+              explain(ORDERS, id)
+                  .detail()
+                  .contains(holder + " in mode ShareLock (4 wait behind it)"));
+      nightly.rollback();
+      stage.awaitSoon(() -> explain(ORDERS, id).cause() == Cause.AT_WORK);
+    } finally {
+      threads.shutdownNow();
     }
   }
 
