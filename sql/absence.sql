@@ -35,6 +35,26 @@ AS $$
     FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name) AND t.tgenabled IN ('D', 'R')
 $$;
 
+-- What publishes rows by hand that were missed while a trigger of inserts did not fire: the channel's own function stores them, as rows of a temporary
+-- table with such a trigger. Of the first such table; null if there is none: what updates and deletes were missed cannot be told. Which rows it is to be
+-- has to be filled in, and fails until it is; a time where the table has one of its rows' insertion, by its default.
+CREATE OR REPLACE FUNCTION pgonce_private.publish_missed_sql(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
+AS $$
+  SELECT format('BEGIN; CREATE TEMP TABLE missed (LIKE %1$s) ON COMMIT DROP; %2$s; INSERT INTO missed SELECT * FROM %3$s%1$s WHERE %4$s; COMMIT',
+           f.name, replace(pg_get_triggerdef(f.oid), format(' ON %s ', f.name), ' ON missed '), CASE WHEN f.relkind = 'r' AND f.relhassubclass THEN 'ONLY ' END,
+           coalesce(
+             (SELECT format('%I >= ''...''', a.attname)
+                FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+               WHERE a.attrelid = f.tgrelid AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)
+                 AND pg_get_expr(d.adbin, d.adrelid) ~* '^[(]?(now[(]|(clock|statement|transaction)_timestamp[(]|current_timestamp|localtimestamp)' ORDER BY a.attnum LIMIT 1),
+             '...'))
+    FROM (SELECT t.oid, t.tgrelid, c.relkind, c.relhassubclass, format('%I.%I', n.nspname, c.relname) AS name
+            FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+           -- 4: TRIGGER_TYPE_INSERT
+           WHERE t.tgfoid = pgonce_private.trigger_function(channel_name) AND t.tgenabled IN ('D', 'R') AND t.tgtype & 4 <> 0 ORDER BY t.tgrelid, t.tgname LIMIT 1) f
+$$;
+
 -- The dead letters of a subscription in words, but for one that was named already; null if there are none. A count has a bound, whatever is there.
 CREATE OR REPLACE FUNCTION pgonce_private.dead_words(subscription integer, but_for bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -83,7 +103,10 @@ BEGIN
     needs_person := true;
     detail := trouble;
     advice := concat(coalesce(pgonce_private.enable_sql(channel.name), 'Install the channel again, which makes what is missing'),
-      format('. What was written meanwhile is not stored. Publish each such row yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it.', quote_literal(channel.name)));
+      '. What is written meanwhile is missed: it is not stored, now or later, and pgonce does not know which rows these are. ',
+      coalesce('To publish rows by hand, as the table''s owner, with what tells them in place of ''...'': ' || pgonce_private.publish_missed_sql(channel.name)
+                 || '. One that was stored is published again.',
+               format('Publish what is to be handled yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it (docs/operations.md, rows that were missed).', quote_literal(channel.name))));
   ELSIF writers IS NOT NULL AND other IS NULL AND never_given IS NOT TRUE THEN
     cause := 'NOT_COMMITTED_YET';
     detail := format('transactions that have published something are open, and may hold it: server processes %s', array_to_string(writers, ', '));

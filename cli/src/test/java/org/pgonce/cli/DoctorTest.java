@@ -299,6 +299,9 @@ class DoctorTest {
     database.execute("alter table author disable trigger pgonce_author");
     assertThat(finding("TRIGGER_DISABLED").get("what").asString())
         .isEqualTo("trigger \"pgonce_author\" of table author is disabled");
+    assertThat(finding("TRIGGER_DISABLED").get("advice").asString())
+        .startsWith("ALTER TABLE author ENABLE TRIGGER pgonce_author, ")
+        .endsWith(": pgonce explain author");
     database.execute("alter table author enable replica trigger pgonce_author");
     assertThat(finding("TRIGGER_DISABLED").get("what").asString()).contains("replica");
   }

@@ -15,12 +15,14 @@ final class TableChecks {
               "TRIGGER_DISABLED",
               """
               SELECT format('trigger "%s" of table %s %s', t.tgname, t.tgrelid::regclass,
-                            CASE t.tgenabled WHEN 'D' THEN 'is disabled' ELSE 'fires only where session_replication_role is replica' END)
+                            CASE t.tgenabled WHEN 'D' THEN 'is disabled' ELSE 'fires only where session_replication_role is replica' END),
+                     format('ALTER TABLE %s ENABLE TRIGGER %I, unless it is meant so. How to publish the rows by hand that are missed: pgonce explain %s', t.tgrelid::regclass, t.tgname,
+                            substr(p.proname, 9))
                 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
                WHERE n.nspname = 'pgonce_triggers' AND t.tgenabled IN ('D', 'R') AND t.tgparentid = 0 ORDER BY 1 LIMIT 100
               """,
               "What is written to the table makes no notification, now or later.",
-              "ALTER TABLE ... ENABLE TRIGGER ..., unless it is meant so."),
+              "Enable the trigger, unless it is meant so."),
           Check.of(
               ERROR,
               "FUNCTION_OWNER",
