@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,6 +33,14 @@ class DoctorTest {
 
   private JsonNode finding(String name, String... more) {
     return DoctorFindings.one(cli, name, more);
+  }
+
+  /** What to do about a cause is told in one place. */
+  private void leadsTo(String cause, String name) {
+    var advice = finding(name).get("advice").asString();
+    var command = Pattern.compile("pgonce (explain \\w+( \\d+)?)$").matcher(advice);
+    assertThat(command.find()).as(advice).isTrue();
+    assertThat(cli.run(command.group(1).split(" ")).ends(3).out()).contains(" " + cause + "\n");
   }
 
   private void isAbsent(String name) {
@@ -201,6 +210,9 @@ class DoctorTest {
     isAbsent("DEAD_LETTERS");
     Cli.bury(database, 2, "REJECTED", "no");
     assertThat(finding("DEAD_LETTERS").get("what").asString()).endsWith(": 2 dead letters");
+    assertThat(finding("DEAD_LETTERS").get("advice").asString())
+        .startsWith("pgonce dead mails --group ")
+        .contains("; pgonce explain mails ID");
   }
 
   @Test
@@ -210,6 +222,8 @@ class DoctorTest {
     assertThat(finding("HANDLER_FAILS").get("what").asString())
         .contains("1 have failed")
         .endsWith("421 busy");
+    database.execute("update pgonce.scheduled set due_at = now() + interval '1 h', attempts = 2");
+    leadsTo("RETRYING", "HANDLER_FAILS");
   }
 
   @Test
@@ -257,6 +271,7 @@ class DoctorTest {
       assertThat(DoctorFindings.names(cli)).containsSubsequence("LOCK_WAIT", "HANDLER_FAILS");
       assertThat(finding("LOCK_WAIT").get("what").asString())
           .contains("for a lock on table public.effect, held by server process ");
+      leadsTo("LOCK_WAIT", "LOCK_WAIT");
       holder.rollback();
       waits.join();
       handler.rollback();
@@ -268,6 +283,8 @@ class DoctorTest {
     isAbsent("PAUSED");
     database.execute("select pgonce.pause('mails', 'the mail server moves')");
     assertThat(finding("PAUSED").get("what").asString()).endsWith(": the mail server moves");
+    Cli.publish(database, "1");
+    leadsTo("PAUSED", "PAUSED");
   }
 
   @Test
@@ -278,6 +295,12 @@ class DoctorTest {
             + " select count(pgonce.publish('slow', '1')) from generate_series(1, 700)");
     assertThat(finding("RATE_TOO_LOW").get("what").asString())
         .contains("700 wait, and 1 a second may begin, which takes 00:11:40");
+    database.execute(
+        """
+        select pgonce.listener_starts(gen_random_uuid(), 'web-1', (select array_agg(id) from pgonce.subscription where of_channel = 'slow'), 'polling', 600000, workers => '{4}');
+        insert into pgonce.rate_limit select id, clock_timestamp() + interval '1 hour' from pgonce.subscription where of_channel = 'slow'
+        """);
+    leadsTo("THROTTLED", "RATE_TOO_LOW");
   }
 
   @Test
@@ -300,8 +323,8 @@ class DoctorTest {
     assertThat(finding("TRIGGER_DISABLED").get("what").asString())
         .isEqualTo("trigger \"pgonce_author\" of table author is disabled");
     assertThat(finding("TRIGGER_DISABLED").get("advice").asString())
-        .startsWith("ALTER TABLE author ENABLE TRIGGER pgonce_author, ")
-        .endsWith(": pgonce explain author");
+        .startsWith("ALTER TABLE author ENABLE TRIGGER pgonce_author, ");
+    leadsTo("NOT_STORED", "TRIGGER_DISABLED");
     database.execute("alter table author enable replica trigger pgonce_author");
     assertThat(finding("TRIGGER_DISABLED").get("what").asString()).contains("replica");
   }
@@ -311,6 +334,7 @@ class DoctorTest {
     isAbsent("NO_TRIGGER");
     watch("author");
     assertThat(finding("NO_TRIGGER").get("what").asString()).contains("channel author");
+    leadsTo("NOT_STORED", "NO_TRIGGER");
     attach("author");
     isAbsent("NO_TRIGGER");
   }
@@ -367,6 +391,7 @@ class DoctorTest {
     assertThat(finding("NO_LISTENER_YET").get("severity").asString()).isEqualTo("INFO");
     Cli.publish(database, "1");
     assertThat(finding("NO_LISTENER").get("what").asString()).contains("channel mails");
+    leadsTo("NO_LISTENER", "NO_LISTENER");
   }
 
   @Test

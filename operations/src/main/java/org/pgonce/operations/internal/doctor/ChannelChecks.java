@@ -8,7 +8,8 @@ import java.util.List;
 
 /**
  * Channels and their listeners. They need the rights of pgonce_monitor. What causes others stands
- * first, as findings of one severity are shown in this order.
+ * first, as findings of one severity are shown in this order. What to do about a cause explain
+ * tells, and nobody else: they lead there, by the channel's name.
  */
 final class ChannelChecks {
 
@@ -18,70 +19,66 @@ final class ChannelChecks {
               ERROR,
               "NO_TRIGGER",
               """
-              SELECT DISTINCT format('channel %s is fed by "%s", and no table has its trigger', c.channel, c.feed) FROM pgonce.channel_settings c
+              SELECT DISTINCT format('channel %s is fed by "%s", and no table has its trigger', c.channel, c.feed), format('pgonce explain %s', c.channel) FROM pgonce.channel_settings c
                WHERE c.feed <> 'published' AND NOT EXISTS (
                  SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
                   WHERE n.nspname = 'pgonce_triggers' AND p.proname = 'capture_' || c.channel) ORDER BY 1 LIMIT 100
               """,
-              "Nothing that is written makes a notification.",
-              "Install the channel again, by the service or its printed migration."),
+              "Nothing that is written makes a notification."),
           Check.of(
               WARNING,
               "PAUSED",
-              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), regexp_replace(g.paused_by, '^pid \\d+$', 'instance ''\\&'''), g.pause_reason) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
-              "What is stored for it waits until somebody resumes it.",
-              "pgonce resume, when the reason is over."),
+              "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), regexp_replace(g.paused_by, '^pid \\d+$', 'instance ''\\&'''), g.pause_reason), format('pgonce explain %s', g.channel) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
+              "What is stored for it waits until somebody resumes it."),
           Check.of(
               WARNING,
               "NO_LISTENER",
-              "SELECT format('channel %s, subscription %s: nobody listens, and something waits', g.channel, g.subscription) FROM pgonce.channel_gauges g WHERE g.listeners = 0 AND g.backlog + g.scheduled > 0 ORDER BY 1 LIMIT 100",
-              "What waits is handled by nobody.",
-              "Start the service; pgonce listeners --left shows who was there within a day."),
+              "SELECT format('channel %s, subscription %s: nobody listens, and something waits', g.channel, g.subscription), format('pgonce explain %s', g.channel) FROM pgonce.channel_gauges g WHERE g.listeners = 0 AND g.backlog + g.scheduled > 0 ORDER BY 1 LIMIT 100",
+              "What waits is handled by nobody."),
           Check.of(
               WARNING,
               "OUTDATED_LISTENER",
               "SELECT format('instance ''%s'', started at %s: %s', l.instance, date_trunc('second', l.started_at), l.outdated) FROM pgonce.listener_status l WHERE l.alive AND l.outdated <> '' ORDER BY 1 LIMIT 100",
               "It handles nothing of that channel, as its code has another definition than the installed one.",
-              "Deploy the installed definition to it, or install the one that it has."),
+              "If the installed one is the newer: deploy it to this listener. If its own is: have its service install it."),
           Check.of(
               WARNING,
               "LOCK_WAIT",
               """
               SELECT format('notification %s of channel %s, subscription %s: its handler, server process %s, waits since %s for %s, held by server process %s', w.id, w.channel,
-                            w.subscription, w.pid, date_trunc('second', w.waits_since), w.waits_for, w.blocked_by_pid)
+                            w.subscription, w.pid, date_trunc('second', w.waits_since), w.waits_for, w.blocked_by_pid),
+                     format('pgonce explain %s %s', w.channel, w.id)
                 FROM pgonce.at_work w
                WHERE EXISTS (SELECT FROM pg_locks l WHERE NOT l.granted) -- asked first: at_work may read much
                  AND w.waits_since < clock_timestamp() - interval '1 second' ORDER BY w.waits_since LIMIT 20
               """,
-              "Its worker does nothing else, and where all wait, nothing is handled.",
-              "pgonce explain says whose process that is. Have it end its transaction."),
+              "Its worker does nothing else, and where all wait, nothing is handled."),
           Check.of(
               WARNING,
               "RATE_TOO_LOW",
               """
               SELECT format('channel %s, subscription %s: %s wait, and %s a second may begin, which takes %s', g.channel, g.subscription, g.backlog, c.max_rate,
-                            justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate)))
+                            justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate))),
+                     format('pgonce explain %s', g.channel)
                 FROM pgonce.channel_gauges g JOIN pgonce.channel_settings c ON c.channel = g.channel AND c.subscription = g.subscription
                WHERE c.max_rate IS NOT NULL AND g.backlog > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
               """,
-              "What waits now takes more than 10 minutes, however many listen.",
-              "Wait, or deploy the definition with a higher rate (ChannelOptions.withMaxRate)."),
+              "What waits now takes more than 10 minutes, however many listen."),
           Check.of(
               WARNING,
               "HANDLER_FAILS",
               """
               SELECT format('channel %s, subscription %s: %s have failed and wait for their next attempt, the last of them with: %s', r.channel, r.subscription, count(*),
-                            (array_agg(r.last_error ORDER BY r.due_at DESC))[1])
+                            (array_agg(r.last_error ORDER BY r.due_at DESC, r.id))[1]),
+                     format('pgonce explain %s %s', r.channel, (array_agg(r.id ORDER BY r.due_at DESC, r.id))[1])
                 FROM pgonce.retry_status r GROUP BY r.channel, r.subscription ORDER BY 1 LIMIT 100
               """,
-              "Each attempt does the work again, and the last one makes a dead letter.",
-              "Mend what fails; pgonce explain says since when."),
+              "Each attempt does the work again, and the last one makes a dead letter."),
           Check.of(
               WARNING,
               "DEAD_LETTERS",
-              "SELECT format('channel %s, subscription %s: %s dead letters', g.channel, g.subscription, g.dead_letters) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
-              "Nothing handles them again by itself; where the channel's order lets them, they block what has their key.",
-              "pgonce dead --group shows what they died of; then pgonce redrive, or pgonce discard."),
+              "SELECT format('channel %s, subscription %s: %s dead letters', g.channel, g.subscription, g.dead_letters), format('pgonce dead %1$s --group shows what they died of; pgonce explain %1$s ID, what to do about one', g.channel) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
+              "Nothing handles them again by itself; where the channel's order lets them, they block what has their key."),
           Check.of(
               INFO,
               "NO_LISTENER_YET",

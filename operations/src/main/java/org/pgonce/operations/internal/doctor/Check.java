@@ -2,6 +2,8 @@ package org.pgonce.operations.internal.doctor;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.operations.internal.sql.Statements;
 
 /**
@@ -19,10 +21,25 @@ public record Check(String name, Search search) {
   /**
    * A query with a row for each finding.
    *
-   * @param sql what was found, in words; and in a second column, if there is one, the advice
+   * @param sql what was found, in words
    */
-  public static Check of(
-      Finding.Severity severity, String name, String sql, String why, String advice) {
+  static Check of(Finding.Severity severity, String name, String sql, String why, String advice) {
+    return of(severity, name, sql, why, row -> advice);
+  }
+
+  /**
+   * The same, with the advice in the second column: it names the channel, the table, the process.
+   */
+  static Check of(Finding.Severity severity, String name, String sql, String why) {
+    return of(severity, name, sql, why, row -> String.valueOf(row.get(1)));
+  }
+
+  private static Check of(
+      Finding.Severity severity,
+      String name,
+      String sql,
+      String why,
+      Function<List<@Nullable Object>, String> advice) {
     return new Check(
         name,
         statements ->
@@ -30,11 +47,7 @@ public record Check(String name, Search search) {
                 .map(
                     row ->
                         new Finding(
-                            severity,
-                            name,
-                            String.valueOf(row.get(0)),
-                            why,
-                            row.size() > 1 ? String.valueOf(row.get(1)) : advice))
+                            severity, name, String.valueOf(row.get(0)), why, advice.apply(row)))
                 .toList());
   }
 

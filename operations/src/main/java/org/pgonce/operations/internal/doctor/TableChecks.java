@@ -21,8 +21,7 @@ final class TableChecks {
                 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
                WHERE n.nspname = 'pgonce_triggers' AND t.tgenabled IN ('D', 'R') AND t.tgparentid = 0 ORDER BY 1 LIMIT 100
               """,
-              "What is written to the table makes no notification, now or later.",
-              "Enable the trigger, unless it is meant so."),
+              "What is written to the table makes no notification, now or later."),
           Check.of(
               ERROR,
               "FUNCTION_OWNER",

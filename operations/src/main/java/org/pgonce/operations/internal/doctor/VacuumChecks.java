@@ -40,8 +40,7 @@ final class VacuumChecks {
             """
                 .replace("SECONDS", String.valueOf(seconds))
                 .replace("WRITER", String.valueOf(WRITER_SECONDS)),
-            WHY,
-            "Have it commit."),
+            WHY),
         Check.of(
             WARNING,
             "REPLICATION_SLOT",
