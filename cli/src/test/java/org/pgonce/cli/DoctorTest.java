@@ -109,6 +109,25 @@ class DoctorTest {
     assertThat(DoctorFindings.names(cli)).contains("FUNCTION_DRIFT");
   }
 
+  /** By the bound of a statement, a minute by default. The others are looked for all the same. */
+  @Test
+  void aLookThatHangsEndsWithAMessage() throws Exception {
+    failOne();
+    try (var holder = database.dataSource().getConnection();
+        var statement = holder.createStatement()) {
+      holder.setAutoCommit(false);
+      statement.execute("lock table pgonce.listener in access exclusive mode");
+      var begin = System.nanoTime();
+      assertThat(
+              cli.run("doctor", "--statement-timeout", "1", "--lock-timeout", "1m").ends(3).out())
+          .contains("NO_LISTENER was not examined: canceling statement due to statement timeout")
+          .contains("Give it longer: --statement-timeout")
+          .contains("HANDLER_FAILS");
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(50));
+      holder.rollback();
+    }
+  }
+
   @Test
   void sessionsNotShown() throws Exception {
     isAbsent("SESSIONS_NOT_SHOWN");

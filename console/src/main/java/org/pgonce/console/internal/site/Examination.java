@@ -33,7 +33,15 @@ final class Examination {
   // They say that something could not be looked at: so neither page may say that nothing was found.
   private static final Set<String> OF_BOTH = Set.of("NOT_EXAMINED", "RIGHTS");
 
-  private final Latest<List<Finding>> latest = new Latest<>(FRESH_NANOS, OLDEST_NANOS);
+  private final Latest<List<Finding>> latest;
+
+  Examination() {
+    this(FRESH_NANOS, OLDEST_NANOS);
+  }
+
+  Examination(long freshNanos, long oldestNanos) {
+    latest = new Latest<>(freshNanos, oldestNanos);
+  }
 
   void expire() {
     latest.expire();
