@@ -43,7 +43,7 @@ final class ChannelsPage {
     sections.add(
         SubscriptionTable.of(
             visit.paths(),
-            "%s subscriptions of channels".formatted(Words.count(counts.subscriptions().size())),
+            "Subscriptions of channels: %s".formatted(Words.count(counts.subscriptions().size())),
             shown,
             counts.subscriptions().isEmpty()
                 ? "No channel is installed."

@@ -6,7 +6,6 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.internal.catalog.WatchedTable;
@@ -26,7 +25,6 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
   private static final String SUBSCRIPTIONS = "subscriptions";
   private static final String WATCHED = "watched";
   private static final String TEXT = ", text ";
-  private static final Pattern VERSION = Pattern.compile(", version (\\d{1,5}), definition ");
 
   public CaptureFunction {
     triggers = List.copyOf(triggers);
@@ -104,8 +102,8 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
 
   /** The version of the payloads that a function with such a comment writes. */
   public static int versionIn(String comment) {
-    var version = VERSION.matcher(comment);
-    return version.find() ? Integer.parseInt(version.group(1)) : 1;
+    var version = comment.replaceFirst("(?s).*, version (\\d{1,5}), definition .*", "$1");
+    return version.equals(comment) ? 1 : Integer.parseInt(version);
   }
 
   /** The same of an installed function's comment. */

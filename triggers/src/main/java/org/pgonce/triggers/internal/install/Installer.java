@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.records.internal.catalog.WatchedTable;
@@ -119,10 +120,7 @@ public final class Installer {
   List<String> obstacles(State state, WatchedTable table) throws SQLException {
     var obstacles = new ArrayList<>(InstallRights.obstacles(transaction, state, table));
     obstacles.addAll(Concerns.untrustedCasts(transaction, state, table));
-    var elsewhere = TriggerDrift.obstacle(capture.channel(), state);
-    if (elsewhere != null) {
-      obstacles.add(elsewhere);
-    }
+    Stream.ofNullable(TriggerDrift.obstacle(capture.channel(), state)).forEach(obstacles::add);
     return obstacles;
   }
 
