@@ -67,6 +67,12 @@ AS $$
   HAVING count(*) > 0
 $$;
 
+CREATE OR REPLACE FUNCTION pgonce_private.outdated_advice(mend text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT 'If the installed one is the newer: deploy it to these listeners. If theirs is: have their service install it' || coalesce(', or run this:' || chr(10) || mend, '.')
+$$;
+
 -- Why something is not there, or why nothing comes where id is null.
 CREATE OR REPLACE FUNCTION pgonce_private.cause_of_absence(
   channel pgonce.channel, target pgonce.subscription, notification_id bigint, OUT cause text, OUT since timestamptz, OUT detail text, OUT advice text, OUT sessions integer[],
@@ -138,6 +144,11 @@ BEGIN
         'besides, ' || trouble);
       advice := concat('To see whether anything is published, ask again: the last id grows with each notification of any channel. ',
         CASE WHEN channel.history IS NULL THEN 'The listeners'' meter pgonce.process counts what they handle; a history (ChannelOptions.withHistory) keeps when. ' END, advice);
+      IF listening.outdated > 0 AND listening.outdated = listening.alive THEN
+        cause := 'OUTDATED_LISTENERS'; -- what comes will not be handled
+        detail := concat_ws('; ', 'nothing waits', pgonce_private.installed_words(channel), listening.differences);
+        advice := pgonce_private.outdated_advice(listening.mend);
+      END IF;
     ELSE
       detail := concat_ws('; ', CASE WHEN never_given THEN 'no notification has this id yet'
           ELSE 'it was handled, discarded or cancelled, or its writer rolled back, or it is of another channel' END,

@@ -142,6 +142,8 @@ BEGIN
     END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
       WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter. Then wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id)
+      -- As PayloadReader says it.
+      WHEN present.last_error LIKE '%: deploy listeners that know more' THEN 'Deploy listeners of the later version. Those that are there put it back each time, without end.'
       ELSE format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id) END;
     RETURN;
   END IF;
@@ -195,8 +197,7 @@ BEGIN
   IF listening.outdated = listening.alive THEN
     cause := 'OUTDATED_LISTENERS';
     detail := concat_ws('; ', pgonce_private.installed_words(channel), listening.differences);
-    advice := 'If the installed one is the newer: deploy it to these listeners. If theirs is: have their service install it'
-      || coalesce(', or run this:' || chr(10) || listening.mend, '.');
+    advice := pgonce_private.outdated_advice(listening.mend);
     RETURN;
   END IF;
   -- Of the first in line: a count has a bound, whatever waits.

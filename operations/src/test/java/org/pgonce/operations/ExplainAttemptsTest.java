@@ -33,6 +33,24 @@ class ExplainAttemptsTest extends ExplainStage {
     assertThat(answer.advice()).contains("pgonce.retry_now('orders', " + id);
   }
 
+  /** As a listener of version 1 puts back what version 2 has published. */
+  @Test
+  void explain_ofALaterVersionThanItsListeners() throws Exception {
+    stage.database.execute("select pgonce.publish('orders', '{\"id\": 1}', version => 2)");
+    stage.pgonce().listen(ORDERS, QUICK, Stage::effect).start();
+    // It is due again each time, after a second at first.
+    stage.awaitSoon(
+        () ->
+            operations.explain(ORDERS).stream()
+                .anyMatch(
+                    answer ->
+                        answer.cause() == Cause.SCHEDULED
+                            && answer.detail().startsWith("put back, no attempt counted: ")
+                            && answer
+                                .advice()
+                                .startsWith("Deploy listeners of the later version.")));
+  }
+
   @Test
   void explain_retryingWithItsErrorUntilWhen() throws Exception {
     var id = publish(ORDERS);

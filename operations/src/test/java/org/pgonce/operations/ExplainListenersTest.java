@@ -53,6 +53,23 @@ class ExplainListenersTest extends ExplainStage {
   }
 
   @Test
+  void explain_outdatedListenersWhereNothingWaits() throws Exception {
+    listenAndHold(ORDERS, QUICK).start();
+    stage.awaitSoon(() -> stage.database.queryLong("select count(*) from pgonce.listener") == 1);
+    install("orders", Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withMaxDepth(7));
+    stage.awaitSoon(
+        () ->
+            stage
+                .database
+                .queryString("select cause from pgonce.explain('orders')")
+                .equals("OUTDATED_LISTENERS"));
+    var answer = operations.explain(ORDERS).get(0);
+    assertThat(answer.needsPerson()).isTrue();
+    assertThat(answer.detail()).startsWith("nothing waits; installed so at 2");
+    assertThat(answer.advice()).contains("deploy it to these listeners");
+  }
+
+  @Test
   void explain_noListenerAndWhoWasHeardFromLast() throws Exception {
     var id = publish(ORDERS);
     assertThat(explain(ORDERS, id).detail()).isEqualTo("no process listens to the subscription");
