@@ -22,6 +22,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -109,14 +110,21 @@ public class PgOnceConfiguration {
   }
 
   @Bean
+  @DependsOnDatabaseInitialization // also where beans are lazy: Flyway, Liquibase, schema.sql
+  PgOnceInstallation pgOnceInstallation(
+      PgOnce pgonce, Channels channels, PgOnceProperties properties) {
+    return new PgOnceInstallation(pgonce, channels, properties);
+  }
+
+  @Bean
   PgOnceLifecycle pgOnceLifecycle(
       PgOnce pgonce,
-      Channels channels,
+      PgOnceInstallation installation,
       Registrar listeners,
       PgOnceProperties properties,
       Environment environment) {
     return new PgOnceLifecycle(
-        pgonce, channels, listeners, properties, stopTimeout(properties, environment));
+        pgonce, installation, listeners, properties, stopTimeout(properties, environment));
   }
 
   private static PgOnceBuilder settings(PgOnceBuilder builder, PgOnceProperties properties) {

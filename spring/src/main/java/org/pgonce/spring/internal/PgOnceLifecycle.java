@@ -12,14 +12,11 @@ import org.pgonce.spring.PgOnceProperties.StartFailure;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.context.SmartLifecycle;
 
-/**
- * Installs and starts when the context is ready, so behind Flyway and Liquibase, which run while
- * beans are made. Starts last and stops first, and as often as the context does.
- */
+/** Listens. Starts last and stops first, and as often as the context does. */
 public final class PgOnceLifecycle implements SmartLifecycle, DisposableBean {
 
   private final PgOnce pgonce;
-  private final Channels channels;
+  private final PgOnceInstallation installation;
   private final Registrar listeners;
   private final PgOnceProperties properties;
   private final Duration stopTimeout;
@@ -32,12 +29,12 @@ public final class PgOnceLifecycle implements SmartLifecycle, DisposableBean {
 
   PgOnceLifecycle(
       PgOnce pgonce,
-      Channels channels,
+      PgOnceInstallation installation,
       Registrar listeners,
       PgOnceProperties properties,
       Duration stopTimeout) {
     this.pgonce = pgonce;
-    this.channels = channels;
+    this.installation = installation;
     this.listeners = listeners;
     this.properties = properties;
     this.stopTimeout = stopTimeout;
@@ -73,11 +70,7 @@ public final class PgOnceLifecycle implements SmartLifecycle, DisposableBean {
 
     @Override
     public void install() {
-      switch (properties.install()) {
-        case ALWAYS -> pgonce.install(channels.toArray());
-        case VALIDATE -> pgonce.check(channels.toArray());
-        case NEVER -> {}
-      }
+      installation.require();
     }
 
     @Override
