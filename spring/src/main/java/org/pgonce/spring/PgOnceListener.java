@@ -50,6 +50,12 @@ public @interface PgOnceListener {
   /** {@link ListenOptions#maxAttempts()}. */
   String maxAttempts() default "";
 
+  /** {@link org.pgonce.Backoff#first()} of the wait between attempts: for example {@code 200ms}. */
+  String backoffFirst() default "";
+
+  /** {@link org.pgonce.Backoff#longest()} of the wait between attempts: for example {@code 5s}. */
+  String backoffLongest() default "";
+
   /** {@link ListenOptions#handlerTimeout()}: for example {@code 30s} or {@code PT5M}. */
   String handlerTimeout() default "";
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Backoff;
 import org.pgonce.ListenOptions;
 import org.pgonce.spi.ListenAddress;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -136,6 +137,9 @@ public record PgOnceProperties(
    * @param concurrency Handlers at once in this process.
    * @param batch Notifications that one transaction handles at most.
    * @param maxAttempts Attempts before a notification becomes a dead letter.
+   * @param backoffFirst How long a notification waits behind its first failure, doubled with each
+   *     further one.
+   * @param backoffLongest Up to what the wait is doubled.
    * @param handlerTimeout How long a handler may run.
    * @param lease How long a claim holds without renewal, in AT_LEAST_ONCE and AT_MOST_ONCE.
    */
@@ -143,6 +147,8 @@ public record PgOnceProperties(
       @Nullable Integer concurrency,
       @Nullable Integer batch,
       @Nullable Integer maxAttempts,
+      @Nullable Duration backoffFirst,
+      @Nullable Duration backoffLongest,
       @Nullable Duration handlerTimeout,
       @Nullable Duration lease) {
 
@@ -155,10 +161,16 @@ public record PgOnceProperties(
       return new ListenOptions(
           concurrency == null ? options.concurrency() : concurrency,
           maxAttempts == null ? options.maxAttempts() : maxAttempts,
-          options.backoff(),
+          backoffOver(options.backoff()),
           handlerTimeout == null ? options.handlerTimeout() : handlerTimeout,
           batch == null ? options.batch() : batch,
           lease == null ? options.lease() : lease);
+    }
+
+    private Backoff backoffOver(Backoff backoff) {
+      return new Backoff(
+          backoffFirst == null ? backoff.first() : backoffFirst,
+          backoffLongest == null ? backoff.longest() : backoffLongest);
     }
   }
 }

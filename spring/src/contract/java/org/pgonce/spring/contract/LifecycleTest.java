@@ -21,6 +21,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceCustomizer;
+import org.pgonce.spring.PgOnceHeader;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.PgOnceProperties.StartFailure;
 import org.pgonce.spring.Subscription;
@@ -131,6 +132,44 @@ class LifecycleTest {
     @Bean
     static PgOnceCustomizer customizer() {
       return builder -> builder.instance("customized");
+    }
+  }
+
+  /** By the annotation the second attempt would come after 12 hours at least. */
+  @Test
+  void propertyOverridesTheBackoffOfTheAnnotation(TestDatabase database) throws Exception {
+    try (var service =
+        Service.start(
+            database,
+            FailsAtFirst.class,
+            "pgonce.channels.job.backoff-first=1ms",
+            "pgonce.channels.job.backoff-longest=2ms")) {
+      service.publish(1, 1);
+      service.awaitQuiet();
+      assertThat(service.effects("attempt 2")).isEqualTo(1);
+    }
+    try (var service = Service.start(database, FailsAtFirst.class)) {
+      service.publish(2, 2);
+      await().atMost(Service.BOUND).until(() -> dueLaterThanIn11Hours(database) == 1);
+      assertThat(service.effects("attempt 2")).isEqualTo(1);
+    }
+  }
+
+  private static long dueLaterThanIn11Hours(TestDatabase database) throws Exception {
+    return database.queryLong(
+        "SELECT count(*) FROM pgonce.scheduled WHERE subscription_id <> 0 AND due_at > now() + interval '11 hours'");
+  }
+
+  static class FailsAtFirst {
+
+    @Autowired Effects effects;
+
+    @PgOnceListener(channel = "job", backoffFirst = "1d", backoffLongest = "2d")
+    void handle(Job job, @PgOnceHeader int attempt) {
+      if (attempt == 1) {
+        throw new IllegalStateException("the first attempt fails");
+      }
+      effects.save(new Effect(job.number(), "attempt " + attempt));
     }
   }
 

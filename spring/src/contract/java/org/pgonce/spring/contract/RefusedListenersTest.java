@@ -98,6 +98,12 @@ class RefusedListenersTest {
     assertRefused(Asynchronous.class, "@Async");
     assertRefused(BadSetting.class, "concurrency = \"many\" cannot be read");
     assertRefused(OutOfBounds.class, "concurrency 0 is not between 1 and 1,000");
+    assertRefused(BadBackoff.class, "BadBackoff.handle: backoffFirst = \"soon\" cannot be read");
+    assertRefused(
+        BackoffTooShort.class, "BackoffTooShort.handle: first backoff PT0S is below 1 ms");
+    assertRefused(
+        BackoffUpsideDown.class,
+        "BackoffUpsideDown.handle: longest backoff PT1S is not between the first, PT5S, and 365 days");
   }
 
   /** It would run on the proxy itself, whose fields are empty. */
@@ -225,6 +231,21 @@ class RefusedListenersTest {
     void handle(SignedUp signedUp) {}
   }
 
+  static class BadBackoff {
+    @PgOnceListener(channel = "signed_up", backoffFirst = "soon")
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class BackoffTooShort {
+    @PgOnceListener(channel = "signed_up", backoffFirst = "0ms")
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class BackoffUpsideDown {
+    @PgOnceListener(channel = "signed_up", backoffFirst = "5s", backoffLongest = "1s")
+    void handle(SignedUp signedUp) {}
+  }
+
   static class OutOfBounds {
     @PgOnceListener(channel = "signed_up", concurrency = "0")
     void handle(SignedUp signedUp) {}
@@ -255,6 +276,10 @@ class RefusedListenersTest {
     assertThatThrownBy(
             () -> start(Plain.class, Map.of("pgonce.channels.signed_up.concurrency", "0")))
         .hasMessageContaining("pgonce.channels.signed_up: concurrency 0 is not between 1 and 1,000");
+    assertThatThrownBy(
+            () -> start(Plain.class, Map.of("pgonce.channels.signed_up.backoff-first", "30m")))
+        .hasMessageContaining(
+            "pgonce.channels.signed_up: longest backoff PT15M is not between the first, PT30M,");
   }
 
   static class Plain {

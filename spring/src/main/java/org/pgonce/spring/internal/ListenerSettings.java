@@ -34,6 +34,8 @@ final class ListenerSettings {
             read("concurrency", said.concurrency(), Integer::valueOf),
             read("batch", said.batch(), Integer::valueOf),
             read("maxAttempts", said.maxAttempts(), Integer::valueOf),
+            read("backoffFirst", said.backoffFirst(), ListenerSettings::duration),
+            read("backoffLongest", said.backoffLongest(), ListenerSettings::duration),
             read("handlerTimeout", said.handlerTimeout(), ListenerSettings::duration),
             read("lease", said.lease(), ListenerSettings::duration));
     try {
