@@ -12,11 +12,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.Tx;
 import org.pgonce.spring.PgOnceHeader;
 import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.Subscription;
 import org.pgonce.spring.internal.PgOnceConfiguration;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.springframework.aop.framework.ProxyFactory;
@@ -145,6 +147,49 @@ class RefusedListenersTest {
   static class TakesBoth {
     @PgOnceListener(channel = "signed_up")
     void handle(List<Notification<SignedUp>> all, SignedUp one, Tx tx) {}
+  }
+
+  @Test
+  void secondListenerOfASubscriptionIsRefusedByBothNames() {
+    assertRefused(
+        Two.class,
+        "@PgOnceListener on Two.mail (bean ",
+        "@PgOnceListener on Two.audit (bean ",
+        "both listen to channel signed_up, which has one handler in a process",
+        "ChannelOptions.withSubscriptions",
+        "raise its concurrency");
+    assertRefused(
+        BeanAndMethod.class,
+        "a Subscription bean and @PgOnceListener on BeanAndMethod.handle",
+        "both listen to subscription mail of channel two_names");
+  }
+
+  static class Two {
+    @PgOnceListener(channel = "signed_up")
+    void mail(SignedUp signedUp) {}
+
+    @PgOnceListener(channel = "signed_up")
+    void audit(SignedUp signedUp) {}
+  }
+
+  static class BeanAndMethod {
+
+    @Bean
+    static Channel<SignedUp> twoNames() {
+      return Channel.of(
+          "two_names",
+          SignedUp.class,
+          Mode.EXACTLY_ONCE,
+          ChannelOptions.DEFAULT.withSubscriptions("mail", "audit"));
+    }
+
+    @Bean
+    static Subscription<SignedUp> mail(Channel<SignedUp> twoNames) {
+      return Subscription.of(twoNames).named("mail").handle((notification, tx) -> {});
+    }
+
+    @PgOnceListener(channel = "two_names", subscription = "mail")
+    void handle(SignedUp signedUp) {}
   }
 
   @Test

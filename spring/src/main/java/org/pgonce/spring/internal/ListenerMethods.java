@@ -32,12 +32,12 @@ final class ListenerMethods {
   }
 
   /**
-   * A subscription for each of them.
+   * What listens by each of them.
    *
    * @throws IllegalStateException if one of them cannot be a listener
    */
-  List<Subscription<?>> subscriptions() {
-    var found = new ArrayList<Subscription<?>>();
+  List<Listening<?>> find() {
+    var found = new ArrayList<Listening<?>>();
     for (var name : beans.getBeanNamesForType(Object.class, true, false)) {
       var type = ScopedProxyUtils.isScopedTarget(name) ? null : typeOf(name);
       if (type != null) {
@@ -61,8 +61,7 @@ final class ListenerMethods {
             method -> AnnotatedElementUtils.findMergedAnnotation(method, PgOnceListener.class));
   }
 
-  private Subscription<?> of(
-      String beanName, Class<?> type, Method method, PgOnceListener listener) {
+  private Listening<?> of(String beanName, Class<?> type, Method method, PgOnceListener listener) {
     var where = "@PgOnceListener on " + type.getSimpleName() + "." + method.getName();
     var settings = new ListenerSettings(beans, where);
     var channel = channels.require(settings.text(listener.channel()), where);
@@ -72,7 +71,9 @@ final class ListenerMethods {
     var bean = beans.getBean(beanName);
     var invocable = AopUtils.selectInvocableMethod(method, bean.getClass());
     ListenerFit.requireReached(bean, invocable, where);
-    return of(channel, new ListenerMethod(bean, invocable, arguments), settings, listener);
+    return new Listening<>(
+        of(channel, new ListenerMethod(bean, invocable, arguments), settings, listener),
+        where + " (bean " + beanName + ")");
   }
 
   /** A proxy finds the instance of other scopes when it is called: of a refresh scope, say. */

@@ -2,7 +2,7 @@ package org.pgonce.spring.internal;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.stream.Stream;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.Handler;
@@ -53,9 +53,13 @@ final class Registrar implements SmartInitializingSingleton {
         .forEach(
             (name, set) ->
                 settings.put(channels.requireRelaxed(name, "pgonce.channels." + name).name(), set));
-    var all = new ArrayList<Subscription<?>>(declared().toList());
-    all.addAll(new ListenerMethods(beans, channels).subscriptions());
-    all.forEach(one -> listen(one, settings.get(one.channel().name())));
+    var all = new ArrayList<Listening<?>>(declared());
+    all.addAll(new ListenerMethods(beans, channels).find());
+    var handled = new HashMap<String, Listening<?>>();
+    for (var one : all) {
+      requireOne(handled.putIfAbsent(one.label(), one), one);
+      listen(one, settings.get(one.subscription().channel().name()));
+    }
     thereAre = !all.isEmpty();
   }
 
@@ -64,12 +68,24 @@ final class Registrar implements SmartInitializingSingleton {
     return thereAre;
   }
 
-  @SuppressWarnings({"rawtypes", "unchecked"}) // a bean's type has no argument here
-  private Stream<Subscription<?>> declared() {
-    return (Stream) beans.getBeanProvider(Subscription.class).orderedStream();
+  private List<Listening<?>> declared() {
+    var found = new ArrayList<Listening<?>>();
+    for (Subscription<?> bean : beans.getBeanProvider(Subscription.class)) {
+      found.add(new Listening<>(bean, "a Subscription bean"));
+    }
+    return found;
   }
 
-  private <T> void listen(Subscription<T> subscription, @Nullable ChannelSettings set) {
+  private static void requireOne(@Nullable Listening<?> before, Listening<?> one) {
+    if (before != null) {
+      throw new IllegalStateException(
+          "%s and %s both listen to %s, which has one handler in a process. For each to get every notification, define the channel with a subscription for each (ChannelOptions.withSubscriptions(\"mail\", \"audit\")) and name one in each (subscription = \"mail\"). For more at once, keep one and raise its concurrency"
+              .formatted(before.where(), one.where(), one.label()));
+    }
+  }
+
+  private <T> void listen(Listening<T> listening, @Nullable ChannelSettings set) {
+    var subscription = listening.subscription();
     var channel = subscription.channel();
     var options = subscription.options();
     if (set != null) {
@@ -85,15 +101,9 @@ final class Registrar implements SmartInitializingSingleton {
     } else {
       pgonce.listen(channel, subscription.name(), options, subscription.handler());
     }
-    var named = named(subscription);
+    var named = listening.subscriptionName();
     for (var witness : witnesses) {
       witness.sees(channel, named, options, subscription.handler());
     }
-  }
-
-  /** Where it says none, the channel has one only: else pgonce has refused it. */
-  private static String named(Subscription<?> subscription) {
-    var name = subscription.name();
-    return name == null ? subscription.channel().options().names().iterator().next() : name;
   }
 }
