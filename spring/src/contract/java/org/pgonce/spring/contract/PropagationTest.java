@@ -2,6 +2,9 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Notification;
@@ -107,6 +110,36 @@ class PropagationTest {
       if (notification.attempt() == 1) {
         throw new IllegalStateException("at first");
       }
+    }
+  }
+
+  @Test
+  void ownConnectionAndOtherThreadsStayIfTheAttemptFails(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, WorksApart.class)) {
+      service.publish(1, 1);
+      service.awaitQuiet();
+      assertThat(service.deadLetters()).isEqualTo(1);
+      assertThat(service.effects("own connection")).isEqualTo(1);
+      assertThat(service.effects("other thread")).isEqualTo(1);
+      assertThat(service.effects("listener")).isZero();
+    }
+  }
+
+  static class WorksApart {
+
+    @Autowired Effects effects;
+    @Autowired DataSource pool;
+
+    @PgOnceListener(channel = "job", maxAttempts = "1")
+    void handle(Job job) throws SQLException {
+      effects.save(new Effect(job.number(), "listener"));
+      try (var connection = pool.getConnection();
+          var statement = connection.createStatement()) {
+        statement.execute("INSERT INTO effect (number, how) VALUES (1, 'own connection')");
+      }
+      CompletableFuture.runAsync(() -> effects.save(new Effect(job.number(), "other thread")))
+          .join();
+      throw new IllegalStateException("the attempt fails");
     }
   }
 }
