@@ -1,12 +1,8 @@
 package org.pgonce.guards;
 
-import java.io.IOException;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.RejectedException;
 
 /**
  * How a guard or a sequence is kept. Immutable; the {@code with…} methods return changed copies.
@@ -32,8 +28,6 @@ public record GuardOptions(
     FailureMeaning of(Exception failure);
   }
 
-  private static final int DEEPEST_CAUSE = 50;
-
   public static final GuardOptions DEFAULT =
       new GuardOptions(
           Duration.ofMinutes(5),
@@ -49,23 +43,14 @@ public record GuardOptions(
   }
 
   /**
-   * The default rule. An {@link IOException}, a {@link TimeoutException}, an interruption or a lost
-   * database connection, or what was caused by one: {@link FailureMeaning#UNKNOWN}, as the request
-   * may have arrived. Any other exception: {@link FailureMeaning#FINAL}.
+   * The default rule. A {@link RejectedException}: {@link FailureMeaning#FINAL}, as who throws it
+   * knows. Any other exception, whatever caused it: {@link FailureMeaning#UNKNOWN}, as the request
+   * may have arrived. No exception has {@link FailureMeaning#NO_EFFECT} by default: which ones of
+   * your client do, only your own rule can say.
    */
   public static FailureMeaning cautious(Exception failure) {
     Objects.requireNonNull(failure, "failure");
-    @Nullable Throwable cause = failure;
-    for (var depth = 0; cause != null && depth < DEEPEST_CAUSE; depth++) {
-      if (cause instanceof IOException
-          || cause instanceof TimeoutException
-          || cause instanceof InterruptedException
-          || (cause instanceof SQLException sql && LostConnection.isLikely(sql))) {
-        return FailureMeaning.UNKNOWN;
-      }
-      cause = cause.getCause();
-    }
-    return FailureMeaning.FINAL;
+    return failure instanceof RejectedException ? FailureMeaning.FINAL : FailureMeaning.UNKNOWN;
   }
 
   public GuardOptions withLongestCall(Duration longestCall) {

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnceException;
+import org.pgonce.RejectedException;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -161,18 +162,18 @@ class GuardTest {
   }
 
   @Test
-  void s6_aCallThatThrowsHasFailedAndIsNotMadeAgain() {
+  void s6_aCallThatIsRejectedHasFailedAndIsNotMadeAgain() {
     Callable<Receipt> refused =
         () -> {
           bank.call("charge");
-          throw new IllegalStateException("card expired");
+          throw new RejectedException("card expired");
         };
     var first = guards.once(PAYMENT, "order-1", CHARGE, refused);
     assertThat(first).isInstanceOf(GuardResult.Failed.class);
     assertThatThrownBy(first::orElseThrow)
         .hasMessageContaining("card expired")
         .hasMessageContaining("not tried again")
-        .hasCauseInstanceOf(IllegalStateException.class);
+        .hasCauseInstanceOf(RejectedException.class);
     var second = (GuardResult.Failed<Receipt>) pay("order-1");
     assertThat(second.repeatable()).isFalse();
     assertThat(second.cause()).isNull();
@@ -211,6 +212,8 @@ class GuardTest {
             new IOException("reset"),
             new java.io.UncheckedIOException(new IOException("reset")),
             new java.util.concurrent.TimeoutException("late"),
+            new IllegalStateException("503 Service Unavailable"), // as HTTP clients throw it
+            new IllegalArgumentException("caused", new RejectedException("by it")),
             new SQLException("gone", "08006"))) {
       var key = failure.getClass().getSimpleName();
       var result =

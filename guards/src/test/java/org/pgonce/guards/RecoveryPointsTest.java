@@ -15,6 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnceException;
+import org.pgonce.RejectedException;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -232,7 +233,7 @@ class RecoveryPointsTest {
                 String.class,
                 () -> {
                   if (broken.get() == 1) {
-                    throw new IllegalStateException("card expired");
+                    throw new RejectedException("card expired");
                   }
                   return outside.call("charge");
                 });
