@@ -107,6 +107,9 @@ BEGIN
   IF to_regclass('pgonce_guards.guard_done') IS NULL THEN
     CREATE INDEX guard_done ON pgonce_guards.guard (keep_until) WHERE keep_until IS NOT NULL;
   END IF;
+  IF to_regclass('pgonce_guards.guard_failed') IS NULL THEN
+    CREATE INDEX guard_failed ON pgonce_guards.guard (started_at) WHERE kind = 'CALL' AND outcome = 'FAILED' AND NOT repeatable AND settled_by = 'CALL';
+  END IF;
 END
 $$;
 
@@ -439,17 +442,26 @@ CREATE OR REPLACE FUNCTION pgonce_guards.release_guard(guard_scope text, guard_k
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT FROM pgonce_guards.settle_guard(guard_scope, guard_key, guard_step, 'FAILED', true, NULL, who, why) $$;
 
--- What is open, for the person on call: calls that run, calls whose outcome nobody knows, and sequences that are not at their end.
+-- For the person on call: what is open (calls that run, calls whose outcome nobody knows, sequences that are not at their end), and calls that have
+-- failed for good by what they threw, until they are released, settled or purged. A step that has failed is among them while its sequence is open. keep_until is null for what is open, and
+-- for steps.
 DO $$
 BEGIN
-  IF to_regclass('pgonce_guards.guard_status') IS NULL THEN
-    CREATE VIEW pgonce_guards.guard_status AS
+  IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass('pgonce_guards.guard_status') AND a.attname = 'keep_until') THEN
+    CREATE OR REPLACE VIEW pgonce_guards.guard_status AS
     SELECT g.scope, g.key, g.step, g.kind,
            CASE WHEN g.outcome <> 'STARTED' OR g.unknown_at > clock_timestamp() THEN g.outcome
                 WHEN g.kind = 'SEQUENCE' THEN 'FAILED' ELSE 'UNKNOWN' END AS outcome,
-           clock_timestamp() - g.started_at AS age, g.attempt, g.instance, g.role, g.started_at, g.unknown_at, g.error
+           clock_timestamp() - g.started_at AS age, g.attempt, g.instance, g.role, g.started_at, g.unknown_at, g.error,
+           g.repeatable OR g.kind = 'SEQUENCE' AND g.outcome = 'STARTED' AND g.unknown_at <= clock_timestamp() AS repeatable, g.settled_at, g.keep_until
       FROM pgonce_guards.guard g
-     WHERE g.keep_until IS NULL AND (g.step = '' OR g.outcome IN ('STARTED', 'UNKNOWN'));
+     WHERE g.keep_until IS NULL AND (g.step = '' OR g.outcome IN ('STARTED', 'UNKNOWN'))
+    UNION ALL
+    SELECT g.scope, g.key, g.step, g.kind, g.outcome, clock_timestamp() - g.started_at, g.attempt, g.instance, g.role, g.started_at, g.unknown_at, g.error,
+           g.repeatable, g.settled_at, g.keep_until
+      FROM pgonce_guards.guard g
+     WHERE g.kind = 'CALL' AND g.outcome = 'FAILED' AND NOT g.repeatable AND g.settled_by = 'CALL'
+       AND (g.step = '' OR EXISTS (SELECT FROM pgonce_guards.guard s WHERE s.scope = g.scope AND s.key = g.key AND s.step = '' AND s.keep_until IS NULL));
   END IF;
 END
 $$;
@@ -479,7 +491,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_admin;
 GRANT SELECT ON pgonce_guards.guard, pgonce_guards.guard_history TO pgonce_admin;
 
-COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 1: see docs/guards.md of pgonce';
+COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 2: see docs/guards.md of pgonce';
 
 SELECT pg_catalog.set_config('role', pg_catalog.current_setting('pgonce.role'), false);
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -202,7 +202,7 @@ public final class Guards {
   /**
    * What is open, the oldest first: calls that run (STARTED), calls whose outcome is UNKNOWN, and
    * sequences that are not at their end. The view {@code pgonce_guards.guard_status} shows the
-   * same.
+   * same, and calls that have failed for good.
    *
    * @param limit at most so many, 1 to 100,000
    * @throws IllegalArgumentException if the limit is another one

@@ -50,9 +50,10 @@ final class GuardStatements {
       ROW + "pgonce_guards.step_done(?, ?, ?, ?, ?::pg_catalog.uuid, ?, ?, ?, ?, ?) AS g";
   private static final String SETTLE =
       ROW + "pgonce_guards.settle_guard(?, ?, ?, ?, ?, ?, ?, ?) AS g";
+  // The view shows calls that have failed for good as well.
   private static final String OPEN =
       STATE.formatted("g.kind OPERATOR(pg_catalog.=) 'SEQUENCE'")
-          + " FROM pgonce_guards.guard_status AS g WHERE ?::pg_catalog.text IS NULL OR g.scope = ? ORDER BY g.started_at LIMIT ?";
+          + " FROM pgonce_guards.guard_status AS g WHERE (?::pg_catalog.text IS NULL OR g.scope = ?) AND NOT (g.kind = 'CALL' AND g.outcome = 'FAILED') ORDER BY g.started_at LIMIT ?";
   private static final String PURGE = "SELECT pgonce_guards.guard_purge(?)";
 
   private GuardStatements() {}
