@@ -88,6 +88,29 @@ class InstallTest {
     assertThat(database.queryLong("select count(*) from pgonce_guards.guard")).isEqualTo(3);
   }
 
+  /** The list of what is open, as version 1 had it. */
+  @Test
+  void h83_anOlderInstallationGetsTheLargerView(TestDatabase database) throws Exception {
+    Guards.using(database.dataSource()).install();
+    database.execute(
+        """
+        drop view pgonce_guards.guard_status;
+        drop index pgonce_guards.guard_failed;
+        set role pgonce_owner;
+        create view pgonce_guards.guard_status as
+        select g.scope, g.key, g.step, g.kind, case when g.outcome <> 'STARTED' or g.unknown_at > clock_timestamp() then g.outcome else 'UNKNOWN' end as outcome,
+               clock_timestamp() - g.started_at as age, g.attempt, g.instance, g.role, g.started_at, g.unknown_at, g.error
+          from pgonce_guards.guard g where g.keep_until is null;
+        comment on schema pgonce_guards is 'pgonce guards, version 1: see docs/guards.md of pgonce';
+        """);
+    Guards.using(database.dataSource()).install();
+    assertThat(database.queryLong("select count(keep_until) from pgonce_guards.guard_status"))
+        .isZero();
+    assertThat(database.queryString("select to_regclass('pgonce_guards.guard_failed')::text"))
+        .isEqualTo("pgonce_guards.guard_failed");
+    assertWorks(database);
+  }
+
   @Test
   void h83_severalThatInstallAtOnceAllSucceed(TestDatabase database) throws Exception {
     var all = new ArrayList<CompletableFuture<?>>();
@@ -105,7 +128,8 @@ class InstallTest {
     var nobody = Guards.using(database.loginRole("nobody").dataSource());
     assertThatThrownBy(nobody::install)
         .isInstanceOf(PgOnceException.class)
-        .hasMessageContaining("pgonce cannot install guards, nothing was changed: ");
+        .hasMessageContaining("pgonce cannot install guards, nothing was changed: ")
+        .hasMessageContaining("run what Guards.migration() prints");
     assertThat(database.queryString("select to_regnamespace('pgonce_guards')")).isNull();
     assertThatThrownBy(() -> nobody.once(PAYMENT, "k", "r", () -> "done"))
         .hasMessageContaining("the call was not made");

@@ -224,7 +224,7 @@ class RecoveryPointsTest {
   }
 
   @Test
-  void s8_aFailedStepIsFinalUntilAPersonReleasesIt() {
+  void s8_aFailedStepIsFinalUntilAPersonReleasesIt() throws Exception {
     var broken = new AtomicInteger(1);
     Steps.Body<String> body =
         steps ->
@@ -242,8 +242,12 @@ class RecoveryPointsTest {
     broken.set(0);
     assertThat(run(body)).isInstanceOf(GuardResult.Failed.class);
     assertThat(outside.calls("charge")).isZero();
+    var listed =
+        "select string_agg(concat_ws(' ', step, outcome, repeatable), '; ' order by step) from pgonce_guards.guard_status";
+    assertThat(database.queryString(listed)).isEqualTo(" FAILED t; charge FAILED f");
     guards.release(new GuardKey("fulfilment", "order-42", "charge"), "ada", "a new card");
     assertThat(run(body).orElseThrow()).isEqualTo("charge 1");
+    assertThat(database.queryString(listed)).isNull();
   }
 
   @Test
