@@ -19,6 +19,9 @@ class BomTest {
       Pattern.compile("(?s)(<licenses>.*</licenses>\\s*<developers>.*</developers>)");
   private static final Pattern OURS =
       Pattern.compile("<groupId>org\\.pgonce</groupId>\\s*<artifactId>(.+?)</artifactId>");
+  private static final Pattern OURS_WITH_VERSION =
+      Pattern.compile(
+          "<groupId>org\\.pgonce</groupId>\\s*<artifactId>[^<]+</artifactId>\\s*<version>(.+?)</version>");
   private static final Pattern ARTIFACT =
       Pattern.compile("</parent>.*?<artifactId>(.+?)</artifactId>", Pattern.DOTALL);
 
@@ -33,6 +36,24 @@ class BomTest {
     }
     var managed = all(OURS, pom("bom"));
     assertThat(managed.subList(1, managed.size())).containsExactlyInAnyOrderElementsOf(published);
+  }
+
+  /** Whoever builds the sources, as the README says, has it in the local repository. */
+  @Test
+  void everyBuildInstallsIt() throws Exception {
+    assertThat(all(MODULE, pom(".").split("<profiles>", 2)[0])).contains("bom");
+  }
+
+  @Test
+  void thePagesNameTheProjectsVersion() throws Exception {
+    var version = all(VERSION, pom(".")).get(0);
+    try (var pages = Files.list(ROOT.resolve("docs"))) {
+      var named = new ArrayList<String>();
+      for (var page : pages.filter(file -> file.toString().endsWith(".md")).toList()) {
+        named.addAll(all(OURS_WITH_VERSION, Files.readString(page)));
+      }
+      assertThat(named).hasSizeGreaterThan(2).containsOnly(version);
+    }
   }
 
   @Test
