@@ -251,7 +251,10 @@ class PublishTest {
     }
     try (var connection = nobody.unpooled().getConnection()) {
       assertThatThrownBy(() -> PUBLISHER.publish(connection, ORDERS, new Order(1, "x")))
-          .hasMessageContaining("permission denied");
+          .isInstanceOfSatisfying(
+              SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("42501"))
+          .hasMessageContaining("permission denied")
+          .hasMessageContaining("GRANT pgonce_publisher TO it");
     }
   }
 

@@ -252,7 +252,8 @@ class InstallTest {
     var login = database.loginRole("deployer", "pgonce_listener");
 
     assertThatThrownBy(() -> PgOnce.using(login.dataSource()).install(ADDED))
-        .hasMessageContaining("GRANT pgonce_installer TO " + login.user());
+        .hasMessageContaining("GRANT pgonce_installer TO " + login.user())
+        .hasMessageContaining("pgonce.install=validate");
     try (var connection = login.dataSource().getConnection()) {
       assertThat(Triggers.plan(connection, ADDED).obstacles())
           .anyMatch(it -> it.contains("GRANT pgonce_installer TO " + login.user()))

@@ -28,6 +28,8 @@ public final class PublishStatements {
   private static final Sql PUBLISH_ALL = Sql.of("pgonce.publish_all(?, ?::json, %s)");
   private static final Sql PUBLISH_EACH = Sql.of("pgonce.publish_each(?, ?::json, ?::json, %s)");
 
+  private static final String INSUFFICIENT_PRIVILEGE = "42501";
+
   private static final ThreadLocal<Integer> DEPTH = ThreadLocal.withInitial(() -> 0);
 
   private PublishStatements() {}
@@ -87,8 +89,21 @@ public final class PublishStatements {
       parameters.addAll(List.of(texts));
       // The publisher's own version, since it wrote the payload.
       parameters.add(channel.options().payload().version());
-      return Statements.rows(
-          transaction, depth == 0 ? plain : inHandler, reader, parameters.toArray());
+      try {
+        return Statements.rows(
+            transaction, depth == 0 ? plain : inHandler, reader, parameters.toArray());
+      } catch (SQLException e) {
+        throw INSUFFICIENT_PRIVILEGE.equals(e.getSQLState()) ? explained(e) : e;
+      }
+    }
+
+    /** PostgreSQL names the function, and no role that may call it. In one line, for a log. */
+    private static SQLException explained(SQLException refused) {
+      return new SQLException(
+          String.valueOf(refused.getMessage()).lines().findFirst().orElse("")
+              + ". To publish, the connection's role needs pgonce_publisher: GRANT pgonce_publisher TO it; pgonce_listener alone does not publish",
+          INSUFFICIENT_PRIVILEGE,
+          refused);
     }
   }
 

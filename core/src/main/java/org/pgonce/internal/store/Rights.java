@@ -88,7 +88,7 @@ public final class Rights {
 
   private static final String INSTALLING =
       """
-      SELECT pg_catalog.format('role %1$I may not install channels: GRANT pgonce_installer TO %1$I', current_user)
+      SELECT pg_catalog.format('role %1$I may not install channels: GRANT pgonce_installer TO %1$I. Or have a role that may run what PgOnce.migration prints, and call check in place of install here (Spring Boot: pgonce.install=validate)', current_user)
         FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
        WHERE n.nspname = 'pgonce' AND p.proname = 'install_channel' AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
       """;

@@ -34,6 +34,9 @@ record GuardStore(Transactions transactions, PayloadCodec codec, String instance
       new Backoff(Duration.ofMillis(100), Duration.ofSeconds(1));
 
   private static final String LOCK_NOT_AVAILABLE = "55P03";
+  private static final String MAY_NOT = "42501";
+  private static final String WHO_MAY =
+      ". Have a superuser install once, or run what Guards.migration() prints (sql/guards/install.sql): this role then finds it done, and needs GRANT pgonce_guard. Any other role that installs needs CREATEROLE, CREATE on the database and, where pgonce_owner is there already, GRANT pgonce_owner";
 
   static GuardStore over(DataSource dataSource, PayloadCodec codec, String instance) {
     return new GuardStore(new Transactions(dataSource, LONGEST_STATEMENT), codec, instance);
@@ -49,7 +52,7 @@ record GuardStore(Transactions transactions, PayloadCodec codec, String instance
                   LostConnection.isLikely(e)
                       ? ", the connection ended and what became of it is not known (install again, it does no harm)"
                       : ", nothing was changed",
-                  Failures.withHint(e)),
+                  Failures.withHint(e) + (MAY_NOT.equals(e.getSQLState()) ? WHO_MAY : "")),
           e);
     }
   }
