@@ -205,8 +205,8 @@ $$;
 
 -- Lets a role, that the caller can act as, own the function of the channel's triggers: all of pgonce that such a function needs. What is
 -- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md). It is called where that function is made or
--- replaced, in the transaction that does so. One at a time: of two that grant rights on the
--- same schema at once, PostgreSQL fails the second ("tuple concurrently updated"). The lock is that of Installer in Java.
+-- replaced, in the transaction that does so. One at a time: of two that grant rights on the same schema at once, PostgreSQL fails the second ("tuple
+-- concurrently updated"). The lock is that of Installer in Java.
 CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

@@ -334,7 +334,8 @@ END
 $$;
 
 -- Why a notification is not moving, and what to do: one row per subscription, or that of one. Without an id: why the first in line is not moving, or why
--- nothing comes. created_at: when the notification was stored. since: when the cause began, where that is known. The causes are in docs/operations.md. With the caller's own rights: what pg_stat_activity shows of other roles' sessions.
+-- nothing comes. created_at: when the notification was stored. since: when the cause began, where that is known. The causes are in docs/operations.md.
+-- With the caller's own rights: what pg_stat_activity shows of other roles' sessions.
 CREATE OR REPLACE FUNCTION pgonce.explain(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS TABLE (subscription text, id bigint, created_at timestamptz, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer,
                last_sql text, detail text, advice text, needs_person boolean)

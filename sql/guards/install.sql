@@ -443,8 +443,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT FROM pgonce_guards.settle_guard(guard_scope, guard_key, guard_step, 'FAILED', true, NULL, who, why) $$;
 
 -- For the person on call: what is open (calls that run, calls whose outcome nobody knows, sequences that are not at their end), and calls that have
--- failed for good by what they threw, until they are released, settled or purged. A step that has failed is among them while its sequence is open. keep_until is null for what is open, and
--- for steps.
+-- failed for good by what they threw, until they are released, settled or purged. A step that has failed is among them while its sequence is open.
+-- keep_until is null for what is open, and for steps.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass('pgonce_guards.guard_status') AND a.attname = 'keep_until') THEN

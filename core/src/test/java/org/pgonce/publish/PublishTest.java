@@ -254,7 +254,7 @@ class PublishTest {
           .isInstanceOfSatisfying(
               SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("42501"))
           .hasMessageContaining("permission denied")
-          .hasMessageContaining("GRANT pgonce_publisher TO it");
+          .hasMessageContaining("GRANT pgonce_publisher TO that role");
     }
   }
 

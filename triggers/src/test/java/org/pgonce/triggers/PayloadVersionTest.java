@@ -42,6 +42,20 @@ class PayloadVersionTest {
           .withUpcaster(1, ObjectNode.class, PayloadVersionTest::split);
   private static final Duration SOON = Duration.ofSeconds(15);
 
+  record Thing(long id) {}
+
+  private static final TriggerChannel<Thing> FIRST_RELEASE =
+      TriggerChannel.on("thing", Thing.class).afterInsert().build();
+  private static final TriggerChannel<Thing> SECOND_RELEASE =
+      TriggerChannel.on("thing", Thing.class)
+          .afterInsert()
+          .options(
+              with(
+                  PayloadRules.DEFAULT
+                      .withVersion(2)
+                      .withUpcaster(1, Object.class, payload -> payload)))
+          .build();
+
   private final List<String> handled = new CopyOnWriteArrayList<>();
 
   private static ObjectNode split(ObjectNode row) {
@@ -151,19 +165,14 @@ class PayloadVersionTest {
   void h24_aChangedVersionIsADifferenceThatPlanCheckAndStartTell(TestDatabase database)
       throws Exception {
     database.execute("create table thing (id bigint primary key)");
-    record Thing(long id) {}
-    var first = TriggerChannel.on("thing", Thing.class).afterInsert().build();
-    var rules =
-        PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Object.class, payload -> payload);
-    var second = TriggerChannel.on("thing", Thing.class).afterInsert().options(with(rules)).build();
     var pgonce = PgOnce.using(database.pooled(4));
-    pgonce.install(first);
+    pgonce.install(FIRST_RELEASE);
     try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.check(connection, second))
+      assertThat(Triggers.check(connection, SECOND_RELEASE))
           .singleElement()
           .asString()
           .contains("was made from another definition", ", version 2, definition ");
-      var plan = Triggers.plan(connection, second);
+      var plan = Triggers.plan(connection, SECOND_RELEASE);
       assertThat(plan.changes())
           .extracting(Plan.Change::summary)
           .containsExactly("replace function pgonce_triggers.\"capture_thing_inserted\"");
@@ -171,15 +180,15 @@ class PayloadVersionTest {
           .anyMatch(line -> line.contains("current_depth(), 0) + 65536"));
     }
     try (pgonce) {
-      pgonce.listen(second, noting());
+      pgonce.listen(SECOND_RELEASE, noting());
       assertThatThrownBy(pgonce::start)
           .isInstanceOf(PgOnceException.class)
           .hasMessageContaining("version 2");
     }
-    PgOnce.using(database.dataSource()).install(second);
+    PgOnce.using(database.dataSource()).install(SECOND_RELEASE);
     try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.check(connection, second)).isEmpty();
-      assertThat(Triggers.plan(connection, second).changes()).isEmpty();
+      assertThat(Triggers.check(connection, SECOND_RELEASE)).isEmpty();
+      assertThat(Triggers.plan(connection, SECOND_RELEASE).changes()).isEmpty();
     }
   }
 
@@ -188,11 +197,6 @@ class PayloadVersionTest {
   void h24_anEarlierVersionIsInstalledWithAWarningAndListenersOfTheLaterOneHearOfIt(
       TestDatabase database) throws Exception {
     database.execute("create table thing (id bigint primary key)");
-    record Thing(long id) {}
-    var first = TriggerChannel.on("thing", Thing.class).afterInsert().build();
-    var rules =
-        PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Object.class, payload -> payload);
-    var second = TriggerChannel.on("thing", Thing.class).afterInsert().options(with(rules)).build();
     var troubles = new CopyOnWriteArrayList<String>();
     Observer noting =
         event -> {
@@ -201,17 +205,17 @@ class PayloadVersionTest {
           }
         };
     try (var pgonce = PgOnce.builder(database.pooled(4)).observer(noting).build()) {
-      pgonce.install(second);
-      pgonce.listen(second, noting()).start();
+      pgonce.install(SECOND_RELEASE);
+      pgonce.listen(SECOND_RELEASE, noting()).start();
 
       try (var connection = database.dataSource().getConnection()) {
-        assertThat(Triggers.plan(connection, first).warnings())
+        assertThat(Triggers.plan(connection, FIRST_RELEASE).warnings())
             .singleElement()
             .asString()
             .contains("writes version 2 of its payloads, and the definition here has version 1");
-        assertThat(Triggers.plan(connection, second).warnings()).isEmpty();
+        assertThat(Triggers.plan(connection, SECOND_RELEASE).warnings()).isEmpty();
       }
-      PgOnce.using(database.dataSource()).install(first);
+      PgOnce.using(database.dataSource()).install(FIRST_RELEASE);
 
       await().atMost(SOON).until(() -> !troubles.isEmpty());
       assertThat(troubles)

@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks every 600 poll intervals whether the channels are still fed as at the start, since anyone
- * may alter a watched table; and a second after an installation that changed what feeds one of
- * them. Reports each new difference once.
+ * may alter a watched table; and a second after a wake-up says that one of them was installed.
+ * Reports each new difference once.
  */
 final class FeedWatch {
 
@@ -57,11 +57,25 @@ final class FeedWatch {
     }
   }
 
-  /** Checks from now on, until the listener's threads are closed. */
+  /** Checks from now on, until {@link #stop}. */
   void start() {
     if (!channels.isEmpty()) {
       checks.within(interval);
     }
+  }
+
+  /** No check begins from now on. Returns at once. */
+  void stop() {
+    checks.stop();
+  }
+
+  /**
+   * Waits for the check under way, as an interrupt of it may cost the pool a connection.
+   *
+   * @param end by System.nanoTime()
+   */
+  void awaitEnd(long end) throws InterruptedException {
+    checks.awaitEnd(end);
   }
 
   /** A wake-up says that a channel was installed, maybe otherwise than it is defined here. */

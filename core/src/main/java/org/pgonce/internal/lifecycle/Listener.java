@@ -333,6 +333,7 @@ public final class Listener {
     consumers.forEach(SubscriptionConsumer::stop);
     gates.values().forEach(NotifyGate::stop);
     poll.stop();
+    feeds.stop();
     // With its LISTEN session goes its rank, as the others see with their next poll.
     listening.close();
   }
@@ -343,6 +344,7 @@ public final class Listener {
       gate.close(end - Shutdown.GRACE.toNanos() / 2);
     }
     poll.unregister(end);
+    feeds.awaitEnd(end);
     return true;
   }
 

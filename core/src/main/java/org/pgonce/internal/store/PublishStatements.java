@@ -101,7 +101,7 @@ public final class PublishStatements {
     private static SQLException explained(SQLException refused) {
       return new SQLException(
           String.valueOf(refused.getMessage()).lines().findFirst().orElse("")
-              + ". To publish, the connection's role needs pgonce_publisher: GRANT pgonce_publisher TO it; pgonce_listener alone does not publish",
+              + ". The connection's role has to be a member of pgonce_publisher to publish (GRANT pgonce_publisher TO that role); pgonce_listener is not enough",
           INSUFFICIENT_PRIVILEGE,
           refused);
     }
