@@ -27,6 +27,7 @@ class StopHousekeepingTest {
     PgOnce.using(database.dataSource()).install(ORDERS);
     var begun = new CountDownLatch(1);
     var never = new CountDownLatch(1);
+    var ended = new CountDownLatch(1);
     var interrupted = new AtomicBoolean();
     var slow =
         TappedSource.over(
@@ -39,6 +40,8 @@ class StopHousekeepingTest {
                 } catch (InterruptedException e) {
                   interrupted.set(true);
                   throw new SQLException("interrupted", e);
+                } finally {
+                  ended.countDown();
                 }
               }
               return sql;
@@ -48,6 +51,7 @@ class StopHousekeepingTest {
       pgonce.start();
       Stage.awaitSoon(begun);
     }
+    Stage.awaitSoon(ended);
     assertThat(interrupted).isFalse();
   }
 }

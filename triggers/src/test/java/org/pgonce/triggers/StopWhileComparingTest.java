@@ -34,6 +34,7 @@ class StopWhileComparingTest {
     var started = new AtomicBoolean();
     var begun = new CountDownLatch(1);
     var never = new CountDownLatch(1);
+    var ended = new CountDownLatch(1);
     var interrupted = new AtomicBoolean();
     var slow =
         TappedSource.over(
@@ -46,6 +47,8 @@ class StopWhileComparingTest {
                 } catch (InterruptedException e) {
                   interrupted.set(true);
                   throw new SQLException("interrupted", e);
+                } finally {
+                  ended.countDown();
                 }
               }
               return sql;
@@ -65,6 +68,7 @@ class StopWhileComparingTest {
       PgOnce.using(database.dataSource()).install(thing().afterInsert().build());
       assertThat(begun.await(15, TimeUnit.SECONDS)).isTrue();
     }
+    assertThat(ended.await(15, TimeUnit.SECONDS)).isTrue();
     assertThat(interrupted).isFalse();
   }
 }
