@@ -32,12 +32,12 @@ final class ListenerMethods {
   }
 
   /**
-   * What listens by each of them.
+   * A listener for each of them.
    *
    * @throws IllegalStateException if one of them cannot be a listener
    */
-  List<Listening<?>> find() {
-    var found = new ArrayList<Listening<?>>();
+  List<FoundListener<?>> find() {
+    var found = new ArrayList<FoundListener<?>>();
     for (var name : beans.getBeanNamesForType(Object.class, true, false)) {
       var type = ScopedProxyUtils.isScopedTarget(name) ? null : typeOf(name);
       if (type != null) {
@@ -61,7 +61,8 @@ final class ListenerMethods {
             method -> AnnotatedElementUtils.findMergedAnnotation(method, PgOnceListener.class));
   }
 
-  private Listening<?> of(String beanName, Class<?> type, Method method, PgOnceListener listener) {
+  private FoundListener<?> of(
+      String beanName, Class<?> type, Method method, PgOnceListener listener) {
     var where = "@PgOnceListener on " + type.getSimpleName() + "." + method.getName();
     var settings = new ListenerSettings(beans, where);
     var channel = channels.require(settings.text(listener.channel()), where);
@@ -71,7 +72,7 @@ final class ListenerMethods {
     var bean = beans.getBean(beanName);
     var invocable = AopUtils.selectInvocableMethod(method, bean.getClass());
     ListenerFit.requireReached(bean, invocable, where);
-    return new Listening<>(
+    return new FoundListener<>(
         of(channel, new ListenerMethod(bean, invocable, arguments), settings, listener),
         where + " (bean " + beanName + ")");
   }

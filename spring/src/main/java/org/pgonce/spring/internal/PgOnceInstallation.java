@@ -34,7 +34,7 @@ final class PgOnceInstallation implements SmartLifecycle {
   @Override
   public void start() {
     try {
-      require();
+      installOnce();
     } catch (RuntimeException | Error e) { // a class that is missing may be there next time
       if (properties.startFailure() == StartFailure.FAIL) {
         throw e;
@@ -47,8 +47,8 @@ final class PgOnceInstallation implements SmartLifecycle {
     running = true;
   }
 
-  /** Does it, unless it was done since the context was started. */
-  void require() {
+  /** Once for each start of the context: what has failed is tried again, what was done is not. */
+  void installOnce() {
     if (done) {
       return;
     }

@@ -70,7 +70,7 @@ public final class PgOnceLifecycle implements SmartLifecycle, DisposableBean {
 
     @Override
     public void install() {
-      installation.require();
+      installation.installOnce();
     }
 
     @Override

@@ -53,9 +53,9 @@ final class Registrar implements SmartInitializingSingleton {
         .forEach(
             (name, set) ->
                 settings.put(channels.requireRelaxed(name, "pgonce.channels." + name).name(), set));
-    var all = new ArrayList<Listening<?>>(declared());
+    var all = new ArrayList<FoundListener<?>>(declared());
     all.addAll(new ListenerMethods(beans, channels).find());
-    var handled = new HashMap<String, Listening<?>>();
+    var handled = new HashMap<String, FoundListener<?>>();
     for (var one : all) {
       requireOne(handled.putIfAbsent(one.label(), one), one);
       listen(one, settings.get(one.subscription().channel().name()));
@@ -68,15 +68,15 @@ final class Registrar implements SmartInitializingSingleton {
     return thereAre;
   }
 
-  private List<Listening<?>> declared() {
-    var found = new ArrayList<Listening<?>>();
+  private List<FoundListener<?>> declared() {
+    var found = new ArrayList<FoundListener<?>>();
     for (Subscription<?> bean : beans.getBeanProvider(Subscription.class)) {
-      found.add(new Listening<>(bean, "a Subscription bean"));
+      found.add(new FoundListener<>(bean, "a Subscription bean"));
     }
     return found;
   }
 
-  private static void requireOne(@Nullable Listening<?> before, Listening<?> one) {
+  private static void requireOne(@Nullable FoundListener<?> before, FoundListener<?> one) {
     if (before != null) {
       throw new IllegalStateException(
           "%s and %s both listen to %s, which has one handler in a process. For each to get every notification, define the channel with a subscription for each (ChannelOptions.withSubscriptions(\"mail\", \"audit\")) and name one in each (subscription = \"mail\"). For more at once, keep one and raise its concurrency"
@@ -84,8 +84,8 @@ final class Registrar implements SmartInitializingSingleton {
     }
   }
 
-  private <T> void listen(Listening<T> listening, @Nullable ChannelSettings set) {
-    var subscription = listening.subscription();
+  private <T> void listen(FoundListener<T> found, @Nullable ChannelSettings set) {
+    var subscription = found.subscription();
     var channel = subscription.channel();
     var options = subscription.options();
     if (set != null) {
@@ -101,7 +101,7 @@ final class Registrar implements SmartInitializingSingleton {
     } else {
       pgonce.listen(channel, subscription.name(), options, subscription.handler());
     }
-    var named = listening.subscriptionName();
+    var named = found.subscriptionName();
     for (var witness : witnesses) {
       witness.sees(channel, named, options, subscription.handler());
     }

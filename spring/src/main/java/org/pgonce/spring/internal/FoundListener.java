@@ -4,11 +4,11 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.spring.Subscription;
 
 /**
- * What listens, and where it is defined.
+ * A listener of the application, and where it is defined.
  *
  * @param where for an error
  */
-record Listening<T>(Subscription<T> subscription, String where) {
+record FoundListener<T>(Subscription<T> subscription, String where) {
 
   /** Where it says none, the channel has one only: else pgonce refuses it. */
   String subscriptionName() {
