@@ -103,6 +103,8 @@ $$;
 -- have dead index entries for as long as a snapshot may see them.
 -- It needs no settings for its plans: the padding rows keep them on the indexes (maintenance.sql), and the other tables are small and may be read as
 -- a whole. With enable_seqscan = off, a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time.
+-- Of rows that were announced, only the process of rank 0 is told at once. The others leave them to it for 200 ms, as they do with wake-ups: most are
+-- being handled. A row that seems to come from the future was written before the server's clock was set back.
 CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}')
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
@@ -125,7 +127,8 @@ BEGIN
       SELECT o.id, o.subscriptions, o.listens_by <> 'polling' AND pgonce_private.has_session(o.backend, o.seen_at) AS listens
         FROM pgonce.listener o WHERE clock_timestamp() - o.seen_at <= o.silence)
     SELECT s.id,
-           k.paused_at IS NULL AND (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1) IS NOT NULL,
+           k.paused_at IS NULL AND (SELECT r.rank = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
+              FROM pgonce.notification n WHERE n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1) IS TRUE,
            k.paused_at IS NULL AND (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 1) IS NOT NULL,
            (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
               FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now AND d.due_at < 'infinity' ORDER BY d.due_at LIMIT 1),
@@ -135,11 +138,11 @@ BEGIN
            c.max_per_key, c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
            k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
-           (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)),
-           -- Its rank: how many come before it in the order of pgonce.first_listeners.
-           (SELECT count(*)::integer FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
-               AND (hashtextextended(a.id::text, s.id), a.id) < (hashtextextended(l.id::text, s.id), l.id))
+           (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)), r.rank
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
+      -- Its rank: how many come before it in the order of pgonce.first_listeners.
+      CROSS JOIN LATERAL (SELECT count(*)::integer AS rank FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
+               AND (hashtextextended(a.id::text, s.id), a.id) < (hashtextextended(l.id::text, s.id), l.id)) r
       LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;
 END

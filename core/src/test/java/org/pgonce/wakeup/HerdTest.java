@@ -110,6 +110,8 @@ class HerdTest {
   @CsvSource({
     "EXACTLY_ONCE, 1, 20, 1.4",
     "EXACTLY_ONCE, 1, 100, 1.4",
+    "EXACTLY_ONCE, 64, 20, 2.2",
+    "EXACTLY_ONCE, 64, 100, 2.2",
     "EXACTLY_ONCE, 16, 20, 2.2",
     "EXACTLY_ONCE, 16, 100, 2.2",
     "AT_LEAST_ONCE, 16, 100, 2.2"

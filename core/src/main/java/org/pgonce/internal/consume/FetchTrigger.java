@@ -18,9 +18,9 @@ import org.pgonce.internal.claim.RowsBehind;
  * <caption>Delays</caption>
  * <tr><th>reason</th><th>a claim begins</th></tr>
  * <tr><td>a wake-up, rank 0</td><td>at once</td></tr>
- * <tr><td>a wake-up, rank r</td><td>after 200 ms × 2^(r−1), if nothing was claimed meanwhile; from
- * rank 3 on the poll sees to it. A process that found something late answers at once, until two
- * claims in a row find nothing</td></tr>
+ * <tr><td>a wake-up, rank 1</td><td>after 200 ms, if nothing was claimed meanwhile; from rank 2 on
+ * the poll sees to it. A process that found something late answers at once, until two claims in a
+ * row find nothing</td></tr>
  * <tr><td>wake-ups while claims find nothing</td><td>at once eight times; then after 10 ms, doubling
  * to 160 ms, until a claim finds something</td></tr>
  * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
@@ -43,7 +43,6 @@ final class FetchTrigger {
   }
 
   private static final Duration FOLLOWER_DELAY = Duration.ofMillis(200);
-  private static final int LAST_RANK_TO_ANSWER = 2;
   // One is empty where the row of a wake-up was claimed before that was heard.
   private static final int LATE_AGAIN = 2;
 
@@ -165,7 +164,7 @@ final class FetchTrigger {
       fresh = true;
       answers = true;
       beginIfWanted();
-    } else if (rank <= LAST_RANK_TO_ANSWER || quick) {
+    } else if (rank <= 1 || quick) {
       answerAt = Math.min(answerAt, now() + delay.toNanos());
       plan();
     }
@@ -173,7 +172,7 @@ final class FetchTrigger {
 
   private Duration answerDelay() {
     if (!answersAtOnce()) {
-      return FOLLOWER_DELAY.multipliedBy(1L << Math.min(rank - 1, LAST_RANK_TO_ANSWER));
+      return FOLLOWER_DELAY;
     }
     return emptyInARow < EMPTY_AT_ONCE
         ? Duration.ZERO

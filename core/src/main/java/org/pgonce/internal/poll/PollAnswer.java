@@ -11,7 +11,7 @@ import org.pgonce.internal.store.Installed;
 /**
  * What a poll says of one subscription.
  *
- * @param ready whether a new row waits, claimed or not
+ * @param ready whether a new row waits for this process, claimed or not: see sql/poll.sql
  * @param due whether a scheduled row is due, claimed or not
  * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
  * @param paused that it is paused; null if it is not
