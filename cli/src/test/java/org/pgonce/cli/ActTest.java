@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -88,6 +89,7 @@ class ActTest {
     return cli.run(arguments);
   }
 
+  @Tag("all")
   @Test
   void manyAreRedrivenInBatchesWithProgressAtATerminalOnly() throws Exception {
     Cli.bury(database, 100_000, "REJECTED", "no");
@@ -157,6 +159,7 @@ class ActTest {
     assertThat(cli.run("publish", "mails", "{", "--because", "x").ends(1).err()).contains("22P02");
   }
 
+  @Tag("all")
   @Test
   void aDryRunOfAdoptLeavesTheSequence() throws Exception {
     Cli.publish(database, "1");

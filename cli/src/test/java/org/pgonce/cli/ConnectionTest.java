@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -135,6 +136,7 @@ class ConnectionTest {
         .contains("Is the address right");
   }
 
+  @Tag("all")
   @Test
   void everyWaitIsBounded() throws Exception {
     var admin = new Cli(database.login());

@@ -13,6 +13,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /** Findings that take a server of their own; a test is named after its finding. */
+@Tag("all")
 class DoctorServerTest {
 
   private static Cli installed(TestDatabase database) throws Exception {

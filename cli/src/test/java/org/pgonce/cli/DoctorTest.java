@@ -110,6 +110,7 @@ class DoctorTest {
   }
 
   /** By the bound of a statement, a minute by default. The others are looked for all the same. */
+  @Tag("all")
   @Test
   void aLookThatHangsEndsWithAMessage() throws Exception {
     failOne();
@@ -260,6 +261,7 @@ class DoctorTest {
             + " select s.id, 1, now(), 1, now(), '421 busy', '1' from pgonce.subscription s");
   }
 
+  @Tag("all")
   @Test
   void lockWait() throws Exception {
     isAbsent("LOCK_WAIT");

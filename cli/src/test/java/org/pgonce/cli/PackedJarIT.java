@@ -118,6 +118,7 @@ class PackedJarIT {
     assertThat(help.out()).startsWith("Usage: pgonce " + name);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({
     "status, 0, mails",
@@ -170,6 +171,7 @@ class PackedJarIT {
         .isEqualTo("1,234 dead letters of channel mails discarded\n");
   }
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -233,6 +235,7 @@ class PackedJarIT {
     }
   }
 
+  @Tag("all")
   @Test
   void aClosedPipeEndsWatching() throws Exception {
     var err = Files.createTempFile(directory, "err", "").toFile();
@@ -262,6 +265,7 @@ class PackedJarIT {
     assertThat(Files.readString(err.toPath())).contains("could not be written");
   }
 
+  @Tag("all")
   @Test
   void tailFollowsWhatFailsAndWhatIsDone() throws Exception {
     var out = Files.createTempFile(directory, "out", "").toFile();

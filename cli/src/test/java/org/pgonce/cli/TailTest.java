@@ -10,6 +10,7 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.cli.terminal.Terminal;
 import org.pgonce.testkit.PgTest;
@@ -40,6 +41,7 @@ class TailTest {
     }
   }
 
+  @Tag("all")
   @Test
   void whatComesIntoSightIsNotNew(TestDatabase database) throws Exception {
     Cli.bury(database, 1_500, "REJECTED", "no such account");

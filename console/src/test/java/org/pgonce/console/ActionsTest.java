@@ -168,6 +168,7 @@ class ActionsTest {
     }
   }
 
+  @Tag("all")
   @Test
   void eachActionAsksForAReason(TestDatabase database) throws Exception {
     fill(database);
@@ -222,6 +223,7 @@ class ActionsTest {
     return ids.toString();
   }
 
+  @Tag("all")
   @Test
   void h34_aReadingConsoleAndAMonitorSeeNoButtonAndAreRefusedAllTheSame(TestDatabase database)
       throws Exception {

@@ -15,6 +15,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What is too large, too slow or too much. */
+@Tag("all")
 @PgTest(Stage.class)
 class BoundsTest {
 

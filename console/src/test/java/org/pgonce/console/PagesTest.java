@@ -27,6 +27,7 @@ class PagesTest {
           "/log",
           "/server");
 
+  @Tag("all")
   @Test
   void eachPageIsThereForAMonitorToo(TestDatabase database) throws Exception {
     Stage.publish(database, "1");

@@ -105,6 +105,7 @@ class BatchConflictTest {
     assertThat(runs.get()).isLessThan(events + 30 * 20);
   }
 
+  @Tag("all")
   @Test
   void h48_aBatchIsRedoneOneByOneAfterASerializationFailure() throws Exception {
     stage.publish(20);

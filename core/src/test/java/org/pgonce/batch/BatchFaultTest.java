@@ -234,6 +234,7 @@ class BatchFaultTest {
     assertThat(refusal).hasSize(3).allMatch(e -> e.getMessage().contains("has ended"));
   }
 
+  @Tag("all")
   @Test
   void h44_aBatchThatSwallowedTheRefusalOfItsCommitHasFailed() throws Exception {
     stage.publish(3);

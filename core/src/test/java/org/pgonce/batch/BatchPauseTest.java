@@ -99,6 +99,7 @@ class BatchPauseTest {
     assertAllWentBackAndGoOn();
   }
 
+  @Tag("all")
   @Test
   void s15_aBatchHandlerPausesAndPutsItsLotBack() throws Exception {
     mailer(

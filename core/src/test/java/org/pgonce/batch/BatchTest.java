@@ -147,6 +147,7 @@ class BatchTest {
     assertThat(swallowed.get()).isGreaterThanOrEqualTo(3);
   }
 
+  @Tag("all")
   @Test
   void h45_aBatchThatDoesNotReturnIsCutOffAndThenHandledOneByOne() throws Exception {
     stage.publish(5);

@@ -142,6 +142,7 @@ class CrashMatrixCommitTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h50_exactlyOnce_anEndWhoseCommitHangsTakesEffectOnce(TestDatabase database)
       throws Exception {

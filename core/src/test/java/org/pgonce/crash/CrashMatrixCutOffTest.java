@@ -43,6 +43,7 @@ class CrashMatrixCutOffTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h49_atLeastOnce_cutOffPastItsLeaseItHasTwoHoldersAndTheStaleEndIsRefused(
       TestDatabase database) throws Exception {

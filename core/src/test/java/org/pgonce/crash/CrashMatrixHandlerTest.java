@@ -22,6 +22,7 @@ public class CrashMatrixHandlerTest {
 
   // After claim, before handler.
 
+  @Tag("all")
   @Test
   public void h49_broadcast_killedBeforeTheHandlerItIsLost(TestDatabase database) throws Exception {
     killedAt(Point.BEFORE_HANDLER, Mode.BROADCAST, database, stage -> stage.assertEffects(0, 0));
@@ -57,6 +58,7 @@ public class CrashMatrixHandlerTest {
 
   // In the handler, outside effect done.
 
+  @Tag("all")
   @Test
   public void h49_broadcast_killedInTheHandlerItHadOneEffectOutside(TestDatabase database)
       throws Exception {
@@ -77,6 +79,7 @@ public class CrashMatrixHandlerTest {
         });
   }
 
+  @Tag("all")
   @Test
   public void h49_atLeastOnce_killedInTheHandlerItHasTwoEffectsOutside(TestDatabase database)
       throws Exception {
@@ -112,6 +115,7 @@ public class CrashMatrixHandlerTest {
 
   // After handler, before commit or acknowledgement.
 
+  @Tag("all")
   @Test
   @Tag("drivers")
   public void h49_broadcast_killedBeforeItsCommitItHadOneEffectOutside(TestDatabase database)
@@ -129,6 +133,7 @@ public class CrashMatrixHandlerTest {
     }
   }
 
+  @Tag("all")
   @Test
   @Tag("drivers")
   public void h49_atMostOnce_killedBeforeItsCommitItHadOneEffectOutsideAndIsListed(
@@ -179,6 +184,7 @@ public class CrashMatrixHandlerTest {
 
   // Holder paused past its lease.
 
+  @Tag("all")
   @Test
   public void h49_broadcast_frozenAndThawedItGoesOn(TestDatabase database) throws Exception {
     try (var stage = new CrashStage(database, Mode.BROADCAST);

@@ -236,6 +236,7 @@ class CrashTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h85_sigtermDrainsTheHandlersThatRun(TestDatabase database) throws Exception {
     try (var stage = new Stage(database);

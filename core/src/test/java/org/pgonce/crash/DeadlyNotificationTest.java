@@ -24,6 +24,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** A notification whose handler ends its JVM, each time. */
+@Tag("all")
 @PgTest(PgOnceInstalled.class)
 class DeadlyNotificationTest {
 

@@ -104,6 +104,7 @@ class LostConnectionTest {
   }
 
   /** What lies behind those that were claimed, only a look at the whole finds. */
+  @Tag("all")
   @Test
   void h71_whatIsCommittedLateComesThoughTheLookAtTheWholeIsNotAnswered() throws Exception {
     // Before anybody waits for a connection: a pool that grows makes none for those that wait.

@@ -12,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -293,6 +294,7 @@ class EventTest {
     assertThat(events.of(Event.Claimed.class)).hasSize(1);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
   void aWaitForAConnectionIsReported(Mode mode) throws Exception {

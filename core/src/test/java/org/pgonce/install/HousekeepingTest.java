@@ -173,6 +173,7 @@ class HousekeepingTest {
     assertThat(troubles).isEmpty();
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({
     "dropped,      access exclusive, leftovers of drops",

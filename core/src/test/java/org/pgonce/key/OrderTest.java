@@ -333,6 +333,7 @@ class OrderTest {
     stage.awaitNothingWaits();
   }
 
+  @Tag("all")
   @Test
   void h53_aLookAtAHotKeyDoesNotWalkOverAllThatWaitsInIt() throws Exception {
     stage.assumeExactStatistics();

@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
@@ -153,6 +154,7 @@ class AtLeastOnceTest {
     assertThat(calls).hasValue(1);
   }
 
+  @Tag("all")
   @Test
   void s9_aRenewalThatFailsIsTriedAgainWhileTheLeaseHolds() throws Exception {
     var calls = new AtomicInteger();

@@ -326,6 +326,7 @@ class PauseTest {
     stage.awaitSoon(() -> sent.size() == 4);
   }
 
+  @Tag("all")
   @Test
   void ops_pausedAndResumedTwentyTimesUnderLoadNothingIsLost() throws Exception {
     var first = stage.pgonce().listen(ORDERS, QUICK, Stage::effect).start();
@@ -352,6 +353,7 @@ class PauseTest {
             .formatted(first, first + count - 1));
   }
 
+  @Tag("all")
   @Test
   void h39_forgedPausesAndResumesDecideNothing() throws Exception {
     var listener = hearing().listen(ORDERS, QUICK, Stage::effect).start();

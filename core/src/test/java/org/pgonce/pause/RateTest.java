@@ -101,6 +101,7 @@ class RateTest {
         .isLessThanOrEqualTo(50 + 5 + 3 * 2 + 1);
   }
 
+  @Tag("all")
   @Test
   void aBatchTakesAsManyTurnsAsItHasNotifications() throws Exception {
     var calls = channel(Mode.EXACTLY_ONCE, 200);

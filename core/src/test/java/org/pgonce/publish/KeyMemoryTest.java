@@ -145,6 +145,7 @@ class KeyMemoryTest {
     assertThat(publish(forgetful).stored()).isTrue();
   }
 
+  @Tag("all")
   @Test
   void s12_aListenersHousekeepingBeginsTheTimeAndEndsIt() throws Exception {
     publish(CHANNEL);

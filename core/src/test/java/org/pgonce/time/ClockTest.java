@@ -155,6 +155,7 @@ class ClockTest {
     return pool;
   }
 
+  @Tag("all")
   @Test
   void h80_theClocksChangeWhileItWaitsAndItIsHandledInTime() throws Exception {
     var lateness = new CopyOnWriteArrayList<Long>();

@@ -134,6 +134,7 @@ class HerdTest {
     assertThat(claims).isLessThanOrEqualTo(most);
   }
 
+  @Tag("all")
   @Test
   void oneOfManyOpensTheGate() throws Exception {
     stage.assumeExactStatistics();
@@ -163,6 +164,7 @@ class HerdTest {
         .isBetween(1L, 3L);
   }
 
+  @Tag("all")
   @Test
   void allTakePartWhereThereIsMuch() throws Exception {
     var channel = installed(Stage.wokenAlways("herd", Mode.EXACTLY_ONCE));

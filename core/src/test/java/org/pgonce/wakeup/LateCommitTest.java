@@ -98,6 +98,7 @@ class LateCommitTest {
     }
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({"EXACTLY_ONCE, 1", "EXACTLY_ONCE, 5", "AT_LEAST_ONCE, 1", "AT_MOST_ONCE, 1"})
   void h71_whatIsCommittedLateComesWhileThereIsWorkAhead(
@@ -204,6 +205,7 @@ class LateCommitTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h71_whatAFailureLeavesBehindIsNotForgotten(TestDatabase database) throws Exception {
     try (var stage = new Stage(database)) {

@@ -9,6 +9,7 @@ import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.stage.ListenerProcess;
@@ -139,6 +140,7 @@ class NotifyGateTest {
     }
   }
 
+  @Tag("all")
   @Test
   void ofTwoThatOpenAtOnceOneRenews() throws Exception {
     stage.somebodyListens();

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -133,6 +134,7 @@ class WakeUpsTest {
     assertThat(database.queryString("select pgonce.gate_state('news')")).isEqualTo("ALWAYS CLOSED");
   }
 
+  @Tag("all")
   @Test
   void h11_whereNobodyIsNotifiedTransactionsCanBePrepared() throws Exception {
     try (var server = TestServer.start(Map.of("max_prepared_transactions", "2"));

@@ -9,6 +9,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,6 +22,7 @@ import org.pgonce.testkit.TestServer;
  * A server whose default is synchronous_commit = off is killed: what it has acknowledged in the
  * last seconds is lost. A guarded call is not.
  */
+@Tag("all")
 class AsynchronousCommitTest {
 
   private static final Guard<String, String> PAYMENT =

@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.example.run.ExitStatus;
 
 /** S10 and S12 to S15 as a user runs them. */
+@Tag("all")
 class BatchAndCampaignScenariosTest {
 
   private static void assertKept(String command, String promise) throws Exception {

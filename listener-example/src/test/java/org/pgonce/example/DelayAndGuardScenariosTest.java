@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.example.run.ExitStatus;
 
 /** S4 to S9 as a user runs them. */
+@Tag("all")
 class DelayAndGuardScenariosTest {
 
   private static void assertKept(String command, String promise) throws Exception {

@@ -46,6 +46,7 @@ class ListenerExampleTest {
     }
   }
 
+  @Tag("all")
   @Test
   void s01_aDoubledPostIsFoundAndTheRunIsBroken() throws Exception {
     try (var run =

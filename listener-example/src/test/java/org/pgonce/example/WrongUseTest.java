@@ -63,6 +63,7 @@ class WrongUseTest {
     }
   }
 
+  @Tag("all")
   @Test
   void aRoleThatMayNotMakeADatabaseIsTold(TestDatabase database) throws Exception {
     var login = database.loginRole("reader");
@@ -77,6 +78,7 @@ class WrongUseTest {
     }
   }
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(strings = {"missing-table", "missing-column", "wrong-type"})
   void aWrongDefinitionIsNamed(String mistake) throws Exception {
@@ -91,6 +93,7 @@ class WrongUseTest {
     }
   }
 
+  @Tag("all")
   @Test
   void restartStopsOnlyServersOfItsOwn() throws Exception {
     assertThat(TestServer.shared().isRunning()).isTrue();

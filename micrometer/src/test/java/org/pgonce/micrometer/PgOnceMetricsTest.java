@@ -157,6 +157,7 @@ class PgOnceMetricsTest {
     awaitGauge(0, "pgonce.backlog");
   }
 
+  @Tag("all")
   @Test
   void aLookThatIsHeldUpEnds() throws Exception {
     metrics();
@@ -194,6 +195,7 @@ class PgOnceMetricsTest {
     awaitGauge(1, "pgonce.backlog"); // it still looks
   }
 
+  @Tag("all")
   @Test
   void registriesThatAreBoundAtOnceAllHaveTheirGauges() throws Exception {
     for (var round = 0; round < 100; round++) {

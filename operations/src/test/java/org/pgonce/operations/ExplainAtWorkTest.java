@@ -48,6 +48,7 @@ class ExplainAtWorkTest extends ExplainStage {
     assertThat(stage.database.queryLong("select count(*) from pgonce.at_work")).isZero();
   }
 
+  @Tag("all")
   @Test
   void explain_atWorkOnALeaseUntilWhen() throws Exception {
     var leased = install("leased", Mode.AT_LEAST_ONCE, ChannelOptions.DEFAULT);

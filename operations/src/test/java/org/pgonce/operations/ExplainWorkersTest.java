@@ -32,6 +32,7 @@ class ExplainWorkersTest extends ExplainStage {
     assertThat(answer.advice()).contains("All workers are busy");
   }
 
+  @Tag("all")
   @Test
   void explain_starvedOfConnections() throws Exception {
     try (var pool = stage.database.pooled(2);

@@ -249,6 +249,7 @@ class SweepTest {
     assertThat(stage.waiting()).isZero();
   }
 
+  @Tag("all")
   @Test
   void s09_aRunThatHangsIsCutOffByTheClose() throws Exception {
     try (var locker = stage.database.dataSource().getConnection()) {

@@ -301,6 +301,7 @@ class ChaosTest {
   }
 
   /** It waits for the first where no interrupt reaches it, and goes on when that has ended. */
+  @Tag("all")
   @Test
   void aSecondHolderThatIsTooLateHasEndedBeforeTheNextFault(PgOnceTester pgonce) {
     var lock = new ReentrantLock();

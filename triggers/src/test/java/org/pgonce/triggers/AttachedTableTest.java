@@ -91,6 +91,7 @@ class AttachedTableTest {
   }
 
   /** PostgreSQL fires it wherever its rows come from. */
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(
       value = TriggerForm.class,
@@ -186,6 +187,7 @@ class AttachedTableTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h78_aPartitionIsWatchedByItself(TestDatabase database) throws Exception {
     var twos = TriggerChannel.on("author_2", JsonNode.class).named("twos").afterInsert().build();

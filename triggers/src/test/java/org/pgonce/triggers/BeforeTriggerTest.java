@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -22,6 +23,7 @@ class BeforeTriggerTest {
     assertThat(channel().print()).contains(" AFTER INSERT ").doesNotContain("BEFORE");
   }
 
+  @Tag("all")
   @Test
   void h05_whatABeforeTriggerOfTheUserMakesOfTheRowIsWhatIsStored(TestDatabase database)
       throws Exception {

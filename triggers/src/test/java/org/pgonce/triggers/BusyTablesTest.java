@@ -27,6 +27,7 @@ import org.postgresql.PGConnection;
 @PgTest(PgOnceInstalled.class)
 @Timeout(
     300) // two hundred channels several times over, on a machine that does other things as well
+@Tag("all")
 class BusyTablesTest {
 
   record Row(long id, String name) {}

@@ -176,6 +176,7 @@ class CaptureTest {
     }
   }
 
+  @Tag("all")
   @Test
   void aTransactionWhoseSnapshotIsOlderThanTheChannelIsCaptured(TestDatabase database)
       throws Exception {

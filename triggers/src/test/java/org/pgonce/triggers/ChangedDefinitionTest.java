@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.pgonce.Mode;
@@ -55,6 +56,7 @@ class ChangedDefinitionTest {
     assertThat(stored(database)).isEqualTo(4);
   }
 
+  @Tag("all")
   @Test
   void h83_eachFormBecomesEachOther(TestDatabase database) throws Exception {
     var shapes =
@@ -76,6 +78,7 @@ class ChangedDefinitionTest {
   }
 
   /** It would fail every write: the function reads what a trigger of its form does not have. */
+  @Tag("all")
   @Test
   void h83_aTriggerThatWasRenamedByHandGoesWhenAnotherFormComes(TestDatabase database)
       throws Exception {

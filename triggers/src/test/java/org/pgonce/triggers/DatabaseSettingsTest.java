@@ -154,6 +154,7 @@ class DatabaseSettingsTest {
   }
 
   /** Installed under one set of defaults, and looked at under another. */
+  @Tag("all")
   @Test
   void h77_driftIsComparedByMeaning(TestDatabase database) throws Exception {
     createTable(database);

@@ -76,6 +76,7 @@ class DumpTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h72_aDumpRestoredWholeHoldsEverythingAndDeliversNothingUntilItIsAdopted() throws Exception {
     dump("-Fc");
@@ -122,6 +123,7 @@ class DumpTest {
     assertThat(original.queryLong("select count(*) from effect")).isZero();
   }
 
+  @Tag("all")
   @Test
   void h72_theOriginalGoesOnAfterItWasDumped() throws Exception {
     dump("-Fc");

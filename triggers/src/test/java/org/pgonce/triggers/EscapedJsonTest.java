@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
@@ -46,6 +47,7 @@ class EscapedJsonTest {
         .afterDelete();
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EachForm
   void h04_noEscapeInAJsonColumnFailsTheWriteOrTheNotification(

@@ -282,6 +282,7 @@ class HostilePathTest {
     }
   }
 
+  @Tag("all")
   @ParameterizedTest
   @EnumSource(Way.class)
   void h37_noFunctionOrOperatorOfAnotherRoleIsCalledOrBoundWhereASuperuserInstalls(Way way)

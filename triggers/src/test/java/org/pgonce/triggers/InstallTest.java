@@ -74,6 +74,7 @@ class InstallTest {
         .isOne();
   }
 
+  @Tag("all")
   @Test
   void h83_aProcessThatIsKilledHalfWayLeavesNothing(TestDatabase database) throws Exception {
     try (var writer = begin(database, "insert into author values (1, 'Ann')");
@@ -138,6 +139,7 @@ class InstallTest {
     }
   }
 
+  @Tag("all")
   @Test
   void installsThroughPgjdbcNgToo(TestDatabase database) throws Exception {
     PgOnce.using(database.ngDataSource()).install(ADDED);
@@ -235,6 +237,7 @@ class InstallTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h84_aWriterThatEndsInTimeIsWaitedFor(TestDatabase database) throws Exception {
     try (var writer = begin(database, "insert into author values (1, 'Ann')");

@@ -93,6 +93,7 @@ class MigrationTest {
     assertThat(scene.state()).isEqualTo(before);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(strings = {"flyway", "liquibase", "psql"})
   void h83_whatToolsWouldTakeForTheirOwnStaysAsItIs(String tool, TestDatabase database)
@@ -121,6 +122,7 @@ class MigrationTest {
     assertThat(scene.state()).isEqualTo(before);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(strings = {"flyway", "liquibase", "psql"})
   void example_theWayBackOfAChangedChannelBringsItsFormerDefinition(
@@ -393,6 +395,7 @@ class MigrationTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h84_aMigrationDoesNotQueueWritersBehindATable(TestDatabase database) throws Exception {
     database.execute(PgOnce.migration());

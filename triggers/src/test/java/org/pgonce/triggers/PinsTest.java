@@ -34,6 +34,7 @@ class PinsTest {
           "quote_all_identifiers = on",
           "search_path = ''");
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({
     "timestamptz, TimeZone=UTC",
@@ -58,6 +59,7 @@ class PinsTest {
     assertThat(byType(database)).isEqualTo(setting);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(
       strings = {"money", "regclass", "point", "daterange", "timetz", "mood", "pair", "pair[]"})

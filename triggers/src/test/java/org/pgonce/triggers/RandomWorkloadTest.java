@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.PgOnce;
@@ -21,6 +22,7 @@ import org.postgresql.PGConnection;
  * All kinds of tables, and writers that do whatever comes to their mind: what is captured is what a
  * plain trigger per row, written by hand, has seen, no more and no less, and with the same rows.
  */
+@Tag("all")
 @PgTest(PgOnceInstalled.class)
 class RandomWorkloadTest {
 

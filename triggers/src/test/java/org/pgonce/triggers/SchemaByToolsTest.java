@@ -86,6 +86,7 @@ class SchemaByToolsTest {
     assertThat(database.queryString("select to_regclass('orders')::text")).isNotNull();
   }
 
+  @Tag("all")
   @Test
   void flywayRunsARepeatableMigrationBesideTheFirstOfTheUsers(
       @TempDir Path directory, TestDatabase database) throws Exception {

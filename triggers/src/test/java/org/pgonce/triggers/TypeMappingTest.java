@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.operations.Operations;
@@ -127,6 +128,7 @@ class TypeMappingTest {
   record Numbers(
       BigDecimal huge, BigInteger beyondLong, double nan, double infinite, double tiny) {}
 
+  @Tag("all")
   @Test
   void h20_numbersAreExactAndNaNAndInfinityAreDoubles(TestDatabase database) throws Exception {
     database.execute(

@@ -36,6 +36,7 @@ import tools.jackson.databind.JsonNode;
 @PgTest(PgOnceInstalled.class)
 class TypeRoundTripTest {
 
+  @Tag("all")
   @Test
   void h20_h22_h23_everyTypeArrivesInTheRecordThatIsPrinted(TestDatabase database)
       throws Exception {

@@ -120,6 +120,7 @@ class UninstallTest {
     assertThat(database.queryString(STATE)).isEqualTo(before);
   }
 
+  @Tag("all")
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -77,6 +77,7 @@ class UntrustedCastTest {
     }
   }
 
+  @Tag("all")
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.PgOnce;
@@ -93,6 +94,7 @@ class UpdatePairsTest {
   }
 
   /** A column may have any name. */
+  @Tag("all")
   @ParameterizedTest
   @EachForm
   void h30_aNameThatIsPartOfTheFunctionIsAColumnsToo(TriggerForm form, TestDatabase database)

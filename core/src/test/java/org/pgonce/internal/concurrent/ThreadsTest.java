@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
@@ -63,6 +64,7 @@ class ThreadsTest {
     handlesAll(database, request -> request > 1 && request < 12);
   }
 
+  @Tag("all")
   @Test
   void h45_aShortageOfThreadsLosesNeitherWorkNorPlaces(TestDatabase database) throws Exception {
     var random = Seed.random();

@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.WakeUpSource;
@@ -20,6 +21,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /** What happens to a listener when the server itself is restarted, stuck or promoted. */
+@Tag("all")
 class ServerRestartTest {
 
   private final Witness witness = new Witness();

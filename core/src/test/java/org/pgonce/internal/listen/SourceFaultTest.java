@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.spi.WakeUpSource;
 import org.pgonce.testkit.FaultProxy;
@@ -21,6 +22,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What every wake-up source promises when server, network or caller misbehave; here pgjdbc. */
+@Tag("all")
 @PgTest
 class SourceFaultTest {
 

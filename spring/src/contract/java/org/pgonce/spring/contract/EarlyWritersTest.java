@@ -2,6 +2,7 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -21,6 +22,7 @@ import org.springframework.context.event.EventListener;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
 /** A first deployment: the service writes as soon as it can, and nothing of that is lost. */
+@Tag("second")
 @PgTest
 class EarlyWritersTest {
 

@@ -37,6 +37,7 @@ import org.springframework.context.event.EventListener;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /** Starts with the context, stops with it, and starts again. */
+@Tag("second")
 @PgTest
 class LifecycleTest {
 

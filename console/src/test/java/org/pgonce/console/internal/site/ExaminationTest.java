@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.console.Stage;
 import org.pgonce.console.internal.look.Source;
@@ -15,6 +16,7 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** What doctor finds, where the database does not answer. */
+@Tag("all")
 @PgTest(Stage.class)
 class ExaminationTest {
 
