@@ -51,15 +51,21 @@ END
 $$;
 
 -- Whether a row has to wait for others of its key: 0 if not; 1 if it waits for a row that is being handled, or that a claim may take; 2 if it waits
--- for a dead letter or for a row that is due later, which no claim ends.
+-- for a dead letter or for a row that is due later, which no claim ends. Under a limit: 1 if leases have all permits of the key; only their locks tell
+-- which permits transactions have.
 -- It pins no path, so that PostgreSQL inlines it: it names all in full, and runs with the rights of its caller. Ranges of one key, ordered by the key:
 -- with = the planner may take the index of all keys.
 CREATE OR REPLACE FUNCTION pgonce_private.key_wait(
-  subscription integer, row_id bigint, key text, dead_letters_block boolean, now timestamptz) RETURNS TABLE (wait integer)
+  subscription integer, row_id bigint, key text, dead_letters_block boolean, max_per_key integer, now timestamptz) RETURNS TABLE (wait integer)
 LANGUAGE sql STABLE
 AS $$
   SELECT CASE
     WHEN key IS NULL THEN 0
+    WHEN max_per_key IS NOT NULL THEN CASE WHEN (
+      SELECT pg_catalog.count(*) FROM pgonce.scheduled AS b
+       WHERE b.subscription_id OPERATOR(pg_catalog.=) subscription AND b.order_key OPERATOR(pg_catalog.=) key
+         AND b.token IS NOT NULL AND b.due_at OPERATOR(pg_catalog.>) now AND b.key_permit_until OPERATOR(pg_catalog.>) now
+         AND b.key_permit OPERATOR(pg_catalog.<=) max_per_key) OPERATOR(pg_catalog.>=) max_per_key::pg_catalog.int8 THEN 1 ELSE 0 END
     WHEN dead_letters_block AND (
       SELECT b.id FROM pgonce.dead_letter AS b
        WHERE b.subscription_id OPERATOR(pg_catalog.=) subscription AND b.order_key OPERATOR(pg_catalog.>=) key AND b.order_key OPERATOR(pg_catalog.<=) key
@@ -76,17 +82,6 @@ AS $$
         WHERE b.subscription_id OPERATOR(pg_catalog.=) subscription AND b.order_key OPERATOR(pg_catalog.=) key
           AND b.token IS NOT NULL AND b.due_at OPERATOR(pg_catalog.>) now LIMIT 1),
       0) END
-$$;
-
--- 1 if leases have all permits of a key, else 0. Only their locks tell which permits transactions have. Inlined, as key_wait.
-CREATE OR REPLACE FUNCTION pgonce_private.key_full(subscription integer, key text, max_per_key integer, now timestamptz) RETURNS TABLE (wait integer)
-LANGUAGE sql STABLE
-AS $$
-  SELECT CASE WHEN key IS NOT NULL AND (
-    SELECT pg_catalog.count(*) FROM pgonce.scheduled AS b
-     WHERE b.subscription_id OPERATOR(pg_catalog.=) subscription AND b.order_key OPERATOR(pg_catalog.=) key
-       AND b.token IS NOT NULL AND b.due_at OPERATOR(pg_catalog.>) now AND b.key_permit_until OPERATOR(pg_catalog.>) now
-       AND b.key_permit OPERATOR(pg_catalog.<=) max_per_key) OPERATOR(pg_catalog.>=) max_per_key::pg_catalog.int8 THEN 1 ELSE 0 END
 $$;
 
 -- The id in a key that stands for a row without one (see publish.sql); null for any other key.
@@ -132,8 +127,8 @@ BEGIN
   <<looking>> FOREACH way IN ARRAY ways LOOP
     began := clock_timestamp();
     looked := 0;
-    -- Each its own statement: what a plan holds costs each claim, whether it is read or not.
-    IF way = 'keys' AND NOT due AND max_per_key IS NULL THEN
+    -- Each its own statement: what a plan holds costs each claim, whether it is read or not. Under a limit scheduled rows go by another index.
+    IF way = 'keys' AND NOT due THEN
       OPEN rows FOR
         SELECT f.id, f.order_key, NULL::timestamptz, w.wait FROM unnest(keys) AS k (key)
           LEFT JOIN LATERAL (
@@ -142,17 +137,7 @@ BEGIN
             UNION ALL
             (SELECT o.id, o.order_key FROM pgonce.notification o
               WHERE o.subscription_id = subscription AND o.id = pgonce_private.id_in(k.key) AND o.order_key IS NULL)) f ON true
-          LEFT JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, now) w ON true;
-    ELSIF way = 'keys' AND NOT due THEN
-      OPEN rows FOR
-        SELECT f.id, f.order_key, NULL::timestamptz, w.wait FROM unnest(keys) AS k (key)
-          LEFT JOIN LATERAL (
-            (SELECT o.id, o.order_key FROM pgonce.notification o
-              WHERE o.subscription_id = subscription AND o.order_key >= k.key AND o.order_key <= k.key ORDER BY o.order_key, o.id LIMIT 1)
-            UNION ALL
-            (SELECT o.id, o.order_key FROM pgonce.notification o
-              WHERE o.subscription_id = subscription AND o.id = pgonce_private.id_in(k.key) AND o.order_key IS NULL)) f ON true
-          LEFT JOIN LATERAL pgonce_private.key_full(subscription, f.order_key, max_per_key, now) w ON true;
+          LEFT JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w ON true;
     ELSIF way = 'keys' AND max_per_key IS NULL THEN
       OPEN rows FOR
         SELECT f.id, f.order_key, f.due_at, w.wait FROM unnest(keys) AS k (key)
@@ -162,7 +147,7 @@ BEGIN
             UNION ALL
             (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
               WHERE o.subscription_id = subscription AND o.id = pgonce_private.id_in(k.key) AND o.order_key IS NULL)) f ON true
-          LEFT JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, now) w ON true;
+          LEFT JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w ON true;
     ELSIF way = 'keys' THEN
       OPEN rows FOR
         SELECT f.id, f.order_key, f.due_at, w.wait FROM unnest(keys) AS k (key)
@@ -173,43 +158,19 @@ BEGIN
             UNION ALL
             (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
               WHERE o.subscription_id = subscription AND o.id = pgonce_private.id_in(k.key) AND o.order_key IS NULL)) f ON true
-          LEFT JOIN LATERAL pgonce_private.key_full(subscription, f.order_key, max_per_key, now) w ON true;
-    ELSIF way = 'near' AND NOT due AND max_per_key IS NULL THEN
-      OPEN rows FOR
-        SELECT r.id, r.order_key, NULL::timestamptz, w.wait
-          FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 1000) r
-         CROSS JOIN LATERAL pgonce_private.key_wait(subscription, r.id, r.order_key, dead_letters_block, now) w;
+          LEFT JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w ON true;
     ELSIF way = 'near' AND NOT due THEN
       OPEN rows FOR
         SELECT r.id, r.order_key, NULL::timestamptz, w.wait
           FROM (SELECT o.id, o.order_key FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id > after_id ORDER BY o.id LIMIT 1000) r
-         CROSS JOIN LATERAL pgonce_private.key_full(subscription, r.order_key, max_per_key, now) w;
-    ELSIF way = 'near' AND max_per_key IS NULL THEN
-      OPEN rows FOR
-        SELECT r.id, r.order_key, r.due_at, w.wait
-          FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
-                 WHERE o.subscription_id = subscription AND (o.due_at, o.id) > (after, after_id) AND o.due_at <= now
-                 ORDER BY o.due_at, o.id LIMIT 1000) r
-         CROSS JOIN LATERAL pgonce_private.key_wait(subscription, r.id, r.order_key, dead_letters_block, now) w;
+         CROSS JOIN LATERAL pgonce_private.key_wait(subscription, r.id, r.order_key, dead_letters_block, max_per_key, now) w;
     ELSIF way = 'near' THEN
       OPEN rows FOR
         SELECT r.id, r.order_key, r.due_at, w.wait
           FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
                  WHERE o.subscription_id = subscription AND (o.due_at, o.id) > (after, after_id) AND o.due_at <= now
                  ORDER BY o.due_at, o.id LIMIT 1000) r
-         CROSS JOIN LATERAL pgonce_private.key_full(subscription, r.order_key, max_per_key, now) w;
-    ELSIF NOT due AND max_per_key IS NULL THEN
-      OPEN rows FOR
-        WITH RECURSIVE first_of_key AS (
-          (SELECT o.order_key, o.id FROM pgonce.notification o
-            WHERE o.subscription_id = subscription AND o.order_key > walk_from ORDER BY o.order_key, o.id LIMIT 1)
-          UNION ALL
-          SELECT b.order_key, b.id FROM first_of_key f CROSS JOIN LATERAL (
-            SELECT o.order_key, o.id FROM pgonce.notification o
-             WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
-        )
-        SELECT f.id, f.order_key, NULL::timestamptz, w.wait
-          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, now) w LIMIT 1000;
+         CROSS JOIN LATERAL pgonce_private.key_wait(subscription, r.id, r.order_key, dead_letters_block, max_per_key, now) w;
     ELSIF NOT due THEN
       OPEN rows FOR
         WITH RECURSIVE first_of_key AS (
@@ -221,7 +182,7 @@ BEGIN
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
         )
         SELECT f.id, f.order_key, NULL::timestamptz, w.wait
-          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_full(subscription, f.order_key, max_per_key, now) w LIMIT 1000;
+          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
     ELSIF max_per_key IS NULL THEN
       OPEN rows FOR
         WITH RECURSIVE first_of_key AS (
@@ -233,7 +194,7 @@ BEGIN
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
         )
         SELECT f.id, f.order_key, f.due_at, w.wait
-          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, now) w LIMIT 1000;
+          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
     ELSE
       OPEN rows FOR
         WITH RECURSIVE first_of_key AS (
@@ -245,7 +206,7 @@ BEGIN
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1) b
         )
         SELECT f.id, f.order_key, f.due_at, w.wait
-          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_full(subscription, f.order_key, max_per_key, now) w LIMIT 1000;
+          FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
     END IF;
     LOOP
       FETCH rows INTO next_id, next_key, next_at, wait;
@@ -274,10 +235,10 @@ BEGIN
               chosen := NULL;
             ELSE -- in another statement: what others have committed until they gave the key back
               IF due THEN
-                PERFORM FROM pgonce_private.key_wait(subscription, next_id, next_key, dead_letters_block, now) w
+                PERFORM FROM pgonce_private.key_wait(subscription, next_id, next_key, dead_letters_block, NULL, now) w
                   WHERE w.wait = 0 AND EXISTS (SELECT FROM pgonce.scheduled o WHERE o.subscription_id = subscription AND o.id = next_id AND o.due_at <= now);
               ELSE
-                PERFORM FROM pgonce_private.key_wait(subscription, next_id, next_key, dead_letters_block, now) w
+                PERFORM FROM pgonce_private.key_wait(subscription, next_id, next_key, dead_letters_block, NULL, now) w
                   WHERE w.wait = 0 AND EXISTS (SELECT FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id = next_id);
               END IF;
               IF NOT FOUND THEN

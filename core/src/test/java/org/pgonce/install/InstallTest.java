@@ -260,7 +260,7 @@ class InstallTest {
                  where p.pronamespace in ('pgonce'::regnamespace, 'pgonce_private'::regnamespace)
                    and (p.proowner <> 'pgonce_owner'::regrole
                      or p.proacl is null
-                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'try_key', 'key_wait', 'key_full', 'is_open', 'gate_is_unfit', 'fingerprint', 'store_one', 'store_orders', 'current_context', 'current_depth'))
+                     or not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp'] and p.proname not in ('wake_up', 'gate_of', 'needs_notify', 'try_key', 'key_wait', 'is_open', 'gate_is_unfit', 'fingerprint', 'store_one', 'store_orders', 'current_context', 'current_depth'))
                 """))
         .isNull();
     assertThat(
