@@ -17,9 +17,10 @@ import org.jspecify.annotations.Nullable;
  *     channel, the installation of pgonce and the id, and no other notification has it. A database
  *     that was restored, or whose failover lost commits, gives ids a second time until {@code
  *     pgonce.adopt}
- * @param attempt which attempt this is, from 1. Attempts that ended with the death of their process
- *     or connection are not counted, nor are runs that PostgreSQL undid for a deadlock or a
- *     serialization failure and that pgonce repeated at once
+ * @param attempt which attempt this is, from 1. Of those that ended with their process or
+ *     connection the first is not counted in {@link Mode#EXACTLY_ONCE}, and those after it are; in
+ *     {@link Mode#AT_LEAST_ONCE} each is. Runs that PostgreSQL undid for a deadlock or a
+ *     serialization failure, and that pgonce repeated at once, are not counted
  * @param storedAt when the row was stored, by the database's clock; null in BROADCAST, which stores
  *     none
  * @param context what its writer said of itself, see {@link WriterContext}; empty if nothing, and

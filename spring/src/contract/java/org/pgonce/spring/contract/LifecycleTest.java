@@ -93,6 +93,30 @@ class LifecycleTest {
     }
   }
 
+  /** As the channel of a table in a schema is named; without brackets the key ends at the dot. */
+  @Test
+  void aNameWithADotStandsInBracketsInAProperty(TestDatabase database) throws Exception {
+    try (var service =
+        Service.start(database, Dotted.class, "pgonce.channels[app.job_inserted].max-attempts=1")) {
+      database.execute("SELECT pgonce.publish('app.job_inserted', '{\"number\": 1}')");
+      service.awaitQuiet();
+      assertThat(service.deadLetters()).as("by the property").isEqualTo(1);
+    }
+  }
+
+  static class Dotted {
+
+    @Bean
+    static Channel<Job> dotted() {
+      return Channel.of("app.job_inserted", Job.class);
+    }
+
+    @PgOnceListener(channel = "app.job_inserted")
+    void handle(Job job) {
+      throw new IllegalStateException("never works");
+    }
+  }
+
   @Test
   void beanStyleAndCustomizersWork(TestDatabase database) throws Exception {
     try (var service =
