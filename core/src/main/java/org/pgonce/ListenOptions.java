@@ -6,8 +6,8 @@ import java.util.Objects;
 /**
  * How one process handles a channel. Immutable; the {@code with…} methods return changed copies.
  *
- * @param concurrency handlers of this channel at once in this process, 1 to 1,000; each holds one
- *     connection of the pool while it runs. Default 4
+ * @param concurrency handlers of this channel at once in this process, 1 to 1,000; in {@link
+ *     Mode#EXACTLY_ONCE} each holds one connection of the pool while it runs. Default 4
  * @param maxAttempts attempts before a notification becomes a dead letter, 1 to 1,000. Default 10;
  *     always 1 in {@link Mode#AT_MOST_ONCE}. In {@link Mode#EXACTLY_ONCE} an attempt that
  *     PostgreSQL undoes for a deadlock or a serialization failure runs again at once, up to three

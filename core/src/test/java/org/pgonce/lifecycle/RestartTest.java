@@ -244,4 +244,18 @@ class RestartTest {
         .hasMessageContaining("pgonce cannot start:")
         .hasMessageContaining("of version 0, and this library needs version 1");
   }
+
+  @Test
+  void h83_overAnEarlierSchemaNoListenerStarts() throws Exception {
+    stage.database.execute("delete from pgonce.schema_version");
+    var pgonce = PgOnce.using(stage.dataSource);
+    pgonce.listen(Stage.ORDERS, Stage::effect);
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("pgonce cannot start to listen:")
+        .hasMessageContaining("of version 0, and this library needs version 1");
+    assertThatThrownBy(() -> pgonce.check(Stage.ORDERS))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("of version 0, and this library needs version 1");
+  }
 }

@@ -98,14 +98,21 @@ public final class Rights {
 
   private Rights() {}
 
-  /** What keeps the role from listening: one line per problem, with what to do. */
+  /**
+   * What keeps the role from listening, the schema's version included: one line per problem, with
+   * what to do.
+   */
   public static List<String> problems(Connection connection) throws SQLException {
-    return first(connection, DAMAGE, PROBLEMS);
+    return problems(connection, PROBLEMS);
   }
 
   /** What keeps one that only publishes from that: one line per problem, with what to do. */
   public static List<String> publishingProblems(Connection connection) throws SQLException {
-    var problems = first(connection, DAMAGE, PUBLISHING);
+    return problems(connection, PUBLISHING);
+  }
+
+  private static List<String> problems(Connection connection, String rights) throws SQLException {
+    var problems = first(connection, DAMAGE, rights);
     return problems.isEmpty() ? Schema.problems(connection) : problems;
   }
 

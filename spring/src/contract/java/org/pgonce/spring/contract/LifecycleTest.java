@@ -11,6 +11,7 @@ import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
@@ -102,6 +103,16 @@ class LifecycleTest {
       service.awaitQuiet();
       assertThat(service.deadLetters()).as("by the property").isEqualTo(1);
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "pgonce.channels.app.job_inserted.max-attempts=1, pgonce.channels.app.jobinserted.max-attempts",
+    "pgonce.instal=never, pgonce.instal"
+  })
+  void aPropertyThatNobodyReadsIsRefused(String setting, String name, TestDatabase database) {
+    assertThatThrownBy(() -> Service.start(database, Dotted.class, setting))
+        .hasStackTraceContaining("The elements [" + name + "] were left unbound");
   }
 
   static class Dotted {
