@@ -22,6 +22,8 @@ class BomTest {
   private static final Pattern OURS_WITH_VERSION =
       Pattern.compile(
           "<groupId>org\\.pgonce</groupId>\\s*<artifactId>[^<]+</artifactId>\\s*<version>(.+?)</version>");
+  private static final Pattern PLUGIN =
+      Pattern.compile("(<artifactId>maven-[a-z]+-plugin</artifactId>\\s*<version>.+?</version>)");
   private static final Pattern ARTIFACT =
       Pattern.compile("</parent>.*?<artifactId>(.+?)</artifactId>", Pattern.DOTALL);
 
@@ -64,6 +66,12 @@ class BomTest {
   @Test
   void itsLicenceAndDevelopersAreTheProjects() throws Exception {
     assertThat(all(WHOSE, pom("bom"))).hasSize(1).isEqualTo(all(WHOSE, pom(".")));
+  }
+
+  /** Without a version Maven takes its own, of 2013. */
+  @Test
+  void itsPluginsAreTheProjects() throws Exception {
+    assertThat(all(PLUGIN, pom("bom"))).hasSize(3).isSubsetOf(all(PLUGIN, pom(".")));
   }
 
   private static String pom(String module) throws Exception {
