@@ -23,7 +23,7 @@ AS $$
     SELECT l.id, l.subscriptions FROM pgonce.listener l
      WHERE l.listens_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence AND pgonce_private.has_session(l.backend, l.seen_at))
   SELECT DISTINCT ON (s.id) s.id, l.id FROM listening l CROSS JOIN unnest(l.subscriptions) AS s (id)
-   ORDER BY s.id, hashtextextended(l.id::text, s.id), l.id
+   ORDER BY s.id, uuid_hash_extended(l.id, s.id), l.id
 $$;
 
 -- A process starts to listen.
@@ -142,7 +142,7 @@ BEGIN
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
       -- Its rank: how many come before it in the order of pgonce.first_listeners.
       CROSS JOIN LATERAL (SELECT count(*)::integer AS rank FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
-               AND (hashtextextended(a.id::text, s.id), a.id) < (hashtextextended(l.id::text, s.id), l.id)) r
+               AND (uuid_hash_extended(a.id, s.id), a.id) < (uuid_hash_extended(l.id, s.id), l.id)) r
       LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;
 END
