@@ -91,24 +91,22 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
   /** A statement, and the same for a channel with a history, without payloads and with them. */
   private record Form(String plain, String kept, String keptWithPayload) {
 
-    static Form of(boolean several, BinaryOperator<String> text) {
-      return new Form(text.apply("", ""), kept(several, false, text), kept(several, true, text));
+    static Form of(BinaryOperator<String> text) {
+      return new Form(text.apply("", ""), kept(false, text), kept(true, text));
     }
 
-    private static String kept(boolean several, boolean payloads, BinaryOperator<String> text) {
-      return text.apply(
-          HistoryEntries.returned(payloads), HistoryEntries.insert(several, payloads));
+    private static String kept(boolean payloads, BinaryOperator<String> text) {
+      return text.apply(HistoryEntries.returned(payloads), HistoryEntries.insert(payloads));
     }
   }
 
   private static Form one(String table, String condition, String behind) {
     var due = behind.equals(BEHIND_IN_KEY) ? DUE_IN_KEY : NOT_DUE;
-    return Form.of(
-        false, (more, insert) -> ONE.formatted(table, condition, behind + more, insert, due));
+    return Form.of((more, insert) -> ONE.formatted(table, condition, behind + more, insert, due));
   }
 
   private static Form several(String table) {
-    return Form.of(true, (more, insert) -> SEVERAL.formatted(table, more, insert));
+    return Form.of((more, insert) -> SEVERAL.formatted(table, more, insert));
   }
 
   Claim first() {

@@ -26,17 +26,8 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
 
   private static final String PAYLOAD = ", h.payload";
 
-  private static final String ONE =
-      """
-      , kept AS (
-        INSERT INTO pgonce.handled (subscription_id, id, created_at, delivery_key%1$s, due_at, claimed_at, attempts, skipped, took, instance)
-        SELECT g.subscription_id, g.its_id, g.created_at, g.delivery_key%2$s,
-               ?::pg_catalog.text::pg_catalog.timestamptz, ?::pg_catalog.text::pg_catalog.timestamptz, ?::pg_catalog.int4, ?::pg_catalog.bool,
-               ?::pg_catalog.text::pg_catalog.interval, ?::pg_catalog.text
-          FROM gone AS g
-      )""";
   // unnest of several arrays at once cannot be called by its full name.
-  private static final String SEVERAL =
+  private static final String INSERT =
       """
       , kept AS (
         INSERT INTO pgonce.handled (subscription_id, id, created_at, delivery_key%1$s, due_at, claimed_at, attempts, skipped, took, instance)
@@ -55,30 +46,20 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
   }
 
   /** What follows the deletion in its statement. */
-  static String insert(boolean several, boolean payloads) {
-    return (several ? SEVERAL : ONE)
-        .formatted(payloads ? ", payload" : "", payloads ? ", g.payload" : "");
+  static String insert(boolean payloads) {
+    return INSERT.formatted(payloads ? ", payload" : "", payloads ? ", g.payload" : "");
   }
 
   /** Sets the parameters of {@link #insert}, from the first one on; returns the next one. */
   int bind(PreparedStatement statement, int first, List<Claim> claims) throws SQLException {
     var next = first;
-    if (claims.size() == 1) {
-      var claim = claims.get(0);
-      statement.setString(next++, claim.dueAt().toString());
-      statement.setString(next++, claim.claimedAt().toString());
-      statement.setInt(next++, claim.attempt());
-      statement.setBoolean(next++, isSkipped(claim));
-    }
     statement.setString(next++, took.toString());
     statement.setString(next++, instance);
-    if (claims.size() > 1) {
-      statement.setString(next++, Claim.ids(claims));
-      statement.setString(next++, array(claims, Claim::dueAt));
-      statement.setString(next++, array(claims, Claim::claimedAt));
-      statement.setString(next++, array(claims, Claim::attempt));
-      statement.setString(next++, array(claims, this::isSkipped));
-    }
+    statement.setString(next++, Claim.ids(claims));
+    statement.setString(next++, array(claims, Claim::dueAt));
+    statement.setString(next++, array(claims, Claim::claimedAt));
+    statement.setString(next++, array(claims, Claim::attempt));
+    statement.setString(next++, array(claims, this::isSkipped));
     return next;
   }
 
