@@ -82,43 +82,30 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     return subscribed.channel().mode() == Mode.AT_MOST_ONCE;
   }
 
+  /**
+   * Where the connection ends with the acknowledgement, or before it, another one tries again, if
+   * nothing of the handler's is in that transaction. The lease still holds for a while, so the
+   * token tells: a deletion by it waits for the first try to end.
+   */
   private RowsBehind acknowledge(WorkerSlots.Slot slot, boolean handled, Duration inHandler)
       throws Exception {
     transaction.requireUsable();
-    try {
-      return transaction.commitWith(own -> settlement.acknowledge(own, claim, handled, inHandler));
-    } catch (SQLException e) {
-      try {
-        if (!transaction.isUsed() && !slot.isCutOff() && LostConnection.isLikely(e)) {
-          return acknowledgeAgain(slot, handled, inHandler);
-        }
-        throw e;
-      } catch (SQLException unsettled) {
-        throw isAtMostOnce()
-            ? new UnknownOutcomeException(
-                "its handler returned, but that could not be recorded: "
-                    + Failures.inWords(unsettled),
-                unsettled)
-            : unsettled;
-      }
-    }
-  }
-
-  /**
-   * The connection ended with the acknowledgement, or before it. The lease still holds for a while,
-   * so the token tells: a deletion by it waits for the first try to end. Nothing of the handler's
-   * is in that transaction.
-   */
-  private RowsBehind acknowledgeAgain(WorkerSlots.Slot slot, boolean handled, Duration inHandler)
-      throws SQLException, InterruptedException {
-    var end = System.nanoTime() + subscribed.options().lease().toNanos();
+    var end = 0L;
     for (var failures = 1; ; failures++) {
       try {
         return transaction.commitWith(
             own -> settlement.acknowledge(own, claim, handled, inHandler));
       } catch (SQLException e) {
-        if (!LostConnection.isLikely(e) || slot.isCutOff() || System.nanoTime() - end > 0) {
-          throw e;
+        var now = System.nanoTime();
+        end = failures == 1 ? now + subscribed.options().lease().toNanos() : end;
+        if (transaction.isUsed()
+            || !LostConnection.isLikely(e)
+            || slot.isCutOff()
+            || now - end > 0) {
+          throw isAtMostOnce()
+              ? new UnknownOutcomeException(
+                  "its handler returned, but that could not be recorded: " + Failures.inWords(e), e)
+              : e;
         }
         LOG.debug("pgonce: the end of {} could not be recorded yet", claim, e);
       }
