@@ -44,7 +44,7 @@ final class RateLimiter {
    * @return zero if it has one; else how long until one is free
    */
   Duration enter() throws SQLException {
-    if (enterAtOnce()) {
+    if (enterMore(1) == 1) {
       return Duration.ZERO;
     }
     var answer = transactions.run(this::take);
@@ -71,11 +71,6 @@ final class RateLimiter {
     // Another worker may have taken some meanwhile.
     permits = (isKept() ? permits : 0) + more;
     keptUntil = System.nanoTime() + KEPT_NANOS;
-  }
-
-  /** Takes a permit if this process has one. */
-  boolean enterAtOnce() {
-    return enterMore(1) == 1;
   }
 
   /** Takes as many permits as this process has, at most so many; returns how many. */

@@ -53,14 +53,14 @@ class RateLimiterTest {
   @Test
   void aTurnThatWasNotNeededIsTakenByTheNext(TestDatabase database) throws Exception {
     var limiter = limiter(database, 1);
-    assertThat(limiter.enterAtOnce()).isFalse();
+    assertThat(limiter.enterMore(1)).isZero();
     var begun = System.nanoTime();
     assertThat(limiter.enter()).isZero();
-    assertThat(limiter.enterAtOnce()).isFalse();
+    assertThat(limiter.enterMore(1)).isZero();
     // A claim that found nothing costs none: the rate is one of notifications.
     limiter.giveBack(1);
-    assertHadUnlessItWasLong(limiter.enterAtOnce(), begun);
-    assertThat(limiter.enterAtOnce()).isFalse();
+    assertHadUnlessItWasLong(limiter.enterMore(1) == 1, begun);
+    assertThat(limiter.enterMore(1)).isZero();
   }
 
   @Test
@@ -101,12 +101,12 @@ class RateLimiterTest {
     var limiter = limiter(database, 100);
     assertThat(limiter.enter()).isZero();
     setFreeFrom(database, "-1 hour");
-    while (limiter.enterAtOnce()) {
+    while (limiter.enterMore(1) == 1) {
       // what is left of the first
     }
     assertThat(limiter.enter()).isZero();
     var inHand = 0;
-    while (limiter.enterAtOnce()) {
+    while (limiter.enterMore(1) == 1) {
       inHand++;
     }
     assertThat(inHand).isLessThanOrEqualTo(4);
@@ -126,12 +126,12 @@ class RateLimiterTest {
     var begun = System.nanoTime();
     assertThat(limiter.enter()).isZero();
     setFreeFrom(database, "1 hour");
-    assertHadUnlessItWasLong(limiter.enterAtOnce(), begun);
+    assertHadUnlessItWasLong(limiter.enterMore(1) == 1, begun);
     Awaitility.await()
         .atMost(Duration.ofSeconds(10))
         .until(
             () -> {
-              var hadOne = limiter.enterAtOnce();
+              var hadOne = limiter.enterMore(1) == 1;
               if (hadOne) {
                 limiter.giveBack(1);
               }
