@@ -219,7 +219,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       LOG.warn(
           "pgonce: the handler of channel {} changes settings of its transaction, which a batch would hand on to its next notification; from now on each"
               + " notification is handled in a transaction of its own. Leave ListenOptions.batch at 1, or use Handler.batch",
-          loop.label());
+          loop.subscribed.label());
     }
     LOG.info(
         "pgonce: {} failed together ({}); all are undone, and handled again one by one",
@@ -282,6 +282,10 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     return isSingle()
         ? first.toString()
         : "%d notifications of channel %s, from %d to %d"
-            .formatted(claims.size(), loop.label(), first.id(), claims.get(claims.size() - 1).id());
+            .formatted(
+                claims.size(),
+                loop.subscribed.label(),
+                first.id(),
+                claims.get(claims.size() - 1).id());
   }
 }

@@ -62,10 +62,6 @@ final class TransactionalClaimLoop extends ClaimLoop {
         !subscribed.goesByKey() && rules.maxRate() == ChannelOptions.NO_MAX_RATE && batch == 1;
   }
 
-  String label() {
-    return subscribed.label();
-  }
-
   /** A batch was undone for a deadlock or a serialization failure. */
   void conflicted() {
     batchesFrom.set(System.nanoTime() + WITHOUT_BATCHES.toNanos());
