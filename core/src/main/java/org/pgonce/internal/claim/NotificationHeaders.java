@@ -25,8 +25,6 @@ public record NotificationHeaders(
     return new NotificationHeaders(null, null, null, depth, version);
   }
 
-  public static final NotificationHeaders PLAIN = new NotificationHeaders(null, null, null, 0, 1);
-
   /**
    * Columns that set depth and context of what is published in the transaction from there on; the
    * parameters are those of {@link #bind}.

@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.stage.Headers;
 import org.pgonce.testkit.TestDatabase;
 
 /**
@@ -44,8 +44,7 @@ public record ClaimedRow(TestDatabase database, Connection real, GuardedConnecti
     return new ClaimedRow(
         database,
         real,
-        GuardedConnection.over(
-            real, NotificationHeaders.PLAIN, null, "channel \"item\", id 1", patience));
+        GuardedConnection.over(real, Headers.PLAIN, null, "channel \"item\", id 1", patience));
   }
 
   /** What a handler that goes on behind a failure does. */

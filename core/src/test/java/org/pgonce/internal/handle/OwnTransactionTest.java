@@ -15,12 +15,12 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Publisher;
-import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
+import org.pgonce.stage.Headers;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -50,8 +50,7 @@ class OwnTransactionTest {
         var threads = new Threads()) {
       var context = context(pool, threads);
       for (var round = 0; round < 20; round++) {
-        try (var cutOff =
-            new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+        try (var cutOff = new OwnTransaction(context, "a test", Headers.PLAIN, LONGEST, null)) {
           cutOff.connection().createStatement().execute("select 1");
           cutOff.cutOff();
         }
@@ -74,8 +73,7 @@ class OwnTransactionTest {
     try (var pool = new HikariDataSource(one);
         var threads = new Threads()) {
       var context = context(pool, threads);
-      try (var transaction =
-          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+      try (var transaction = new OwnTransaction(context, "a test", Headers.PLAIN, LONGEST, null)) {
         try (var taken = pool.getConnection()) {
           assertThat(taken.isValid(1)).isTrue();
           assertThatThrownBy(transaction::connection).isInstanceOf(SQLException.class);
@@ -94,8 +92,7 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context = context(pool, threads);
-      try (var used =
-          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+      try (var used = new OwnTransaction(context, "a test", Headers.PLAIN, LONGEST, null)) {
         used.connection()
             .createStatement()
             .execute(
@@ -122,16 +119,14 @@ class OwnTransactionTest {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
       var context = context(pool, threads);
-      try (var unused =
-          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+      try (var unused = new OwnTransaction(context, "a test", Headers.PLAIN, LONGEST, null)) {
         unused.cutOff();
         assertThatThrownBy(unused::connection)
             .isInstanceOf(SQLException.class)
             .hasMessageContaining("cut off");
         assertThatThrownBy(unused::commit).isInstanceOf(SQLException.class);
       }
-      try (var used =
-          new OwnTransaction(context, "a test", NotificationHeaders.PLAIN, LONGEST, null)) {
+      try (var used = new OwnTransaction(context, "a test", Headers.PLAIN, LONGEST, null)) {
         used.connection().createStatement().execute("insert into effect values (1)");
         used.cutOff();
         assertThatThrownBy(used::commit).hasMessageContaining("cut off");
@@ -146,9 +141,7 @@ class OwnTransactionTest {
       throws Exception {
     try (var pool = database.pooled(1);
         var threads = new Threads()) {
-      var used =
-          new OwnTransaction(
-              context(pool, threads), "a test", NotificationHeaders.PLAIN, LONGEST, null);
+      var used = new OwnTransaction(context(pool, threads), "a test", Headers.PLAIN, LONGEST, null);
       var connection = used.connection();
       var reading = new CountDownLatch(1);
       var goesOn = new CountDownLatch(1);

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Properties;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.claim.NotificationHeaders;
+import org.pgonce.stage.Headers;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.core.BaseConnection;
@@ -81,11 +81,7 @@ class RefusedCallsTest {
       for (var refused : ENDING.entrySet()) {
         var guard =
             GuardedConnection.over(
-                row.real(),
-                NotificationHeaders.PLAIN,
-                null,
-                "channel \"item\", id 1",
-                ClaimedRow.PATIENCE);
+                row.real(), Headers.PLAIN, null, "channel \"item\", id 1", ClaimedRow.PATIENCE);
         guard.connection().createStatement().execute("INSERT INTO effect VALUES (1)");
         assertRefused(refused.getKey(), refused.getValue(), guard.connection());
         assertThatThrownBy(guard::seal)

@@ -11,9 +11,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.SessionState;
+import org.pgonce.stage.Headers;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.jdbc.PreferQueryMode;
@@ -157,7 +157,7 @@ class SealWithTest {
       }
       var guard =
           GuardedConnection.over(
-              row.real(), NotificationHeaders.PLAIN, before, "a notification", ClaimedRow.PATIENCE);
+              row.real(), Headers.PLAIN, before, "a notification", ClaimedRow.PATIENCE);
       assertThat(guard.sealWith(new Delete(1))).isTrue();
       try (var statement = row.real().createStatement();
           var own = statement.executeQuery("select pg_current_xact_id()::xid::text")) {

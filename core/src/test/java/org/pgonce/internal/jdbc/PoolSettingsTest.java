@@ -10,9 +10,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Source;
+import org.pgonce.stage.Headers;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -149,7 +149,7 @@ class PoolSettingsTest {
       var guard =
           GuardedConnection.over(
               connection,
-              NotificationHeaders.PLAIN,
+              Headers.PLAIN,
               null,
               "a notification",
               GuardedConnection.DEFAULT_PATIENCE);

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.internal.claim.Claim;
-import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.claim.Payload;
+import org.pgonce.stage.Headers;
 
 /** A channel without a history pays nothing for that of others. */
 class HistoryStatementsTest {
@@ -33,8 +33,7 @@ class HistoryStatementsTest {
   private static Claim claim(boolean scheduled, @Nullable String token) {
     var payload = new Payload("1", null, 1, 1, scheduled);
     var now = Instant.EPOCH;
-    return new Claim(
-        1, 1, scheduled, 0, token, now, now, now, payload, NotificationHeaders.PLAIN, false, null);
+    return new Claim(1, 1, scheduled, 0, token, now, now, now, payload, Headers.PLAIN, false, null);
   }
 
   private static Deletion of(List<Claim> claims, @Nullable HistoryEntries entries) {
