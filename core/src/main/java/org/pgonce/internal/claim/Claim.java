@@ -154,8 +154,10 @@ public record Claim(
    * Whether it has to be alone in its process: it was in two deaths, or another one would use its
    * attempts up.
    */
-  public boolean mustBeAlone(int deaths, int nextAttempt, int maxAttempts) {
-    return suspect && (deaths >= 2 || nextAttempt >= maxAttempts);
+  public boolean mustBeAlone(int maxAttempts) {
+    // A lease counts its attempt ahead; without one the first death was not counted.
+    var deaths = holder == null ? attempts : attempts + 1;
+    return suspect && (deaths >= 2 || nextAttempt() >= maxAttempts);
   }
 
   /** Which attempt this is, from 1; what the row counts once it failed. */

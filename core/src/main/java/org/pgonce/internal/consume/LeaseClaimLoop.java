@@ -154,7 +154,7 @@ final class LeaseClaimLoop extends ClaimLoop {
 
     /** It may have to wait until it is the only one of its kind here; only then is it counted. */
     private @Nullable Claim leaseSuspect(Connection transaction, Claim died) throws SQLException {
-      if (died.mustBeAlone(died.attempts(), died.attempts() + 1, rules.maxAttempts())) {
+      if (died.mustBeAlone(rules.maxAttempts())) {
         stay = context.quarantine().enter(longestCall());
         if (stay == null) {
           settlement.postpone(transaction, died, Quarantine.TURN);

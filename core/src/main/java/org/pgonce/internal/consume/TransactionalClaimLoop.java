@@ -207,9 +207,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
     }
 
     private void handleSingle(Claim claim) throws SQLException {
-      // The first death was not counted.
-      var attempt = claim.nextAttempt();
-      if (!claim.mustBeAlone(attempt, attempt, maxAttempts)) {
+      if (!claim.mustBeAlone(maxAttempts)) {
         handleNow(claim);
         return;
       }
