@@ -13,7 +13,6 @@ import org.pgonce.internal.claim.KeyLook;
 import org.pgonce.internal.claim.KeyLook.Result;
 import org.pgonce.internal.claim.LeaseStatements;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.context.Quarantine.Stay;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
@@ -157,7 +156,7 @@ final class LeaseClaimLoop extends ClaimLoop {
       if (died.mustBeAlone(rules.maxAttempts())) {
         stay = context.quarantine().enter(longestCall());
         if (stay == null) {
-          settlement.postpone(transaction, died, Quarantine.TURN);
+          settlement.postpone(transaction, died);
           return null;
         }
       }

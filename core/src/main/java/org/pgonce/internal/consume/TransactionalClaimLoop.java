@@ -18,7 +18,6 @@ import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
@@ -214,7 +213,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
       var quarantine = context.quarantine();
       var stay = quarantine.enter(longestCall());
       if (stay == null) {
-        settlement.postpone(connection, claim, Quarantine.TURN);
+        settlement.postpone(connection, claim);
         return;
       }
       try {

@@ -16,6 +16,7 @@ import org.pgonce.PauseException;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
+import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.ClientCheck;
@@ -228,9 +229,8 @@ public sealed class Settlement permits TransactionalSettlement {
     return there ? claim.countedAhead(token) : null;
   }
 
-  /** Makes a suspect due again after the delay, uncounted. Commits. */
-  public final void postpone(Connection transaction, Claim claim, Duration turn)
-      throws SQLException {
+  /** Makes a suspect due again, uncounted, while another one is in quarantine. Commits. */
+  public final void postpone(Connection transaction, Claim claim) throws SQLException {
     GuardedConnection.unready(transaction, claim.sessionBefore());
     var there =
         SettleStatements.schedule(
@@ -238,12 +238,12 @@ public sealed class Settlement permits TransactionalSettlement {
             claim,
             claim.attempts(),
             newToken(),
-            turn,
+            Quarantine.TURN,
             null,
             DeadLetterReason.OUTCOME_UNKNOWN);
     transaction.commit();
     if (there) {
-      reports.dueIn(turn);
+      reports.dueIn(Quarantine.TURN);
     }
   }
 
