@@ -270,7 +270,7 @@ public final class Sweep<T> implements AutoCloseable {
   private long takeBack(Connection transaction, List<String> keys) throws SQLException {
     try (var statement = transaction.prepareStatement(TAKE_BACK)) {
       statement.setString(1, channel.name());
-      statement.setString(2, Statements.array("a delivery key", keys));
+      statement.setString(2, Statements.array(keys));
       try (var row = statement.executeQuery()) {
         row.next();
         return row.getLong(1);

@@ -105,7 +105,7 @@ public record Claim(
 
   /** Their ids as an array of PostgreSQL. */
   public static String ids(List<Claim> claims) {
-    return Statements.array("id", claims.stream().map(Claim::id).toList());
+    return Statements.array(claims.stream().map(Claim::id).toList());
   }
 
   /** From its storing to the claim. */

@@ -107,9 +107,8 @@ public record KeyLook(
   void bind(PreparedStatement statement, int first) throws SQLException {
     statement.setString(
         first,
-        Statements.array(
-            "way", ways.stream().map(way -> way.name().toLowerCase(Locale.ROOT)).toList()));
-    statement.setString(first + 1, Statements.array("key", keys));
+        Statements.array(ways.stream().map(way -> way.name().toLowerCase(Locale.ROOT)).toList()));
+    statement.setString(first + 1, Statements.array(keys));
     statement.setLong(first + 2, after.us());
     statement.setLong(first + 3, after.id());
     statement.setString(first + 4, walkFrom);

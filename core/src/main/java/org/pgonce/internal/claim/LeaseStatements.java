@@ -84,8 +84,8 @@ public final class LeaseStatements {
             RENEW,
             row -> row.getLong("id"),
             subscription,
-            Statements.array("id", held.stream().map(Claim::id).toList()),
-            Statements.array("token", held.stream().map(Claim::token).toList()),
+            Statements.array(held.stream().map(Claim::id).toList()),
+            Statements.array(held.stream().map(Claim::token).toList()),
             lease.toMillis()));
   }
 }

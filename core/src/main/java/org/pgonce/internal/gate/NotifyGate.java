@@ -84,7 +84,7 @@ public final class NotifyGate {
     this.channel = channel;
     this.pollsSoon = pollsSoon;
     this.transactions = transactions;
-    this.listened = Statements.array("subscription", listened.stream().sorted().toList());
+    this.listened = Statements.array(listened.stream().sorted().toList());
     this.steps = new RepeatedTask(threads, this::step);
     this.claims = new RepeatedTask(threads, this::claim);
   }

@@ -6,7 +6,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -54,12 +53,10 @@ public final class Statements {
   /**
    * An array of the texts of these values, as the text that PostgreSQL reads: createArrayOf leaks
    * direct memory in pgjdbc-ng 0.8.9.
-   *
-   * @param element what an element is called where it is null
    */
-  public static String array(String element, List<?> values) {
+  public static String array(List<?> values) {
     return values.stream()
-        .map(value -> Objects.requireNonNull(value, element).toString())
+        .map(Object::toString)
         .map(text -> '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"')
         .collect(Collectors.joining(",", "{", "}"));
   }

@@ -190,11 +190,11 @@ public final class Poll {
         REGISTER,
         listener,
         context.instance(),
-        Statements.array("subscription", subscriptions),
+        Statements.array(subscriptions),
         listens.source(),
         String.valueOf(silence.toMillis()),
         backend(listens),
-        Statements.array("workers", targets.stream().map(PollTarget::workers).toList()));
+        Statements.array(targets.stream().map(PollTarget::workers).toList()));
     reported = targets.stream().map(target -> "").toList();
     registered = true; // or not, if the commit fails: then the poll says so
   }
@@ -206,7 +206,7 @@ public final class Poll {
     try {
       var answers =
           Statements.rows(
-              connection, POLL, PollAnswer::of, listener, Statements.array("id", after));
+              connection, POLL, PollAnswer::of, listener, Statements.array(after));
       if (whole) {
         var now = System.nanoTime();
         wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
@@ -247,8 +247,8 @@ public final class Poll {
                       listener,
                       listens.source(),
                       backend(listens),
-                      Statements.array("difference", differences),
-                      Statements.array("backend", List.copyOf(context.backends()))));
+                      Statements.array(differences),
+                      Statements.array(List.copyOf(context.backends()))));
       reported = differences;
     } catch (SQLException | RuntimeException e) {
       housekeeping.failed("heartbeat", e);

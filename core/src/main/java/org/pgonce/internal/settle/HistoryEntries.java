@@ -68,6 +68,6 @@ record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean
   }
 
   private static String array(List<Claim> claims, Function<Claim, ?> value) {
-    return Statements.array("value", claims.stream().map(value).toList());
+    return Statements.array(claims.stream().map(value).toList());
   }
 }
