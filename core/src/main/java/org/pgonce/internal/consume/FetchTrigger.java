@@ -23,7 +23,7 @@ import org.pgonce.internal.claim.RowsBehind;
  * row find nothing</td></tr>
  * <tr><td>wake-ups while claims find nothing</td><td>at once eight times; then after 10 ms, doubling
  * to 160 ms, until a claim finds something</td></tr>
- * <tr><td>the poll, the gate, a pause that is over</td><td>at once</td></tr>
+ * <tr><td>the poll, the gate, a free slot, a pause that is over</td><td>at once</td></tr>
  * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 100 ms; after 5
  * ms where one of the last eight took more than 20 ms</td></tr>
  * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter</td></tr>
@@ -37,7 +37,8 @@ final class FetchTrigger {
 
   enum Reason {
     POLLED,
-    GATE,
+    /** New rows may be there: behind an open gate, or for a slot that is free again. */
+    NEW,
     /** Scheduled rows are due. */
     DUE
   }

@@ -152,7 +152,7 @@ public final class SubscriptionConsumer<T> implements PollTarget {
   /** Rows, or keys, may have been set free. Returns at once. */
   public void freed(boolean isDue) {
     hasMissed();
-    withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.GATE));
+    withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.NEW));
     poll.within(POLL_BEHIND_FREED);
   }
 
@@ -226,7 +226,7 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     withLock(
         () -> {
           if (!trigger.hasBegunSince()) {
-            trigger.request(FetchTrigger.Reason.GATE);
+            trigger.request(FetchTrigger.Reason.NEW);
           }
         });
   }

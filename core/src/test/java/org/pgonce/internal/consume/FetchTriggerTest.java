@@ -263,7 +263,7 @@ class FetchTriggerTest {
   @Test
   void emptyClaimsOfAnOpenGateDoNotDelayTheNextWakeUp() {
     for (var n = 0; n < 100; n++) {
-      trigger.request(Reason.GATE);
+      trigger.request(Reason.NEW);
       claims(0);
     }
     trigger.notified();
