@@ -160,6 +160,6 @@ public class Publisher {
     Objects.requireNonNull(
         payload,
         () -> "a payload for channel " + channel.name() + " is null; nothing could read it later");
-    return StorableText.requireJson(channel.encode(codec, payload));
+    return StorableText.requireJson("the payload", channel.encode(codec, payload));
   }
 }

@@ -476,7 +476,8 @@ class WriterContextTest {
       connection.close(); // Any SQL would fail on it, with another exception.
       for (var bad : List.of(Map.of("", "x"), Map.of("a", "\0"), Map.of("a", "x".repeat(10_000)))) {
         assertThatThrownBy(() -> WriterContext.setForSession(connection, bad))
-            .isInstanceOf(IllegalArgumentException.class);
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("the context");
       }
     }
   }

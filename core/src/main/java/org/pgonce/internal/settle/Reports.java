@@ -36,7 +36,7 @@ public final class Reports {
     var reason = Failures.inWords(e);
     LOG.warn(
         "pgonce: channel {} cannot claim: {}; it tries again within a second, nothing is lost",
-        subscribed.name(),
+        channel,
         reason);
     LOG.debug("pgonce: the trouble in full", e);
     observer.on(new Event.DatabaseTrouble(subscribed.name(), reason));

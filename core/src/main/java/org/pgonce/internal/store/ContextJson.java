@@ -34,7 +34,7 @@ public final class ContextJson {
     if (entries.containsKey("")) {
       throw new IllegalArgumentException("an entry of the context has an empty key");
     }
-    var json = StorableText.requireJson(Json.of(entries));
+    var json = StorableText.requireJson("the context", Json.of(entries));
     if (json.length() > LONGEST) {
       throw new IllegalArgumentException(
           "the context has %d characters as JSON, and 10,000 is the most: it goes with each notification; put less into it"

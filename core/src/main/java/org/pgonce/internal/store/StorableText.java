@@ -38,13 +38,14 @@ public final class StorableText {
    * Returns JSON. An escaped NUL is refused too: PostgreSQL accepts it in json, but a query that
    * reads the field as text would fail.
    *
+   * @param what it is the JSON of, for messages
    * @throws IllegalArgumentException that says what is wrong with it
    */
-  public static String requireJson(String json) {
-    var what = "the JSON of the payload";
-    requireStorable(what, json);
+  public static String requireJson(String what, String json) {
+    var named = "the JSON of " + what;
+    requireStorable(named, json);
     if (json.contains("\\u")) {
-      requireStorable(what, ESCAPE.matcher(json).replaceAll(StorableText::unescaped));
+      requireStorable(named, ESCAPE.matcher(json).replaceAll(StorableText::unescaped));
     }
     return json;
   }

@@ -21,7 +21,7 @@ record CallOutcome(
     if (response == null) {
       return new CallOutcome(GuardOutcome.SUCCEEDED, false, null, "the call returned null");
     }
-    var text = StorableText.requireJson(codec.encode(response, type));
+    var text = StorableText.requireJson("the response", codec.encode(response, type));
     return new CallOutcome(GuardOutcome.SUCCEEDED, false, text, null);
   }
 
