@@ -7,8 +7,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SET ROLE pgonce_owner;
 
 -- For which lock a server's process waits, in words, since when, and the process that ends the wait when it ends: the last of a chain in which each
--- waits for the next; 0 for a prepared transaction. held_as: the modes in which that one has a table's lock. All null if it waits for none. pg_blocking_pids takes the lock manager's locks for a moment, so it
--- is asked only of processes that wait.
+-- waits for the next; 0 for a prepared transaction. held_as: the modes in which that one has a table's lock. All null if it waits for none.
+-- pg_blocking_pids takes the lock manager's locks for a moment, so it is asked only of processes that wait.
 CREATE OR REPLACE FUNCTION pgonce.lock_wait(pid integer, OUT waits_for text, OUT since timestamptz, OUT held_by integer, OUT held_as text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

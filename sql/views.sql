@@ -53,8 +53,7 @@ BEGIN
       LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
 
     -- Per channel and subscription: what waits, how old it is, what failed, how many listen, whether it is paused, and a hint where it may look idle and
-    -- is not. Here and in channel_gauges the
-    -- counts are joined by LEFT JOIN, so that a query pays only for those that it asks for.
+    -- is not. Here and in channel_gauges the counts are joined by LEFT JOIN, so that a query pays only for those that it asks for.
     ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
            ready.backlog, later.scheduled, later.retrying, later.max_attempts,

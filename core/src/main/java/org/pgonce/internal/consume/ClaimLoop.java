@@ -63,7 +63,7 @@ public abstract class ClaimLoop {
    */
   public abstract void work(Worker worker) throws SQLException;
 
-  /** Later than the timeouts of claim and handler, which know what they cut off. */
+  /** Longer than the timeouts of claim and handler, so that these act first. */
   final Duration longestCall() {
     return ClaimSession.LONGEST_CLAIM.plus(subscribed.options().handlerTimeout());
   }

@@ -41,7 +41,10 @@ final class ClaimWorker implements Runnable, Worker {
     this.rate = consumer.rate;
   }
 
-  /** Has it claim from now on; false if there is no slot for it. Called with the lock held. */
+  /**
+   * Takes a slot and counts the worker as claiming; false if no slot is free. Called with the lock
+   * held.
+   */
   boolean starts() {
     if (slot == null) {
       slot = consumer.slots().take();

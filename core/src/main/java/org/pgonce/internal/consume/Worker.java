@@ -46,7 +46,7 @@ public interface Worker {
    */
   void ended(RowsBehind left);
 
-  /** It is busy from now on, and not to claim: what waits is for another worker. */
+  /** The worker runs callbacks and claims nothing; another may begin. */
   void handsOver();
 
   /** Whether to claim once more; waits for a moment until there is something to claim. */

@@ -24,7 +24,7 @@ public record SafeObserver(List<Observer> observers) implements Observer {
       } catch (Throwable thrown) {
         // Errors, too: what is committed stays so, whatever it says.
         LOG.warn(
-            "pgonce: the observer {} threw; it is to be mended, nothing else is affected",
+            "pgonce: the observer {} threw; fix it, nothing else is affected",
             observer.getClass().getName(),
             thrown);
       }

@@ -1,4 +1,4 @@
-/** Builds and stops all of the above. */
+/** Builds, starts and stops the parts of a listener. */
 @NullMarked
 package org.pgonce.internal.lifecycle;
 

@@ -22,7 +22,7 @@ final class BoundedConnection implements AutoCloseable {
 
   private static final Duration UNLISTEN_BOUND = Duration.ofMillis(500);
   private static final long CLOSE_BOUND_MILLIS = 1_000;
-  private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
+  private static final Logger LOG = LoggerFactory.getLogger(BoundedConnection.class);
 
   // Referenced as long as it listens: pgjdbc-ng collects a connection that nobody references.
   private final WakeUpConnection connection;
@@ -95,7 +95,7 @@ final class BoundedConnection implements AutoCloseable {
         execute(List.of("UNLISTEN *"), UNLISTEN_BOUND);
       }
     } catch (SQLException | RuntimeException e) {
-      log.debug("could not UNLISTEN through the pooler: {}", e.toString());
+      LOG.debug("could not UNLISTEN through the pooler: {}", e.toString());
     }
   }
 

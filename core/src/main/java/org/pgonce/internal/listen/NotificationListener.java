@@ -46,7 +46,7 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   private static final Duration CLOSE_BOUND = Duration.ofSeconds(3);
-  private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
+  private static final Logger LOG = LoggerFactory.getLogger(NotificationListener.class);
 
   private final List<WakeUpSource> sources;
   private final ListenAddresses.Lookup addresses;
@@ -139,7 +139,7 @@ public final class NotificationListener implements AutoCloseable {
         }
       }
     } catch (InterruptedException e) {
-      log.trace("closed", e);
+      LOG.trace("closed", e);
     } finally {
       if (!open) {
         status = disconnectedBy(ListenFailure.polling("the listener is closed"));
@@ -167,7 +167,7 @@ public final class NotificationListener implements AutoCloseable {
     } catch (ListenFailure e) {
       return e;
     } catch (RuntimeException | Error e) { // the thread must not end without a word
-      log.error("listening failed unexpectedly; it is tried again", e);
+      LOG.error("listening failed unexpectedly; it is tried again", e);
       return new ListenFailure(Kind.FAILED, "listening failed unexpectedly: " + e, e);
     }
   }
@@ -223,7 +223,7 @@ public final class NotificationListener implements AutoCloseable {
   private void listening(ListenSession session) {
     var described = session.describe();
     status = new ListenStatus(described, null, failedSources, sessions++);
-    log.info(
+    LOG.info(
         "listening at {} through {} (backend {}){}",
         described.address(),
         described.source(),
@@ -237,10 +237,10 @@ public final class NotificationListener implements AutoCloseable {
     var before = status.failure();
     status = disconnectedBy(failure);
     if (before != null && failure.reason().equals(before.reason())) {
-      log.debug("still {}", failure.reason());
+      LOG.debug("still {}", failure.reason());
       return;
     }
-    log.atLevel(sources.isEmpty() ? Level.INFO : Level.WARN)
+    LOG.atLevel(sources.isEmpty() ? Level.INFO : Level.WARN)
         .log("{}; notifications are found by polling, so up to a second later", failure.reason());
     guarded(() -> callback.disconnected(failure));
   }
@@ -254,7 +254,7 @@ public final class NotificationListener implements AutoCloseable {
     try {
       call.run();
     } catch (RuntimeException | Error e) {
-      log.error("a callback of the listener threw; listening goes on", e);
+      LOG.error("a callback of the listener threw; listening goes on", e);
     }
   }
 }

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 /** Listens through pgjdbc, with every TLS and authentication setting that it knows. */
 public final class PgjdbcSource implements WakeUpSource {
 
-  private static final Logger log = LoggerFactory.getLogger(PgjdbcSource.class);
+  private static final Logger LOG = LoggerFactory.getLogger(PgjdbcSource.class);
 
   /**
    * Settings of a pool's sessions that would change what LISTEN or the connect does. By name, since
@@ -184,7 +184,7 @@ public final class PgjdbcSource implements WakeUpSource {
         receiver.join(CLOSE_MILLIS); // it closes the connection in order, unless the peer is frozen
         connection.abort(Runnable::run);
       } catch (SQLException | RuntimeException e) {
-        log.debug("pgjdbc could not abort a LISTEN connection", e);
+        LOG.debug("pgjdbc could not abort a LISTEN connection", e);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }

@@ -32,7 +32,7 @@ public final class Poll {
 
   private static final Logger LOG = LoggerFactory.getLogger(Poll.class);
 
-  // However many wake-ups ask for one.
+  // Shortest time between two polls.
   private static final long LEAST_BETWEEN_NANOS = Duration.ofMillis(50).toNanos();
 
   // While nothing is heard the poll is all there is, and while a row waits its holder may die.
@@ -205,8 +205,7 @@ public final class Poll {
     List<Long> after = whole ? List.of() : targets.stream().map(PollTarget::cursor).toList();
     try {
       var answers =
-          Statements.rows(
-              connection, POLL, PollAnswer::of, listener, Statements.array(after));
+          Statements.rows(connection, POLL, PollAnswer::of, listener, Statements.array(after));
       if (whole) {
         var now = System.nanoTime();
         wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
@@ -228,7 +227,7 @@ public final class Poll {
   private void sendHeartbeat() {
     var now = System.nanoTime();
     var differences = targets.stream().map(Poll::difference).toList();
-    // Whoever asks why nothing is handled learns it at once.
+    // A new difference is reported at once, for explain.
     var isNews = !reported.equals(differences);
     if (now - heartbeatAt < 0 && !isNews) {
       return;

@@ -266,7 +266,7 @@ public sealed class Settlement permits TransactionalSettlement {
     return UUID.randomUUID().toString();
   }
 
-  // Neither.
+  // Given back or cut off.
 
   /** Gives a leased notification back, uncounted: its handler has not begun. */
   public final void giveBack(Claim claim) {
