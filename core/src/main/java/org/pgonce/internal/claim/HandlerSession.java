@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The server session that a handler works in, and how it is ended when its handler is given up. Of
- * a claim in EXACTLY_ONCE it holds the row.
+ * a claim in EXACTLY_ONCE it holds the row. What ends a handler that overruns: {@code WorkerSlots}.
  *
  * <p>The session of a leased notification or a broadcast has no claim in its transaction. Its first
  * statement bounds how long it may idle, so that its locks are released if its process freezes or

@@ -18,7 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One run of a handler on its connection. Each guarded call holds the lock from its check to its
- * return, so no call runs or begins after {@link #end}.
+ * return, so no call runs or begins after {@link #end}. What ends a handler that overruns: {@link
+ * WorkerSlots}.
  */
 final class HandlerScope {
 
