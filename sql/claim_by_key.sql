@@ -35,21 +35,6 @@ AS $$
   SELECT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(order_key COLLATE "C", 123589553447781 OPERATOR(pg_catalog.+) subscription))
 $$;
 
--- The same for a row that has a lease already. Other claims lock its key only for as long as a look takes, so it tries for 100 ms.
-CREATE OR REPLACE FUNCTION pgonce.lock_key(subscription integer, order_key text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  FOR try IN 1 .. 20 LOOP
-    IF pgonce_private.try_key(subscription, order_key) THEN
-      RETURN true;
-    END IF;
-    PERFORM pg_sleep(0.005);
-  END LOOP;
-  RETURN false;
-END
-$$;
-
 -- Whether a row has to wait for others of its key: 0 if not; 1 if it waits for a row that is being handled, or that a claim may take; 2 if it waits
 -- for a dead letter or for a row that is due later, which no claim ends. Under a limit: 1 if leases have all permits of the key; only their locks tell
 -- which permits transactions have.

@@ -66,20 +66,21 @@ BEGIN
 END
 $$;
 
--- Takes a permit for a row whose attempt was counted in the transaction before. Other claims keep what it needs only for as long as a look takes,
--- unless the second of the row's own permit is over; so it tries for 100 ms.
-CREATE OR REPLACE FUNCTION pgonce.lock_key_permit(subscription integer, order_key text, max_per_key integer, id bigint) RETURNS boolean
+-- Locks what a row needs that is claimed once more by its id: its key, or under a limit (max_per_key is not null) a permit of it. Other claims keep
+-- these only for as long as a look takes, unless the second of the row's own permit is over; so it tries for 100 ms.
+CREATE OR REPLACE FUNCTION pgonce.lock_key(subscription integer, order_key text, max_per_key integer, id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  has_row boolean := order_key = chr(1) || id; -- a row without a key has no limit
+  has_row boolean := max_per_key IS NULL; -- an order locks keys only
 BEGIN
-  IF has_row THEN
-    RETURN true;
+  IF max_per_key IS NOT NULL AND order_key = chr(1) || id THEN
+    RETURN true; -- a row without a key has no limit
   END IF;
   FOR try IN 1 .. 20 LOOP
     has_row := has_row OR pgonce_private.try_row(subscription, id);
-    IF has_row AND pgonce_private.take_key_permit(subscription, order_key, max_per_key, id) IS NOT NULL THEN
+    IF has_row AND (CASE WHEN max_per_key IS NULL THEN pgonce_private.try_key(subscription, order_key)
+                      ELSE pgonce_private.take_key_permit(subscription, order_key, max_per_key, id) IS NOT NULL END) THEN
       RETURN true;
     END IF;
     PERFORM pg_sleep(0.005);

@@ -63,8 +63,7 @@ public final class ClaimStatement {
               """
               s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))
               AND CASE WHEN s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid
-                    THEN s.order_key IS NULL OR CASE WHEN ?::pg_catalog.int4 IS NULL THEN pgonce.lock_key(s.subscription_id, s.order_key)
-                           ELSE pgonce.lock_key_permit(s.subscription_id, s.order_key, ?::pg_catalog.int4, s.id) END
+                    THEN s.order_key IS NULL OR pgonce.lock_key(s.subscription_id, s.order_key, ?::pg_catalog.int4, s.id)
                     ELSE false END"""),
           "");
   private static final String MAY_BEGIN_AGAIN = "SELECT pgonce.may_begin_again(?) AS may";
@@ -206,7 +205,6 @@ public final class ClaimStatement {
             statement.setInt(first + 3, before.attempts());
             statement.setString(first + 4, before.token());
             statement.setObject(first + 5, maxPerKey(rules), Types.INTEGER);
-            statement.setObject(first + 6, maxPerKey(rules), Types.INTEGER);
           }
         },
         (row, holder) ->
