@@ -87,13 +87,15 @@ $$;
 -- What was handled in a channel, the latest first, within the time that the channel asks for: since that time, and before that one. key: of one
 -- delivery key. For the next page, give handled_at and id of the last row as before and before_id; so that no row is left out, a page has more than
 -- asked for where the same notification was handled for several subscriptions in the same microsecond. The payload, where it was kept, only on
--- request, and for a role that may read the table: it may be secret.
+-- request, and for a role that may read the table: it may be secret. Planned for each call, so that the index of delivery keys serves where there is
+-- a key, and that of times where there is none.
 CREATE OR REPLACE FUNCTION pgonce.history_of(
   channel_name text, since timestamptz DEFAULT NULL, before timestamptz DEFAULT NULL, before_id bigint DEFAULT NULL, most integer DEFAULT 100,
   key text DEFAULT NULL, subscription_name text DEFAULT NULL, with_payload boolean DEFAULT false)
 RETURNS TABLE (subscription text, id bigint, outcome text, delivery_key text, created_at timestamptz, due_at timestamptz, claimed_at timestamptz,
                handled_at timestamptz, took interval, attempts integer, instance text, payload json)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE
   concerned constant integer[] := pgonce_private.subscriptions_of(channel_name, subscription_name);
@@ -107,30 +109,17 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.history IS NOT NULL) THEN
     RETURN;
   END IF;
-  IF key IS NULL THEN
-    RETURN QUERY
-      SELECT s.name, w.* FROM pgonce.subscription s
-       CROSS JOIN LATERAL (
-         SELECT h.id, CASE WHEN h.skipped THEN 'SKIPPED' ELSE 'HANDLED' END, h.delivery_key, h.created_at, h.due_at, h.claimed_at, h.handled_at, h.took,
-                h.attempts, h.instance, CASE WHEN with_payload THEN h.payload END
-           FROM pgonce.handled h
-          WHERE h.subscription_id = s.id AND h.handled_at >= from_then AND h.handled_at <= to_then AND (h.handled_at < to_then OR h.id < before_id)
-          ORDER BY h.handled_at DESC, h.id DESC LIMIT most) w
-       WHERE s.id = ANY (concerned)
-       ORDER BY w.handled_at DESC, w.id DESC FETCH FIRST (most) ROWS WITH TIES;
-  ELSE
-    RETURN QUERY
-      SELECT s.name, w.* FROM pgonce.subscription s
-       CROSS JOIN LATERAL (
-         SELECT h.id, CASE WHEN h.skipped THEN 'SKIPPED' ELSE 'HANDLED' END, h.delivery_key, h.created_at, h.due_at, h.claimed_at, h.handled_at, h.took,
-                h.attempts, h.instance, CASE WHEN with_payload THEN h.payload END
-           FROM pgonce.handled h
-          WHERE h.subscription_id = s.id AND h.delivery_key = key
-            AND h.handled_at >= from_then AND h.handled_at <= to_then AND (h.handled_at < to_then OR h.id < before_id)
-          ORDER BY h.handled_at DESC, h.id DESC LIMIT most) w
-       WHERE s.id = ANY (concerned)
-       ORDER BY w.handled_at DESC, w.id DESC FETCH FIRST (most) ROWS WITH TIES;
-  END IF;
+  RETURN QUERY
+    SELECT s.name, w.* FROM pgonce.subscription s
+     CROSS JOIN LATERAL (
+       SELECT h.id, CASE WHEN h.skipped THEN 'SKIPPED' ELSE 'HANDLED' END, h.delivery_key, h.created_at, h.due_at, h.claimed_at, h.handled_at, h.took,
+              h.attempts, h.instance, CASE WHEN with_payload THEN h.payload END
+         FROM pgonce.handled h
+        WHERE h.subscription_id = s.id AND (key IS NULL OR h.delivery_key = key)
+          AND h.handled_at >= from_then AND h.handled_at <= to_then AND (h.handled_at < to_then OR h.id < before_id)
+        ORDER BY h.handled_at DESC, h.id DESC LIMIT most) w
+     WHERE s.id = ANY (concerned)
+     ORDER BY w.handled_at DESC, w.id DESC FETCH FIRST (most) ROWS WITH TIES;
 END
 $$;
 
