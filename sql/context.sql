@@ -82,7 +82,9 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgonce.change_context(key text, value text, for_transaction boolean) RETURNS void
+-- Adds to the context of this transaction, or removes the entry if the value is null; or of the session, until it is changed or the session ends. A
+-- pool hands sessions on to others. Roles that may not use schema pgonce set pgonce.context themselves.
+CREATE OR REPLACE FUNCTION pgonce.set_context(key text, value text, for_session boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -96,20 +98,9 @@ BEGIN
     RAISE EXCEPTION 'pgonce: the context would have % characters as JSON, and 10000 is the most: it goes with each notification; put less into it',
       length(changed) USING ERRCODE = 'program_limit_exceeded';
   END IF;
-  PERFORM set_config('pgonce.context', CASE WHEN changed = '{}' THEN '' ELSE changed END, for_transaction);
+  PERFORM set_config('pgonce.context', CASE WHEN changed = '{}' THEN '' ELSE changed END, for_session IS NOT TRUE);
 END
 $$;
-
--- Adds to the context of this transaction, or removes the entry if the value is null. Roles that may not use schema pgonce set pgonce.context
--- themselves.
-CREATE OR REPLACE FUNCTION pgonce.set_context(key text, value text) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pgonce.change_context(key, value, true) $$;
-
--- The same for the session, until it is changed or the session ends. A pool hands sessions on to others.
-CREATE OR REPLACE FUNCTION pgonce.set_session_context(key text, value text) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pgonce.change_context(key, value, false) $$;
 
 -- Depth and version as one number, see column stamp of pgonce.notification.
 CREATE OR REPLACE FUNCTION pgonce.stamp(depth integer, version integer) RETURNS integer

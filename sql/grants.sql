@@ -33,7 +33,7 @@ GRANT USAGE ON SCHEMA pgonce TO pgonce_publisher, pgonce_listener, pgonce_admin,
 -- Keys and context: these touch no table.
 GRANT EXECUTE ON FUNCTION
   pgonce.delivery_key(text[]),
-  pgonce.set_context(text, text), pgonce.set_session_context(text, text), pgonce.change_context(text, text, boolean)
+  pgonce.set_context(text, text, boolean)
 TO pgonce_publisher, pgonce_listener, pgonce_admin;
 
 -- What the functions of triggers call with the rights of their owners. These touch no table either. needs_notify reads a sequence with its caller's

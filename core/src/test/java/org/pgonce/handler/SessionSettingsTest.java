@@ -122,7 +122,7 @@ class SessionSettingsTest {
         // The very value that the claim has set for its transaction.
         "select keep('pgonce.context', current_setting('pgonce.context'))",
         "select keep('pgonce.depth', '90'), keep('pgonce.operator', 'somebody')",
-        "select pgonce.set_session_context('tenant', 'another')",
+        "select pgonce.set_context('tenant', 'another', for_session => true)",
         "select keep('statement_timeout', '1h'), keep('lock_timeout', '1h')",
         "select set_config('app.tenant', 'another', false)",
         "select set_config('work_mem', '7MB', length('three') < 3)",

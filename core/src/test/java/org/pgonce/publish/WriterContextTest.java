@@ -306,7 +306,7 @@ class WriterContextTest {
     try (var connection = role.unpooled().getConnection();
         var statement = connection.createStatement()) {
       connection.setAutoCommit(false);
-      statement.execute("select pgonce.set_session_context('tenant', 'acme')");
+      statement.execute("select pgonce.set_context('tenant', 'acme', for_session => true)");
       connection.commit();
       statement.execute(
           "select pgonce.set_context('user', E'o\\'\"7'), pgonce.publish('orders', '1')");
