@@ -84,16 +84,15 @@ BEGIN
     SELECT n.id, n.xmax INTO next_id, held FROM pgonce.notification n
      WHERE n.subscription_id = subscription AND n.id > after ORDER BY n.id LIMIT 1 FOR UPDATE SKIP LOCKED;
   END IF;
+  IF next_id IS NULL THEN
+    IF seen IS NOT NULL THEN
+      RETURN NEXT;
+    END IF;
+    RETURN;
+  END IF;
   IF due THEN
     -- Two statements: the snapshot of the second sees what the first has locked.
     SELECT s.* INTO claimed FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = next_id;
-    IF NOT FOUND THEN
-      claimed := NULL;
-      IF seen IS NOT NULL THEN
-        RETURN NEXT;
-      END IF;
-      RETURN;
-    END IF;
     due_since := claimed.due_at;
     spent := claimed.attempts >= max_attempts OR (held <> '0' AND claimed.created_at < held_until) IS TRUE;
     died := claimed.token IS NOT NULL;
@@ -103,12 +102,6 @@ BEGIN
        WHERE s.subscription_id = subscription AND s.id = claimed.id RETURNING s.* INTO claimed;
     END IF;
   ELSE
-    IF next_id IS NULL THEN
-      IF seen IS NOT NULL THEN
-        RETURN NEXT;
-      END IF;
-      RETURN;
-    END IF;
     died := false;
     IF held_until IS NOT NULL AND held <> '0' THEN
       SELECT n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL, NULL, NULL INTO claimed
