@@ -83,21 +83,15 @@ RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  limit_per_key integer;
-  permit_ms bigint;
+  channel pgonce.channel; -- null if it, or the subscription, was dropped
 BEGIN
-  IF begun IS NOT NULL AND EXISTS (SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-                                    WHERE s.id = subscription AND c.mode = 'AT_MOST_ONCE') THEN
+  SELECT c.* INTO channel FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+  IF begun IS NOT NULL AND channel.mode = 'AT_MOST_ONCE' THEN
     PERFORM pgonce.bury(subscription, schedule.id, expected_attempts, expected_token,
                         greatest(CASE WHEN token IS NULL THEN schedule.attempts END, expected_attempts, 1), begun,
                         coalesce(error, 'its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already'));
-    PERFORM pgonce.wake_up(c.name, 'due') -- rows of its order key may have waited for it
-      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+    PERFORM pgonce.wake_up(channel.name, 'due'); -- rows of its order key may have waited for it
     RETURN false;
-  END IF;
-  IF token IS NOT NULL AND attempts > expected_attempts THEN
-    SELECT c.max_per_key, CASE WHEN c.mode = 'EXACTLY_ONCE' THEN least(delay_ms, 1000) ELSE delay_ms END INTO limit_per_key, permit_ms
-      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   END IF;
   INSERT INTO pgonce.scheduled
     (subscription_id, id, due_at, attempts, created_at, last_error, payload, delivery_key, order_key, context, stamp, token)
@@ -107,17 +101,16 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  IF limit_per_key IS NOT NULL THEN -- this transaction has taken a permit before
-    UPDATE pgonce.scheduled s SET key_permit = pgonce_private.take_key_permit(subscription, s.order_key, limit_per_key, s.id),
-           key_permit_until = clock_timestamp() + permit_ms * interval '1 millisecond'
+  IF channel.max_per_key IS NOT NULL AND token IS NOT NULL AND attempts > expected_attempts THEN -- this transaction has taken a permit before
+    UPDATE pgonce.scheduled s SET key_permit = pgonce_private.take_key_permit(subscription, s.order_key, channel.max_per_key, s.id),
+           key_permit_until = clock_timestamp()
+             + CASE WHEN channel.mode = 'EXACTLY_ONCE' THEN least(delay_ms, 1000) ELSE delay_ms END * interval '1 millisecond'
      WHERE s.subscription_id = subscription AND s.id = schedule.id AND s.order_key <> chr(1) || s.id;
   END IF;
   IF delay_ms <= 0 THEN -- given back by a listener that has no use for it: another one may
-    PERFORM pgonce.wake_up(c.name, 'due')
-      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+    PERFORM pgonce.wake_up(channel.name, 'due') WHERE channel.id IS NOT NULL;
   ELSIF token IS NULL AND attempts <= expected_attempts - (expected_token IS NOT NULL)::integer THEN -- put back for listeners that can read it
-    PERFORM pgonce.wake_up(c.name, 'later')
-      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
+    PERFORM pgonce.wake_up(channel.name, 'later') WHERE channel.id IS NOT NULL;
   END IF;
   RETURN true;
 END
