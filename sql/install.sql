@@ -220,24 +220,19 @@ BEGIN
     END IF;
   END IF;
   -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
-  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
-  SELECT t.subscription_id, t.id, t.attempts, t.created_at, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed',
-         t.payload, t.delivery_key, t.order_key, t.context, t.stamp
+  PERFORM pgonce.bury(d.subscription_id, d.id, d.attempts, d.token, d.attempts, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed')
     FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
     JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
-   CROSS JOIN LATERAL pgonce_private.take_out(d.subscription_id, d.id, d.attempts, d.token) t
    WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
   -- A row whose handler has begun before the channel becomes AT_MOST_ONCE, and that waits to be run again, becomes a dead letter. A handler that is
   -- running may end well; if not, schedule and lease make a dead letter of its row.
-  INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
-  SELECT t.subscription_id, t.id, greatest(t.attempts, 1), t.created_at, CASE WHEN t.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
-         coalesce(t.last_error, 'its handler had begun when the channel''s mode was changed'),
-         t.payload, t.delivery_key, t.order_key, t.context, t.stamp
-    FROM (SELECT d.subscription_id, d.id, d.attempts, d.token
+  PERFORM pgonce.bury(w.subscription_id, w.id, w.attempts, w.token, greatest(w.attempts, 1),
+                      CASE WHEN w.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
+                      coalesce(w.last_error, 'its handler had begun when the channel''s mode was changed'))
+    FROM (SELECT d.subscription_id, d.id, d.attempts, d.token, d.last_error
             FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id JOIN pgonce.scheduled d ON d.subscription_id = s.id
            WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
-             FOR UPDATE OF d SKIP LOCKED) w
-   CROSS JOIN LATERAL pgonce_private.take_out(w.subscription_id, w.id, w.attempts, w.token) t;
+             FOR UPDATE OF d SKIP LOCKED) w;
   -- Which rows listeners of EXACTLY_ONCE hold, or held and gave back, is told only by their locks: lease looks at these. The hour is for listeners
   -- that have not heard of the change yet.
   UPDATE pgonce.channel c SET mode = new_mode,
