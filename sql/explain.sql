@@ -285,17 +285,14 @@ BEGIN
       RETURN NEXT;
       CONTINUE;
     END IF;
-    SELECT n.subscription_id, n.id, n.created_at, 0, n.created_at, NULL, NULL, n.delivery_key, n.order_key, NULL, n.stamp, NULL, NULL, NULL, n.xmax
-      INTO present.subscription_id, present.id, present.due_at, present.attempts, present.created_at, present.last_error, present.payload, present.delivery_key,
-           present.order_key, present.context, present.stamp, present.token, present.key_permit, present.key_permit_until, holder
-      FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = cause_of.id;
-    IF NOT FOUND THEN
-      SELECT d.subscription_id, d.id, d.due_at, d.attempts, d.created_at, d.last_error, NULL, d.delivery_key, d.order_key, NULL, d.stamp, d.token,
-             d.key_permit, d.key_permit_until, d.xmax
-        INTO present.subscription_id, present.id, present.due_at, present.attempts, present.created_at, present.last_error, present.payload, present.delivery_key,
-             present.order_key, present.context, present.stamp, present.token, present.key_permit, present.key_permit_until, holder
-        FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id;
-    END IF;
+    SELECT r.* INTO present.subscription_id, present.id, present.due_at, present.attempts, present.created_at, present.last_error, present.delivery_key,
+        present.order_key, present.stamp, present.token, present.key_permit, present.key_permit_until, holder
+      FROM (SELECT n.subscription_id, n.id, n.created_at AS due_at, 0, n.created_at, NULL, n.delivery_key, n.order_key, n.stamp, NULL, NULL, NULL, n.xmax
+              FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = cause_of.id
+            UNION ALL
+            SELECT d.subscription_id, d.id, d.due_at, d.attempts, d.created_at, d.last_error, d.delivery_key, d.order_key, d.stamp, d.token, d.key_permit,
+                   d.key_permit_until, d.xmax
+              FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id) r;
     IF FOUND THEN
       created_at := present.created_at;
       SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice, sessions, needs_person
