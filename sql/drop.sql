@@ -192,7 +192,7 @@ AS $$
 DECLARE
   purpose constant text := 'drop channel "' || array_to_string(channel_names, '", "') || '"';
   set_before constant text := current_setting('lock_timeout');
-  emptied bigint[] := already;
+  emptied bigint[];
   dropped bigint := 0;
   channel integer;
   doomed integer[];

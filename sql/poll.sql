@@ -52,17 +52,15 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   gone pgonce.listener;
-  listened integer[];
 BEGIN
   PERFORM pgonce.bound_idle(30000);
   DELETE FROM pgonce.listener l WHERE l.id = listener RETURNING l.* INTO gone;
-  listened := gone.subscriptions;
   INSERT INTO pgonce.former_listener (instance, address, role, subscriptions, started_at, left_at, stopped)
   SELECT gone.instance, gone.address, gone.role, gone.subscriptions, gone.started_at, clock_timestamp(), true WHERE gone.id IS NOT NULL;
   PERFORM pgonce.wake_up(c.name, 'due')
      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-    WHERE s.id = ANY (listened) AND (c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL);
-  PERFORM pgonce_private.leave_gates(listened);
+    WHERE s.id = ANY (gone.subscriptions) AND (c.key_order <> 'NONE' OR c.max_per_key IS NOT NULL);
+  PERFORM pgonce_private.leave_gates(gone.subscriptions);
 END
 $$;
 
