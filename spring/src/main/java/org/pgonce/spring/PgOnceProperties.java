@@ -33,7 +33,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param console The console's pages in the service's own web server.
  * @param channels Settings of the channels' handlers in this process, by the channels' names.
  */
-@ConfigurationProperties(value = "pgonce", ignoreUnknownFields = false)
+@ConfigurationProperties("pgonce")
 public record PgOnceProperties(
     @DefaultValue("true") boolean enabled,
     @Nullable String dataSource,

@@ -11,7 +11,6 @@ import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
@@ -105,14 +104,12 @@ class LifecycleTest {
     }
   }
 
-  @ParameterizedTest
-  @CsvSource({
-    "pgonce.channels.app.job_inserted.max-attempts=1, pgonce.channels.app.jobinserted.max-attempts",
-    "pgonce.instal=never, pgonce.instal"
-  })
-  void aPropertyThatNobodyReadsIsRefused(String setting, String name, TestDatabase database) {
+  @Test
+  void withoutBracketsANameWithADotIsRefused(TestDatabase database) {
+    var setting = "pgonce.channels.app.job_inserted.max-attempts=1";
     assertThatThrownBy(() -> Service.start(database, Dotted.class, setting))
-        .hasStackTraceContaining("The elements [" + name + "] were left unbound");
+        .hasStackTraceContaining("pgonce.channels.app names channel app")
+        .hasStackTraceContaining("pgonce.channels[app.job_inserted]");
   }
 
   static class Dotted {

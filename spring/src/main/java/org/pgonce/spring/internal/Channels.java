@@ -78,16 +78,20 @@ public final class Channels {
 
   private IllegalStateException unknown(String name, String where) {
     var near = nearest(name);
+    var dotted = byName.keySet().stream().filter(other -> other.startsWith(name + ".")).toList();
     return new IllegalStateException(
         "%s names channel %s, but no channel bean has that name. %s"
             .formatted(
                 where,
                 name,
-                byName.isEmpty()
-                    ? "There is none at all: define it as a bean (@Bean Channel<T>)"
-                    : near.isEmpty()
-                        ? "There are: " + String.join(", ", byName.keySet())
-                        : "Did you mean " + String.join(" or ", near) + "?"));
+                !dotted.isEmpty()
+                    ? "In a property a name with a dot stands in brackets: pgonce.channels[%s]"
+                        .formatted(dotted.get(0))
+                    : byName.isEmpty()
+                        ? "There is none at all: define it as a bean (@Bean Channel<T>)"
+                        : near.isEmpty()
+                            ? "There are: " + String.join(", ", byName.keySet())
+                            : "Did you mean " + String.join(" or ", near) + "?"));
   }
 
   private List<String> nearest(String name) {

@@ -105,8 +105,9 @@ public class PgOnceConfiguration {
       PgOnce pgonce,
       Channels channels,
       PgOnceProperties properties,
-      ObjectProvider<Registrar.Witness> witnesses) {
-    return new Registrar(beans, pgonce, channels, properties, witnesses);
+      ObjectProvider<Registrar.Witness> witnesses,
+      Environment environment) {
+    return new Registrar(beans, pgonce, channels, properties, witnesses, environment);
   }
 
   @Bean

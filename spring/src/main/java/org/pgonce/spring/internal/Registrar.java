@@ -2,7 +2,10 @@ package org.pgonce.spring.internal;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.Handler;
@@ -14,6 +17,9 @@ import org.pgonce.spring.Subscription;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
 
 /** Registers all listeners of the context with pgonce, once, before anything starts. */
 final class Registrar implements SmartInitializingSingleton {
@@ -23,6 +29,7 @@ final class Registrar implements SmartInitializingSingleton {
   private final Channels channels;
   private final PgOnceProperties properties;
   private final ObjectProvider<Witness> witnesses;
+  private final Environment environment;
   private volatile boolean thereAre;
 
   Registrar(
@@ -30,12 +37,14 @@ final class Registrar implements SmartInitializingSingleton {
       PgOnce pgonce,
       Channels channels,
       PgOnceProperties properties,
-      ObjectProvider<Witness> witnesses) {
+      ObjectProvider<Witness> witnesses,
+      Environment environment) {
     this.beans = beans;
     this.pgonce = pgonce;
     this.channels = channels;
     this.properties = properties;
     this.witnesses = witnesses;
+    this.environment = environment;
   }
 
   /** Hears of each listener too, once pgonce has taken it. */
@@ -48,11 +57,13 @@ final class Registrar implements SmartInitializingSingleton {
   @Override
   public void afterSingletonsInstantiated() {
     var settings = new HashMap<String, ChannelSettings>();
-    properties
-        .channels()
-        .forEach(
-            (name, set) ->
-                settings.put(channels.requireRelaxed(name, "pgonce.channels." + name).name(), set));
+    for (var name : named()) {
+      var channel = channels.requireRelaxed(name, "pgonce.channels." + name).name();
+      var set = properties.channels().get(name);
+      if (set != null) {
+        settings.put(channel, set);
+      }
+    }
     var all = new ArrayList<FoundListener<?>>(declared());
     all.addAll(new ListenerMethods(beans, channels).find());
     var handled = new HashMap<String, FoundListener<?>>();
@@ -61,6 +72,21 @@ final class Registrar implements SmartInitializingSingleton {
       listen(one, settings.get(one.subscription().channel().name()));
     }
     thereAre = !all.isEmpty();
+  }
+
+  /**
+   * The channels that properties name, those included of which no setting is known: so a name with
+   * a dot ends at it where it stands without brackets.
+   */
+  private Set<String> named() {
+    var named =
+        Binder.get(environment)
+            .bind("pgonce.channels", Bindable.mapOf(String.class, Object.class))
+            .orElse(Map.of())
+            .keySet();
+    var all = new LinkedHashSet<>(properties.channels().keySet());
+    all.addAll(named);
+    return all;
   }
 
   /** Whether something is listened to. */
