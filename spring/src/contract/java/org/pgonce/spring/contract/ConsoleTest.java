@@ -47,9 +47,7 @@ class ConsoleTest {
   @BeforeAll
   static void start(TestDatabase shared) throws Exception {
     database = shared;
-    service =
-        start(
-            Users.class, "pgonce.console.enabled=true", "pgonce.console.operate=true");
+    service = start(Users.class, "pgonce.console.enabled=true", "pgonce.console.operate=true");
     service.publish(1, 1);
   }
 
@@ -87,7 +85,8 @@ class ConsoleTest {
   @Test
   void withoutALoginThereIsNothing() throws Exception {
     var stranger = new LoginClient(service.context());
-    for (var path : List.of("/pgonce", "/pgonce/", "/pgonce/dead", "/pgonce/static/console.css", ALL)) {
+    for (var path :
+        List.of("/pgonce", "/pgonce/", "/pgonce/dead", "/pgonce/static/console.css", ALL)) {
       var answer = stranger.get(path);
       assertThat(answer.statusCode()).as(path).isIn(302, 401);
       assertThat(answer.body()).as(path).doesNotContain("job");
@@ -121,7 +120,9 @@ class ConsoleTest {
     bury();
     var before = done();
     var bob = new LoginClient(service.context()).logIn("bob");
-    for (var path : List.of("/pgonce/", "/pgonce/channel/job", "/pgonce/channel/job?show=dead", "/pgonce/dead")) {
+    for (var path :
+        List.of(
+            "/pgonce/", "/pgonce/channel/job", "/pgonce/channel/job?show=dead", "/pgonce/dead")) {
       assertThat(bob.page(path)).doesNotContain("/act").doesNotContain("type=\"checkbox\"");
     }
     assertThat(bob.get(ALL).statusCode()).isEqualTo(403);
@@ -171,8 +172,7 @@ class ConsoleTest {
         .isEqualTo(403);
     assertThat(ada.post("/pgonce/act", form, "Origin", "http://evil.example").statusCode())
         .isEqualTo(403);
-    assertThat(
-            ada.post("/pgonce/act", form, "Sec-Fetch-Site", "cross-site").statusCode())
+    assertThat(ada.post("/pgonce/act", form, "Sec-Fetch-Site", "cross-site").statusCode())
         .isEqualTo(403);
     assertThat(ada.post("/pgonce/act", form, "X-None", "x").statusCode())
         .as("without Origin and Sec-Fetch-Site")
@@ -234,8 +234,7 @@ class ConsoleTest {
           .contains("For reading only.")
           .doesNotContain("/act");
       assertThat(
-              ada.post("/ops/pgonce/act", "do=discard&channel=job&all=yes&because=x")
-                  .statusCode())
+              ada.post("/ops/pgonce/act", "do=discard&channel=job&all=yes&because=x").statusCode())
           .isEqualTo(403);
     }
     assertThat(done()).isEqualTo(before);

@@ -15,7 +15,8 @@ public class ContractApplication {
 
   record Job(long number) {}
 
-  static final String PUBLISH = "SELECT pgonce.publish('job', json_build_object('number', n)) FROM generate_series(%d, %d) n";
+  static final String PUBLISH =
+      "SELECT pgonce.publish('job', json_build_object('number', n)) FROM generate_series(%d, %d) n";
 
   @Bean
   Channel<Job> job() {

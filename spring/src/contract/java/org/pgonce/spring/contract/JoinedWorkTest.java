@@ -33,7 +33,8 @@ import org.springframework.transaction.annotation.Transactional;
 class JoinedWorkTest {
 
   private static final List<String> WAYS =
-      List.of("repository", "entity manager", "JdbcClient", "JdbcTemplate", "jOOQ", "MyBatis", "Tx");
+      List.of(
+          "repository", "entity manager", "JdbcClient", "JdbcTemplate", "jOOQ", "MyBatis", "Tx");
 
   @Test
   void h43_everyWayIsUndoneWithTheAttempt(TestDatabase database) throws Exception {
@@ -107,7 +108,8 @@ class JoinedWorkTest {
 
   /** As docs/spring.md says of it. */
   @Test
-  void entityManagersAndSessionsOfTheListenersOwnMakingAreApart(TestDatabase database) throws Exception {
+  void entityManagersAndSessionsOfTheListenersOwnMakingAreApart(TestDatabase database)
+      throws Exception {
     try (var service = Service.start(database, MakesItsOwn.class)) {
       service.publish(1, 1);
       service.awaitQuiet();
@@ -197,7 +199,8 @@ class JoinedWorkTest {
 
     @PgOnceListener(channel = "job", batch = "10", concurrency = "1")
     void handle(Job job, Tx tx) throws Exception {
-      var current = tx.query("SELECT pg_current_xact_id()::text::bigint", row -> row.getLong(1)).get(0);
+      var current =
+          tx.query("SELECT pg_current_xact_id()::text::bigint", row -> row.getLong(1)).get(0);
       if (current != transaction) {
         transaction = current;
         before.clear();
@@ -256,7 +259,8 @@ class JoinedWorkTest {
       if (bean instanceof LocalContainerEntityManagerFactoryBean factory) {
         factory.setEntityManagerInitializer(
             entities -> {
-              if (Thread.currentThread().getName().contains("pgonce") && failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+              if (Thread.currentThread().getName().contains("pgonce")
+                  && failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
                 throw new NoClassDefFoundError("of a filter");
               }
             });

@@ -17,8 +17,8 @@ import org.springframework.util.ClassUtils;
 
 /**
  * A data class of Kotlin as payload, by Jackson 2: of Boot 3 alone, as kotlin-example is over Boot
- * 4. Kotlin's own {@code Pair} stands for it, as nothing here compiles Kotlin. Each test has a class
- * path of its own, in the POM.
+ * 4. Kotlin's own {@code Pair} stands for it, as nothing here compiles Kotlin. Each test has a
+ * class path of its own, in the POM.
  */
 @PgTest
 @Tag("kotlin")

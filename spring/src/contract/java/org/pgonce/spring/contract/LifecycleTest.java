@@ -133,7 +133,9 @@ class LifecycleTest {
       service.awaitQuiet();
       assertThat(service.effects("mail")).isEqualTo(1);
       assertThat(service.deadLetters()).as("of crm, by the property").isEqualTo(1);
-      assertThat(database.queryLong("SELECT count(*) FROM pgonce.listener_status WHERE instance = 'customized'"))
+      assertThat(
+              database.queryLong(
+                  "SELECT count(*) FROM pgonce.listener_status WHERE instance = 'customized'"))
           .isPositive();
     }
   }
@@ -254,9 +256,7 @@ class LifecycleTest {
     var setting = "pgonce.start-failure=" + failure;
     assertThatThrownBy(() -> Service.start(database, FailsAtTheEnd.class, setting))
         .hasStackTraceContaining("the last one fails");
-    await()
-        .atMost(Service.BOUND)
-        .untilAsserted(() -> assertThat(ownThreads()).isSubsetOf(before));
+    await().atMost(Service.BOUND).untilAsserted(() -> assertThat(ownThreads()).isSubsetOf(before));
     assertThat(database.queryLong("SELECT count(*) FROM pgonce.listener_status")).isZero();
   }
 
@@ -272,9 +272,7 @@ class LifecycleTest {
 
     @EventListener
     void on(ContextRefreshedEvent event) {
-      await()
-          .atMost(Service.BOUND)
-          .until(() -> pgonce.status().state() == Status.State.RUNNING);
+      await().atMost(Service.BOUND).until(() -> pgonce.status().state() == Status.State.RUNNING);
       throw new IllegalStateException("the last one fails");
     }
   }

@@ -115,8 +115,7 @@ final class LoginClient {
               "GET /app%s HTTP/1.1\r\nHost: localhost\r\nCookie: %s=%s\r\nConnection: close\r\n\r\n"
                   .formatted(path, session.getName(), session.getValue())
                   .getBytes(StandardCharsets.ISO_8859_1));
-      var answer =
-          new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      var answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
       return Integer.parseInt(answer.substring(9, 12));
     }
   }

@@ -30,11 +30,11 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.orm.jpa.EntityManagerFactoryInfo;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
-import org.springframework.transaction.TransactionDefinition;
 
 /** What would silently be apart from the notification is refused when the context starts. */
 @Tag("second")
@@ -61,9 +61,13 @@ class RefusedApartTest {
 
   private static void start(Map<String, Object> properties, Class<?>... beans) {
     try (var context = new AnnotationConfigApplicationContext()) {
-      context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("t", properties));
+      context
+          .getEnvironment()
+          .getPropertySources()
+          .addFirst(new MapPropertySource("t", properties));
       // Those of the user are first, as with auto-configuration.
-      context.register(Stream.concat(Stream.of(beans), Stream.of(Base.class)).toArray(Class[]::new));
+      context.register(
+          Stream.concat(Stream.of(beans), Stream.of(Base.class)).toArray(Class[]::new));
       context.getDefaultListableBeanFactory().setAllowBeanDefinitionOverriding(false);
       context.refresh();
     }
@@ -138,8 +142,7 @@ class RefusedApartTest {
               });
     }
 
-    private static EntityManagerFactory proxy(
-        boolean isInfo, Function<String, Object> results) {
+    private static EntityManagerFactory proxy(boolean isInfo, Function<String, Object> results) {
       var types =
           isInfo
               ? new Class<?>[] {EntityManagerFactory.class, EntityManagerFactoryInfo.class}

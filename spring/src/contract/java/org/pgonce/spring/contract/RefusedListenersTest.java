@@ -53,7 +53,10 @@ class RefusedListenersTest {
 
   private static void start(Class<?> listeners, Map<String, Object> properties) {
     try (var context = new AnnotationConfigApplicationContext()) {
-      context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("t", properties));
+      context
+          .getEnvironment()
+          .getPropertySources()
+          .addFirst(new MapPropertySource("t", properties));
       context.register(Base.class, listeners);
       context.refresh();
     }
@@ -111,7 +114,8 @@ class RefusedListenersTest {
   /** It would run on the proxy itself, whose fields are empty. */
   @Test
   void finalMethodBehindAProxyIsRefused() {
-    assertRefused(Proxied.class, "FinalMethod.handle is final", "behind a proxy", "Leave final out");
+    assertRefused(
+        Proxied.class, "FinalMethod.handle is final", "behind a proxy", "Leave final out");
   }
 
   static class Proxied {
@@ -199,11 +203,9 @@ class RefusedListenersTest {
         "@PgOnceListener on TakesUnknown.handle takes header tenant, which no notification has",
         "attempt, channel, context, deliveryKey, depth, id, storedAt, subscription",
         "in the map context");
+    assertRefused(TakesPayloadAsHeader.class, "takes header payload, which no notification has");
     assertRefused(
-        TakesPayloadAsHeader.class, "takes header payload, which no notification has");
-    assertRefused(
-        TakesKeyAsNumber.class,
-        "takes header deliveryKey as long. Take it as java.lang.String");
+        TakesKeyAsNumber.class, "takes header deliveryKey as long. Take it as java.lang.String");
     assertRefused(
         TakesOtherMap.class,
         "takes header context as java.util.Map<java.lang.String, java.lang.Object>",
@@ -213,8 +215,7 @@ class RefusedListenersTest {
         TakesHeaderOfBatch.class,
         "a List beside one of its elements: header attempt",
         "each notification of the List has its payload and its headers");
-    assertRefused(
-        TakesTimeOfBroadcast.class, "takes header storedAt of channel told", "BROADCAST");
+    assertRefused(TakesTimeOfBroadcast.class, "takes header storedAt of channel told", "BROADCAST");
   }
 
   static class TakesUnknown {
@@ -320,7 +321,8 @@ class RefusedListenersTest {
   void propertyOutsideItsBoundsIsRefused() {
     assertThatThrownBy(
             () -> start(Plain.class, Map.of("pgonce.channels.signed_up.concurrency", "0")))
-        .hasMessageContaining("pgonce.channels.signed_up: concurrency 0 is not between 1 and 1,000");
+        .hasMessageContaining(
+            "pgonce.channels.signed_up: concurrency 0 is not between 1 and 1,000");
     assertThatThrownBy(
             () -> start(Plain.class, Map.of("pgonce.channels.signed_up.backoff-first", "30m")))
         .hasMessageContaining(

@@ -60,10 +60,7 @@ record Service(TestDatabase database, ConfigurableApplicationContext context)
     context.stop();
     var pool = context.getBean(HikariDataSource.class).getHikariPoolMXBean();
     var statistics =
-        context
-            .getBean(EntityManagerFactory.class)
-            .unwrap(SessionFactory.class)
-            .getStatistics();
+        context.getBean(EntityManagerFactory.class).unwrap(SessionFactory.class).getStatistics();
     try {
       // The meters' look may be under way.
       await().atMost(BOUND).untilAsserted(() -> assertThat(pool.getActiveConnections()).isZero());

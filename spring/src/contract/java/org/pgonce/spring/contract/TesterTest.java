@@ -8,9 +8,9 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
-import org.pgonce.spring.internal.PgOnceLifecycle;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.contract.ContractApplication.Job;
+import org.pgonce.spring.internal.PgOnceLifecycle;
 import org.pgonce.test.PgOnceTester;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -26,8 +26,7 @@ class TesterTest {
   @Test
   void listenerOfAServiceSurvivesChaos(TestDatabase database) throws Exception {
     try (var service = Service.start(database, Saves.class, "pgonce.auto-startup=false")) {
-      assertThat(service.bean(PgOnce.class).status().state())
-          .isEqualTo(Status.State.NEW);
+      assertThat(service.bean(PgOnce.class).status().state()).isEqualTo(Status.State.NEW);
       assertThat(service.bean(PgOnceLifecycle.class).health().up()).isTrue();
       var pgonce = service.bean(PgOnceTester.class);
       var saves = service.bean(Saves.class);
@@ -37,8 +36,7 @@ class TesterTest {
       assertThat(service.effects("saved")).isEqualTo(1);
       assertThat(pgonce).isEmpty();
 
-      pgonce.publishAll(
-          JOB, List.of(new Job(2), new Job(3), new Job(4), new Job(5), new Job(6)));
+      pgonce.publishAll(JOB, List.of(new Job(2), new Job(3), new Job(4), new Job(5), new Job(6)));
       pgonce
           .chaos(JOB, (job, tx) -> saves.handle(job.payload()))
           .assertEffectsOnce("SELECT count(*) FROM effect");

@@ -53,8 +53,7 @@ class ThousandTest {
   }
 
   private static JvmProcess startedProcess(TestDatabase database) throws InterruptedException {
-    var process = JvmProcess.start(
-            Main.class, ContractApplication.properties(database));
+    var process = JvmProcess.start(Main.class, ContractApplication.properties(database));
     process.awaitLine(": Started ", Service.BOUND.multipliedBy(2));
     return process;
   }

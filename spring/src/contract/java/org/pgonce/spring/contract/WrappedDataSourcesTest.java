@@ -3,12 +3,8 @@ package org.pgonce.spring.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.springframework.core.env.Environment;
-import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
-import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
-import ch.qos.logback.core.read.ListAppender;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import org.slf4j.LoggerFactory;
+import ch.qos.logback.core.read.ListAppender;
 import com.zaxxer.hikari.HikariDataSource;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
@@ -22,15 +18,19 @@ import org.pgonce.spring.PgOnceTemplate;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Primary;
+import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -45,8 +45,13 @@ class WrappedDataSourcesTest {
       throws Exception {
     try (var service =
         new Service(
-            database, ContractApplication.start(database, wrapper, "pool.url=" + database.jdbcUrl(),
-                "pool.user=" + database.user(), "pool.password=" + database.password()))) {
+            database,
+            ContractApplication.start(
+                database,
+                wrapper,
+                "pool.url=" + database.jdbcUrl(),
+                "pool.user=" + database.user(),
+                "pool.password=" + database.password()))) {
       service.publish(1, 5);
       service.awaitQuiet();
       assertThat(service.effects("repository")).isEqualTo(5);
@@ -106,13 +111,11 @@ class WrappedDataSourcesTest {
   /** Transactions go by the pool, pgonce by what is around it. */
   static class OnlyJdbcIsLazy extends Lazy {
     @Bean
-    static LocalContainerEntityManagerFactoryBean entityManagerFactory(
-        HikariDataSource pool) {
+    static LocalContainerEntityManagerFactoryBean entityManagerFactory(HikariDataSource pool) {
       var factory = new LocalContainerEntityManagerFactoryBean();
       factory.setDataSource(pool);
       factory.setPackagesToScan("org.pgonce.spring.contract");
-      factory.setJpaVendorAdapter(
-          new HibernateJpaVendorAdapter());
+      factory.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
       factory.getJpaPropertyMap().put("hibernate.generate_statistics", "true");
       return factory;
     }
@@ -137,7 +140,9 @@ class WrappedDataSourcesTest {
                       }))
           .isInstanceOf(IllegalTransactionStateException.class)
           .hasMessageContainingAll("job", "outside of a transaction on pgonce's data source");
-      assertThat(database.queryLong("SELECT count(*) FROM pgonce.notification WHERE subscription_id <> 0"))
+      assertThat(
+              database.queryLong(
+                  "SELECT count(*) FROM pgonce.notification WHERE subscription_id <> 0"))
           .isZero();
     }
   }

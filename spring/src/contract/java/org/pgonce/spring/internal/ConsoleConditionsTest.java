@@ -106,7 +106,8 @@ class ConsoleConditionsTest {
   }
 
   /** And nothing of servlets is made, whose classes a reactive application has not. */
-  private static List<String> warnings(AbstractApplicationContextRunner<?, ?, ?> runner, String property) {
+  private static List<String> warnings(
+      AbstractApplicationContextRunner<?, ?, ?> runner, String property) {
     var logger = (Logger) LoggerFactory.getLogger(ConsoleConfiguration.class);
     var lines = new ListAppender<ILoggingEvent>();
     lines.start();

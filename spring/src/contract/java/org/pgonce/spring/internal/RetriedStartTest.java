@@ -74,7 +74,11 @@ class RetriedStartTest {
             () ->
                 assertThat(steps.done)
                     .containsExactly(
-                        "install", "ended of the driver", "install", "installed", "listen",
+                        "install",
+                        "ended of the driver",
+                        "install",
+                        "installed",
+                        "listen",
                         "ended null"));
   }
 
@@ -99,7 +103,12 @@ class RetriedStartTest {
             () ->
                 assertThat(steps.done)
                     .containsExactly(
-                        "install", "installed", "stop", "install", "installed", "listen",
+                        "install",
+                        "installed",
+                        "stop",
+                        "install",
+                        "installed",
+                        "listen",
                         "ended null"));
   }
 }

@@ -33,10 +33,7 @@ class WatchedPoolsTest {
     try (var ofServer = new URLClassLoader(driver(), ClassLoader.getPlatformClassLoader())) {
       var doesNotSeeSpring =
           (DataSource)
-              ofServer
-                  .loadClass(PGSimpleDataSource.class.getName())
-                  .getConstructor()
-                  .newInstance();
+              ofServer.loadClass(PGSimpleDataSource.class.getName()).getConstructor().newInstance();
       assertStays(doesNotSeeSpring);
     }
     assertStays(new OfFinalClass());
@@ -45,9 +42,7 @@ class WatchedPoolsTest {
   }
 
   private static URL[] driver() {
-    return new URL[] {
-      PGSimpleDataSource.class.getProtectionDomain().getCodeSource().getLocation()
-    };
+    return new URL[] {PGSimpleDataSource.class.getProtectionDomain().getCodeSource().getLocation()};
   }
 
   private static void assertStays(DataSource pool) {
@@ -63,7 +58,8 @@ class WatchedPoolsTest {
     assertThat(lines.list)
         .singleElement()
         .satisfies(
-            line -> assertThat(line.getFormattedMessage()).contains("bean pool cannot have a proxy"));
+            line ->
+                assertThat(line.getFormattedMessage()).contains("bean pool cannot have a proxy"));
   }
 
   private static Object bean(DataSource pool) {

@@ -28,8 +28,7 @@ class GettingStartedTest {
   private static final Path PAGE = Path.of("../docs/getting-started-spring-boot.md");
   private static final Path PARENT = Path.of("../pom.xml");
   private static final Pattern DEPENDENCY =
-      Pattern.compile(
-          "<dependency>\\s*<groupId>(.+?)</groupId>\\s*<artifactId>(.+?)</artifactId>");
+      Pattern.compile("<dependency>\\s*<groupId>(.+?)</groupId>\\s*<artifactId>(.+?)</artifactId>");
 
   @Test
   void thePageRunsFromAnEmptyDirectory(TestDatabase database, @TempDir Path directory)
@@ -37,8 +36,7 @@ class GettingStartedTest {
     var classes = directory.resolve("classes");
     compile(written(directory, "src/main/java/com/example/hello/HelloApplication.java"), classes);
     for (var resource : List.of("application.properties", "schema.sql")) {
-      Files.copy(
-          written(directory, "src/main/resources/" + resource), classes.resolve(resource));
+      Files.copy(written(directory, "src/main/resources/" + resource), classes.resolve(resource));
     }
     var properties = classes.resolve("application.properties");
     Files.writeString(properties, of(database, Files.readString(properties)));
@@ -110,7 +108,8 @@ class GettingStartedTest {
             .toList();
     assertThat(artifacts).hasSize(1);
     var classPath = PomClassPath.of(artifacts);
-    assertThat(classPath).doesNotContain("junit-jupiter", "eclipselink", "spring-security", "jte-runtime");
+    assertThat(classPath)
+        .doesNotContain("junit-jupiter", "eclipselink", "spring-security", "jte-runtime");
     return classPath;
   }
 
@@ -127,7 +126,8 @@ class GettingStartedTest {
     var parent = Files.readString(PARENT);
     assertThat(found(pom, "<artifactId>spring-boot-starter-parent</artifactId>\\s*<version>(.+?)<"))
         .isEqualTo(found(parent, "<spring-boot-4.version>(.+?)<"));
-    assertThat(found(pom, "<artifactId>pgonce-spring-boot-4-starter</artifactId>\\s*<version>(.+?)<"))
+    assertThat(
+            found(pom, "<artifactId>pgonce-spring-boot-4-starter</artifactId>\\s*<version>(.+?)<"))
         .isEqualTo(found(parent, "<artifactId>pgonce-parent</artifactId>\\s*<version>(.+?)<"));
     assertThat(quoted("With Spring Boot 3 the parent's version is `(.+?)`"))
         .isEqualTo(found(parent, "<spring-boot-3.version>(.+?)<"));

@@ -26,6 +26,7 @@ class Greetings {
   @PgOnceListener(channel = "signed_up")
   void greet(SignedUp user) {
     jdbc.sql("insert into author (name) values (?)").param(user.name()).update();
-    pgonce.publish(left, new Left(user.name()), PublishOptions.DEFAULT.withDelay(Duration.ofDays(30)));
+    pgonce.publish(
+        left, new Left(user.name()), PublishOptions.DEFAULT.withDelay(Duration.ofDays(30)));
   }
 }

@@ -73,7 +73,8 @@ class ListenerSliceTest {
         .as("of Boot's web, security, metrics, JSON")
         .noneMatch(
             name ->
-                name.matches("(?i).*(servlet|mvc|security|meterregistry|objectmapper|jsonmapper).*"));
+                name.matches(
+                    "(?i).*(servlet|mvc|security|meterregistry|objectmapper|jsonmapper).*"));
   }
 
   @Test
