@@ -15,14 +15,16 @@ AS $$
 $$;
 
 -- Per subscription the process of rank 0, which answers wake-ups for new rows at once; the others after a delay that grows with their rank, see
--- pgonce.poll. Each subscription has an order of its own, so that no process is first for all. One statement for all: it sorts each entry of each process.
+-- pgonce.poll. Each subscription has an order of its own, so that no process is first for all. Who does not handle it, as it was changed, has no rank. One
+-- statement for all: it sorts each entry of each process.
 CREATE OR REPLACE FUNCTION pgonce.first_listeners() RETURNS TABLE (subscription integer, listener uuid)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   WITH listening AS MATERIALIZED (
-    SELECT l.id, l.subscriptions FROM pgonce.listener l
+    SELECT l.id, l.subscriptions, l.outdated FROM pgonce.listener l
      WHERE l.listens_by <> 'polling' AND clock_timestamp() - l.seen_at <= l.silence AND pgonce_private.has_session(l.backend, l.seen_at))
-  SELECT DISTINCT ON (s.id) s.id, l.id FROM listening l CROSS JOIN unnest(l.subscriptions) AS s (id)
+  SELECT DISTINCT ON (s.id) s.id, l.id FROM listening l CROSS JOIN unnest(l.subscriptions, l.outdated) AS s (id, outdated)
+   WHERE coalesce(s.outdated, '') = ''
    ORDER BY s.id, uuid_hash_extended(l.id, s.id), l.id
 $$;
 
@@ -122,7 +124,9 @@ BEGIN
   -- Sub-selects with a limit: EXISTS could become a hash of all rows.
   RETURN QUERY
     WITH alive AS MATERIALIZED (
-      SELECT o.id, o.subscriptions, o.listens_by <> 'polling' AND pgonce_private.has_session(o.backend, o.seen_at) AS listens
+      SELECT o.id, o.subscriptions, o.listens_by <> 'polling' AND pgonce_private.has_session(o.backend, o.seen_at) AS listens,
+             CASE WHEN o.outdated <@ '{""}' THEN o.subscriptions
+                  ELSE ARRAY(SELECT u.id FROM unnest(o.subscriptions, o.outdated) AS u (id, outdated) WHERE coalesce(u.outdated, '') = '') END AS handled
         FROM pgonce.listener o WHERE clock_timestamp() - o.seen_at <= o.silence)
     SELECT s.id,
            k.paused_at IS NULL AND (SELECT r.rank = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
@@ -139,7 +143,7 @@ BEGIN
            (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)), r.rank
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
       -- Its rank: how many come before it in the order of pgonce.first_listeners.
-      CROSS JOIN LATERAL (SELECT count(*)::integer AS rank FROM alive a WHERE a.listens AND s.id = ANY (a.subscriptions)
+      CROSS JOIN LATERAL (SELECT count(*)::integer AS rank FROM alive a WHERE a.listens AND s.id = ANY (a.handled)
                AND (uuid_hash_extended(a.id, s.id), a.id) < (uuid_hash_extended(l.id, s.id), l.id)) r
       LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;

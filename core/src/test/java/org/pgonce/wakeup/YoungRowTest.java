@@ -6,9 +6,11 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.stage.ListenerProcess;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.PgTest;
@@ -62,7 +64,7 @@ class YoungRowTest {
   }
 
   @Test
-  void h88_aYoungRowIsLeftToTheFirst() throws Exception {
+  void aYoungRowIsLeftToTheFirst() throws Exception {
     // Again where the machine was so slow that it was no longer young.
     stage.awaitSoon(
         () -> {
@@ -71,6 +73,34 @@ class YoungRowTest {
         });
     storedAgo("300 milliseconds");
     assertThat(told()).containsExactly(0, 1, 2);
+  }
+
+  @Test
+  void h83_whoDoesNotHandleItAnyMoreHasNoRank() throws Exception {
+    var second =
+        "select l.id from pgonce.listener l cross join pgonce.poll(l.id) p where p.rank = 1";
+    var id = database.queryString(second);
+    assertThat(first()).isNotEqualTo(id);
+    database.execute(
+        "update pgonce.listener set outdated = array['changed'] where id = '%s'"
+            .formatted(first()));
+    assertThat(first()).isEqualTo(id);
+    assertThat(database.queryString(second)).isNotEqualTo(id);
+  }
+
+  private @Nullable String first() throws SQLException {
+    return database.queryString("select f.listener from pgonce.first_listeners() f");
+  }
+
+  /** These listeners are on the list and do nothing. */
+  @Test
+  void h88_whatTheFirstDoesNotHandleAnotherFindsByItsPoll() throws Exception {
+    try (var pgonce = ListenerProcess.listen(stage.dataSource)) {
+      stage.awaitSoon(() -> stage.effects() == 1);
+      database.execute("select setval('pgonce.gate_orders', %d)".formatted(Long.MAX_VALUE - 1));
+      stage.publish(1); // which notifies nobody
+      stage.awaitSoon(() -> stage.effects() == 2);
+    }
   }
 
   @Test
