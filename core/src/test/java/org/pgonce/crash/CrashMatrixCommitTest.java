@@ -142,7 +142,6 @@ class CrashMatrixCommitTest {
     }
   }
 
-  @Tag("all")
   @Test
   void h50_exactlyOnce_anEndWhoseCommitHangsTakesEffectOnce(TestDatabase database)
       throws Exception {

@@ -184,7 +184,6 @@ public class CrashMatrixHandlerTest {
 
   // Holder paused past its lease.
 
-  @Tag("all")
   @Test
   public void h49_broadcast_frozenAndThawedItGoesOn(TestDatabase database) throws Exception {
     try (var stage = new CrashStage(database, Mode.BROADCAST);

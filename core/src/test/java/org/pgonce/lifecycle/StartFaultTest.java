@@ -29,7 +29,6 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /** A start whose connection ends in its middle: nobody may be there to start it again. */
-@Tag("all")
 @PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class StartFaultTest {

@@ -353,7 +353,6 @@ class PauseTest {
             .formatted(first, first + count - 1));
   }
 
-  @Tag("all")
   @Test
   void h39_forgedPausesAndResumesDecideNothing() throws Exception {
     var listener = hearing().listen(ORDERS, QUICK, Stage::effect).start();

@@ -22,7 +22,6 @@ import org.pgonce.testkit.TestServer;
  * A server whose default is synchronous_commit = off is killed: what it has acknowledged in the
  * last seconds is lost. A guarded call is not.
  */
-@Tag("all")
 class AsynchronousCommitTest {
 
   private static final Guard<String, String> PAYMENT =
@@ -90,6 +89,7 @@ class AsynchronousCommitTest {
     }
   }
 
+  @Tag("all")
   @Test
   void h79_aStepOfASequenceIsMadeOnce() throws Exception {
     try (var database = server.createDatabase();
@@ -133,6 +133,7 @@ class AsynchronousCommitTest {
   }
 
   /** What the session has as its default, and what the begin of a guard commits with. */
+  @Tag("all")
   @ParameterizedTest
   @CsvSource({"off, on", "local, on", "remote_write, on", "on, on", "remote_apply, remote_apply"})
   void h79_aStrongerSettingStays(String own, String used) throws Exception {
