@@ -14,8 +14,8 @@ AS $$
   SELECT backend IS NULL OR EXISTS (SELECT FROM pg_stat_get_activity(backend) a WHERE a.backend_start <= seen_at IS NOT FALSE)
 $$;
 
--- Per subscription the process of rank 0, which answers wake-ups for new rows at once; the others after a delay that grows with their rank, see
--- pgonce.poll. Each subscription has an order of its own, so that no process is first for all. Who does not handle it, as it was changed, has no rank. One
+-- Per subscription the process of rank 0, which answers wake-ups for new rows at once; that of rank 1 answers later, and the others with their polls.
+-- Each subscription has an order of its own, so that no process is first for all. Who does not handle it, as it was changed, has no rank. One
 -- statement for all: it sorts each entry of each process.
 CREATE OR REPLACE FUNCTION pgonce.first_listeners() RETURNS TABLE (subscription integer, listener uuid)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
