@@ -131,20 +131,26 @@ BEGIN
     SELECT s.id,
            k.paused_at IS NULL AND (SELECT r.rank = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
               FROM pgonce.notification n WHERE n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1) IS TRUE,
-           k.paused_at IS NULL AND (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 1) IS NOT NULL,
-           (SELECT ceil(1000 * extract(epoch FROM d.due_at - now))::bigint
-              FROM pgonce.scheduled d WHERE k.paused_at IS NULL AND d.subscription_id = s.id AND d.due_at > now AND d.due_at < 'infinity' ORDER BY d.due_at LIMIT 1),
+           k.paused_at IS NULL AND f.due_at <= now IS TRUE,
+           -- Most have no row that is due: then the first one is the next one.
+           CASE WHEN k.paused_at IS NULL THEN ceil(1000 * extract(epoch FROM CASE WHEN f.due_at <= now
+                THEN (SELECT d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id AND d.due_at > now AND d.due_at < 'infinity' ORDER BY d.due_at LIMIT 1)
+                ELSE nullif(f.due_at, 'infinity') END - now))::bigint END,
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            -- As pgonce.installed, which would cost more than all the rest if it were called for each subscription.
            c.mode, c.feed, k.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate,
            c.max_per_key, c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
            k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
-           (SELECT count(*)::integer FROM alive a WHERE s.id = ANY (a.subscriptions)), r.rank
+           r.listeners, r.rank
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
       -- Its rank: how many come before it in the order of pgonce.first_listeners.
-      CROSS JOIN LATERAL (SELECT count(*)::integer AS rank FROM alive a WHERE a.listens AND s.id = ANY (a.handled)
-               AND (uuid_hash_extended(a.id, s.id), a.id) < (uuid_hash_extended(l.id, s.id), l.id)) r
+      CROSS JOIN LATERAL (
+        SELECT count(*)::integer AS listeners,
+               (count(*) FILTER (WHERE a.id <> l.id AND a.listens AND s.id = ANY (a.handled)
+                  AND (uuid_hash_extended(a.id, s.id), a.id) < (uuid_hash_extended(l.id, s.id), l.id)))::integer AS rank
+          FROM alive a WHERE s.id = ANY (a.subscriptions)) r
+      LEFT JOIN LATERAL (SELECT d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1) f ON true
       LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;
 END
