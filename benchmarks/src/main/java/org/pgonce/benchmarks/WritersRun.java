@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
     name = "writers",
     mixinStandardHelpOptions = true,
     description = {
-      "Commits per second of many connections that insert one row each, into a table with no trigger, with a storing trigger by hand with NOTIFY and without, and with a trigger channel.",
+      "Commits per second of many connections that insert one row each, into a table with no trigger, with a storing trigger by hand with NOTIFY and without, and with a trigger channel, without a delivery key and with one.",
       "Each with nobody who listens, and with workers of this JVM that do the work meanwhile, a hundred in a transaction. The last line is JSON."
     })
 final class WritersRun implements Callable<Integer> {
@@ -84,7 +84,8 @@ final class WritersRun implements Callable<Integer> {
               .with(new NoTrigger(), WORKERS)
               .with(STORING, WORKERS)
               .with(new ByHand(Steps.CLAIM_AND_DELETE), WORKERS)
-              .with(new ByPgOnce(), WORKERS);
+              .with(new ByPgOnce(), WORKERS)
+              .with(ByPgOnce.keyed(), WORKERS);
       var fields =
           new WritersBenchmark(contest.entrants(), writers, time, out::println).run(rounds);
       report

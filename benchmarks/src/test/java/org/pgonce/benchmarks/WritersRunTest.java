@@ -3,6 +3,8 @@ package org.pgonce.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,19 +19,22 @@ class WritersRunTest {
         Plotted.onSharedServer(directory, "writers", "--writers=2,1", "--rounds=1", "--millis=100");
 
     var json = run.json();
-    assertThat(json.at("/figures").size()).isEqualTo(14);
+    assertThat(json.at("/figures").size()).isEqualTo(18);
     for (var figure : json.at("/figures")) {
       assertThat(figure.at("/per_second/median").doubleValue()).isPositive();
       assertThat(figure.at("/to_storing").doubleValue()).isPositive();
     }
     assertThat(json.at("/figures/0/kind").asString()).isEqualTo("no_trigger");
-    assertThat(json.at("/figures/13/kind").asString()).isEqualTo("pgonce");
-    assertThat(json.at("/figures/13/listener").booleanValue()).isTrue();
+    assertThat(json.at("/figures/17/kind").asString()).isEqualTo("pgonce_delivery_key");
+    assertThat(json.at("/figures/17/listener").booleanValue()).isTrue();
 
     run.assertFiles("writers-with-workers.svg", "writers.svg");
     var working = "writers-with-workers.svg";
-    run.assertCurves(working, "by hand, no NOTIFY", "by hand", "pgonce");
-    run.assertCurves("writers.svg", "no trigger", "by hand, no NOTIFY", "by hand", "pgonce");
+    var both = List.of("by hand, no NOTIFY", "by hand", "pgonce", "pgonce, delivery key");
+    run.assertCurves(working, both.toArray(String[]::new));
+    run.assertCurves(
+        "writers.svg",
+        Stream.concat(Stream.of("no trigger"), both.stream()).toArray(String[]::new));
     // Who is in both has the same colour in both: the first, black, is that of the one without a
     // trigger.
     run.assertNoColor(working, "");

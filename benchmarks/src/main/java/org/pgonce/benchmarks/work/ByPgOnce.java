@@ -48,6 +48,13 @@ public final class ByPgOnce implements Way {
         label, TriggerChannel.on("work", Work.class).afterInsert().options(options).build());
   }
 
+  /** The same with a delivery key: the work's id. */
+  public static ByPgOnce keyed() {
+    return new ByPgOnce(
+        "pgonce, delivery key",
+        TriggerChannel.on("work", Work.class).afterInsert().deliveryKey("id").build());
+  }
+
   @Override
   public String label() {
     return label;
@@ -141,7 +148,7 @@ public final class ByPgOnce implements Way {
     public void empty() throws SQLException {
       // As a superuser: nobody else may empty pgonce's tables.
       table.execute(
-          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.handled; select pgonce_private.keep_padding()");
+          "truncate work, effect, pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonce.handled, pgonce.delivery_key; select pgonce_private.keep_padding()");
     }
 
     @Override
