@@ -124,12 +124,16 @@ BEGIN
   -- Sub-selects with a limit: EXISTS could become a hash of all rows.
   RETURN QUERY
     WITH alive AS MATERIALIZED (
-      SELECT o.id, o.subscriptions, o.listens_by <> 'polling' AND pgonce_private.has_session(o.backend, o.seen_at) AS listens,
-             CASE WHEN o.outdated <@ '{""}' THEN o.subscriptions
-                  ELSE ARRAY(SELECT u.id FROM unnest(o.subscriptions, o.outdated) AS u (id, outdated) WHERE coalesce(u.outdated, '') = '') END AS handled
-        FROM pgonce.listener o WHERE clock_timestamp() - o.seen_at <= o.silence)
+      SELECT o.id, o.subscriptions, o.outdated, o.listens_by <> 'polling' AND pgonce_private.has_session(o.backend, o.seen_at) AS listens
+        FROM pgonce.listener o WHERE clock_timestamp() - o.seen_at <= o.silence
+    ), ranked AS MATERIALIZED (
+      -- Its rank: how many come before it in the order of pgonce.first_listeners. One pass over all entries: 64 processes poll each second.
+      SELECT u.id, count(*)::integer AS listeners,
+             (count(*) FILTER (WHERE a.id <> listener AND a.listens AND coalesce(u.outdated, '') = ''
+                AND (uuid_hash_extended(a.id, u.id), a.id) < (uuid_hash_extended(listener, u.id), listener)))::integer AS rank
+        FROM alive a CROSS JOIN unnest(a.subscriptions, a.outdated) AS u (id, outdated) GROUP BY u.id)
     SELECT s.id,
-           k.paused_at IS NULL AND (SELECT r.rank = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
+           k.paused_at IS NULL AND (SELECT coalesce(r.rank, 0) = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
               FROM pgonce.notification n WHERE n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1) IS TRUE,
            k.paused_at IS NULL AND f.due_at <= now IS TRUE,
            -- Most have no row that is due: then the first one is the next one.
@@ -142,14 +146,9 @@ BEGIN
            c.max_per_key, c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
            k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
-           r.listeners, r.rank
+           coalesce(r.listeners, 0), coalesce(r.rank, 0)
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
-      -- Its rank: how many come before it in the order of pgonce.first_listeners.
-      CROSS JOIN LATERAL (
-        SELECT count(*)::integer AS listeners,
-               (count(*) FILTER (WHERE a.id <> l.id AND a.listens AND s.id = ANY (a.handled)
-                  AND (uuid_hash_extended(a.id, s.id), a.id) < (uuid_hash_extended(l.id, s.id), l.id)))::integer AS rank
-          FROM alive a WHERE s.id = ANY (a.subscriptions)) r
+      LEFT JOIN ranked r ON r.id = s.id
       LEFT JOIN LATERAL (SELECT d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1) f ON true
       LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;
