@@ -16,21 +16,25 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 DO $$
 DECLARE
+  missing constant text[] := ARRAY(
+    SELECT r.name FROM unnest(ARRAY['pgonce_owner', 'pgonce_installer', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor']) AS r (name)
+     WHERE NOT EXISTS (SELECT FROM pg_roles o WHERE o.rolname = r.name));
   name text;
   other record;
 BEGIN
   IF current_setting('server_version_num')::integer < 140000 THEN
     RAISE EXCEPTION 'pgonce needs PostgreSQL 14 or later, and this server is of version %', current_setting('server_version');
   END IF;
-  FOREACH name IN ARRAY ARRAY['pgonce_owner', 'pgonce_installer', 'pgonce_publisher', 'pgonce_listener', 'pgonce_admin', 'pgonce_monitor'] LOOP
-    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = name) THEN
-      BEGIN
-        EXECUTE format('CREATE ROLE %I NOLOGIN', name);
-      EXCEPTION
-        -- Another database of this server installs at the same moment; the roles are the same ones.
-        WHEN duplicate_object OR unique_violation THEN NULL;
-      END;
-    END IF;
+  FOREACH name IN ARRAY missing LOOP
+    BEGIN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', name);
+    EXCEPTION
+      -- Another database of this server installs at the same moment; the roles are the same ones.
+      WHEN duplicate_object OR unique_violation THEN NULL;
+      WHEN insufficient_privilege THEN
+        RAISE EXCEPTION 'pgonce: role "%" may not create roles, and these are missing: let a role with CREATEROLE run "CREATE ROLE % NOLOGIN; GRANT pgonce_owner TO %", then install again',
+          current_user, array_to_string(missing, ' NOLOGIN; CREATE ROLE '), quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
+    END;
   END LOOP;
   -- Any role that may create schemas could have made these before, with things in them that would be taken for pgonce's.
   SELECT n.nspname, pg_get_userbyid(n.nspowner) AS owner INTO other FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
@@ -41,7 +45,17 @@ BEGIN
   END IF;
   -- From PostgreSQL 16 on, a role that creates another may grant it but is not yet allowed to act as it.
   IF NOT pg_has_role(current_user, 'pgonce_owner', 'USAGE') OR NOT pg_has_role(current_user, 'pgonce_owner', CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
-    EXECUTE format('GRANT pgonce_owner TO %I', current_user);
+    BEGIN
+      EXECUTE format('GRANT pgonce_owner TO %I', current_user);
+    EXCEPTION WHEN insufficient_privilege THEN
+      RAISE EXCEPTION 'pgonce: role "%" may not act as role pgonce_owner, which was there before, as it is where another database of this server has pgonce: let an administrator run "GRANT pgonce_owner TO %", then install again',
+        current_user, quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
+    END;
+  END IF;
+  IF (to_regnamespace('pgonce') IS NULL OR to_regnamespace('pgonce_private') IS NULL OR to_regnamespace('pgonce_triggers') IS NULL)
+     AND NOT has_database_privilege(current_database(), 'CREATE') THEN
+    RAISE EXCEPTION 'pgonce: role "%" may not create schemas in database "%": let the database''s owner run "GRANT CREATE ON DATABASE % TO %", then install again',
+      current_user, current_database(), quote_ident(current_database()), quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
   END IF;
 END
 $$;

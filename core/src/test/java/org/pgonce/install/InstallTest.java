@@ -230,13 +230,31 @@ class InstallTest {
   }
 
   @Test
-  void sql_whoMayNotInstallIsTold(TestDatabase database) throws Exception {
+  void sql_whoMayNotInstallIsToldWhatToGrant(TestDatabase database) throws Exception {
+    for (var role : List.of("owner", "installer", "publisher", "listener", "admin", "monitor")) {
+      database.execute(
+          "do $$ begin create role pgonce_%s nologin; exception when duplicate_object then null; end $$"
+              .formatted(role));
+    }
     var nobody = database.loginRole("nobody");
+    var quoted = "\"" + nobody.user() + "\"";
+
     assertThatThrownBy(() -> PgOnce.using(nobody.unpooled()).install(CHANNEL))
         .isInstanceOf(PgOnceException.class)
         .hasMessageContaining("cannot install [orders], nothing was changed")
-        // In words that differ from version to version, up to 15 «must have admin option».
+        .hasMessageContaining("role %s may not act as role pgonce_owner".formatted(quoted))
+        .hasMessageContaining("GRANT pgonce_owner TO " + nobody.user())
         .hasMessageContaining("(SQLState 42501)");
+
+    database.execute("grant pgonce_owner to " + quoted);
+    assertThatThrownBy(() -> PgOnce.using(nobody.unpooled()).install(CHANNEL))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("may not create schemas")
+        .hasMessageContaining(
+            "GRANT CREATE ON DATABASE %s TO %s".formatted(database.name(), nobody.user()));
+
+    database.execute("grant create on database %s to %s".formatted(database.name(), quoted));
+    PgOnce.using(nobody.unpooled()).install(CHANNEL);
   }
 
   @Test

@@ -32,9 +32,11 @@ final class Failure {
         server == null || server.getMessage() == null ? failure.getMessage() : server.getMessage();
     var hint = server == null ? null : server.getHint();
     var state = String.valueOf(failure.getSQLState());
-    var advice = TO_DO.get(state);
+    var words = String.valueOf(message).strip();
+    // What pgonce itself says has its own advice.
+    var advice = words.startsWith("pgonce") ? null : TO_DO.get(state);
     return new RefusedException(
-        String.valueOf(message).strip()
+        words
             + (hint == null ? "" : ". " + hint)
             + " ("
             + state
