@@ -107,6 +107,26 @@ class WholeTableTest {
   }
 
   /** PostgreSQL deletes it where it was, and shows that, before the other half is swallowed. */
+  /** PostgreSQL leaves the copies of a trigger per row to the partitions. */
+  @Test
+  void h09_triggersPerRowOfPartitionsGoWhereTheyBecomePerStatement(TestDatabase database)
+      throws Exception {
+    database.execute(PARTITIONED);
+    var channel =
+        TriggerChannel.changesOf("whole", Object.class).afterInsert().afterUpdate().named("whole");
+    var stored = "select count(*) from pgonce.notification where subscription_id > 0";
+    for (var form :
+        new TriggerForm[] {
+          TriggerForm.ROW, TriggerForm.STATEMENT, TriggerForm.ROW, TriggerForm.DEFERRED,
+          TriggerForm.STATEMENT
+        }) {
+      var before = database.queryLong(stored);
+      PgOnce.using(database.dataSource()).install(channel.form(form).build());
+      database.execute("insert into whole values (1, 0, 1), (2, 7, 2); delete from whole");
+      assertThat(database.queryLong(stored) - before).as(form.name()).isEqualTo(2);
+    }
+  }
+
   @Test
   void h06_aMoveThatATriggerSwallowsShiftsNoOtherRow(TestDatabase database) throws Exception {
     database.execute(PARTITIONED + ";" + SWALLOWS);

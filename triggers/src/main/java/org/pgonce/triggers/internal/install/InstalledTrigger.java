@@ -57,6 +57,10 @@ public record InstalledTrigger(
     return form.startsWith("CREATE CONSTRAINT");
   }
 
+  public boolean isPerRow() {
+    return form.contains(" FOR EACH ROW ");
+  }
+
   /** All triggers that run the function, on whichever tables. */
   public static List<InstalledTrigger> of(Connection connection, InstalledFunction function)
       throws SQLException {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.triggers.TriggerForm;
 import org.pgonce.records.TableName;
 import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Event;
@@ -61,11 +62,17 @@ final class TriggerDrift {
 
   /**
    * Whether it must be dropped before it is created: a constraint trigger cannot be replaced, nor
-   * replace another.
+   * replace another. Where one per statement replaces one per row, PostgreSQL (14 to 18) leaves
+   * that one's copies on the partitions.
    */
   boolean isToBeDroppedFirst() {
     var replaced = replaced();
-    return wanted.isConstraint() || (replaced != null && replaced.isConstraint());
+    return wanted.isConstraint()
+        || (replaced != null
+            && (replaced.isConstraint()
+                || (wanted.table().isPartitioned()
+                    && replaced.isPerRow()
+                    && wanted.form() == TriggerForm.STATEMENT)));
   }
 
   /** All that are dropped, which only the table's owner may. */
