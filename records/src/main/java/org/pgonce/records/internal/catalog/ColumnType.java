@@ -7,10 +7,12 @@ import org.jspecify.annotations.Nullable;
  * A type, seen as to_json writes its values; a domain is seen as its base type.
  *
  * @param name in SQL, with its modifiers: {@code numeric(12,2)}
+ * @param plain the type to take for null where there is no value: one that may be null, and that is
+ *     not renamed or dropped where it can be helped. Of a domain its base type, of an enum text
  * @param modifier atttypmod of pg_attribute; -1 for none
  * @param parts what it is made of
  */
-public record ColumnType(String name, Shape shape, int modifier, Parts parts) {
+public record ColumnType(String name, String plain, Shape shape, int modifier, Parts parts) {
 
   /**
    * What a type is made of.

@@ -96,14 +96,19 @@ final class Columns {
       var base = type(new TypeKey(row.base(), row.baseModifier(), row.baseDimensions()));
       var domain =
           new ColumnType(
-              row.name(), base.type().shape(), base.type().modifier(), base.type().parts());
+              row.name(),
+              base.type().plain(),
+              base.type().shape(),
+              base.type().modifier(),
+              base.type().parts());
       return new Typed(domain, row.notNull() || base.notNull());
     }
     if (row.element() != 0) {
       var element = type(new TypeKey(row.element(), key.modifier(), 0)).type();
       var parts =
           new ColumnType.Parts(element, Math.max(1, key.dimensions()), List.of(), List.of());
-      return new Typed(new ColumnType(row.name(), Shape.ARRAY, -1, parts), false);
+      return new Typed(
+          new ColumnType(row.name(), element.plain() + "[]", Shape.ARRAY, -1, parts), false);
     }
     var attributes = row.kind().equals("c") ? attributes(row.relation()) : List.<Column>of();
     var labels =
@@ -111,7 +116,8 @@ final class Columns {
             ? Statements.rows(connection, LABELS, label -> label.getString(1), key.oid())
             : List.<String>of();
     var parts = new ColumnType.Parts(null, 0, attributes, labels);
-    return new Typed(new ColumnType(row.name(), row.shape(), key.modifier(), parts), false);
+    var plain = row.kind().equals("e") ? "text" : row.name();
+    return new Typed(new ColumnType(row.name(), plain, row.shape(), key.modifier(), parts), false);
   }
 
   private List<Column> attributes(long relation) throws SQLException {

@@ -147,4 +147,13 @@ public record WatchedTable(
         .findFirst()
         .orElse("text");
   }
+
+  /** The type of null in a column's place as SQL writes it; text if there is no such column. */
+  public String plainTypeOf(String column) {
+    return seenColumns().stream()
+        .filter(seen -> seen.name().equals(column))
+        .map(seen -> seen.type().plain())
+        .findFirst()
+        .orElse("text");
+  }
 }

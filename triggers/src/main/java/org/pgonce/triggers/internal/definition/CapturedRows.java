@@ -5,6 +5,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,9 @@ public final class CapturedRows {
       (SELECT o.pgonce_row AS old_row, n.pgonce_row AS new_row
               FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o
               FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place) OFFSET 0) AS pair""";
+
+  // What PostgreSQL folds of a name in UTF-8.
+  private static final Pattern UPPER_CASE = Pattern.compile("[A-Z]+");
 
   private static final Set<String> SHORT = Set.of("smallint", "integer", "bigint", "uuid");
 
@@ -87,7 +91,7 @@ public final class CapturedRows {
     var columns = new LinkedHashSet<String>();
     for (var i = 0; i < tokens.size(); i++) {
       var isField = i > 0 && tokens.get(i - 1).is(".");
-      if (isField || !(tokens.get(i).is("old") || tokens.get(i).is("new"))) {
+      if (isField || !(isRow(tokens.get(i), "old") || isRow(tokens.get(i), "new"))) {
         continue;
       }
       var name = i + 2 < tokens.size() && tokens.get(i + 1).is(".") ? tokens.get(i + 2) : null;
@@ -97,10 +101,16 @@ public final class CapturedRows {
       }
       columns.add(
           name.kind() == SqlToken.Kind.WORD
-              ? name.text().toLowerCase(Locale.ROOT)
+              ? UPPER_CASE
+                  .matcher(name.text())
+                  .replaceAll(letters -> letters.group().toLowerCase(Locale.ROOT))
               : name.content().replace("\"\"", "\""));
     }
     return columns;
+  }
+
+  private static boolean isRow(SqlToken token, String row) {
+    return token.is(row) || token.is(Quoted.identifier(row));
   }
 
   private List<String> selected() {
@@ -180,27 +190,36 @@ public final class CapturedRows {
   private boolean isNamed(String row) {
     return capture.expressions().values().stream()
         .flatMap(sql -> SqlToken.of(sql).stream())
-        .anyMatch(token -> token.is(row));
+        .anyMatch(token -> isRow(token, row));
   }
 
   private static String record(String row) {
     return "(SELECT (%s).*) AS %s_row".formatted(row.toUpperCase(Locale.ROOT), row);
   }
 
-  private String nulls() {
-    return used.stream()
-        .map(column -> "NULL::" + table.typeOf(column) + " AS " + Quoted.identifier(column))
-        .collect(Collectors.joining(", "));
+  /**
+   * One with the columns that expressions name. Where there is no such row it is the other one,
+   * joined to nothing: so its nulls are of the types that the columns have at the time, and no type
+   * is named that may be renamed, or a domain that refuses null.
+   */
+  private String row(String name) {
+    return isThere(name)
+        ? "LATERAL (%s) AS %s".formatted(usedOf(name), name)
+        : "LATERAL (SELECT pgonce_none.* FROM (SELECT) AS pgonce_one LEFT JOIN LATERAL (%s) AS pgonce_none ON false) AS %s"
+            .formatted(usedOf(event.row()), name);
   }
 
   // The nulls are in a scope of their own. Beside the other row a column that is gone would be
   // ambiguous, since that has it too.
-  private String row(String name) {
+  private String usedOf(String row) {
     var names = used.stream().map(Quoted::identifier).collect(Collectors.joining(", "));
-    return isThere(name)
-        ? "LATERAL (SELECT pgonce_row.* FROM (SELECT %s) AS pgonce_gone, LATERAL (SELECT %s FROM (SELECT %s) AS pgonce_all) AS pgonce_row) AS %s"
-            .formatted(nulls(), names, star(name), name)
-        : "(SELECT %s) AS %s".formatted(nulls(), name);
+    var gone =
+        used.stream()
+            .map(
+                column -> "NULL::" + table.plainTypeOf(column) + " AS " + Quoted.identifier(column))
+            .collect(Collectors.joining(", "));
+    return "SELECT pgonce_row.* FROM (SELECT %s) AS pgonce_gone, LATERAL (SELECT %s FROM (SELECT %s) AS pgonce_all) AS pgonce_row"
+        .formatted(gone, names, star(row));
   }
 
   /** An expression over columns of a row; a column that is not there is what is given for it. */

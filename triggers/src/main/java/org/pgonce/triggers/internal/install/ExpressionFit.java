@@ -82,6 +82,12 @@ final class ExpressionFit {
 
   private @Nullable String problem(String what, String sql) throws SQLException {
     var named = CapturedRows.columnsIn(sql);
+    for (var column : table.columns()) {
+      if (column.virtual() && named != null && named.contains(column.name())) {
+        return "its %s reads column %s of table %s, which is generated when it is read and not seen by triggers: make it STORED, or correct «%s»"
+            .formatted(what, column.name(), table.name(), sql);
+      }
+    }
     var row =
         table.seenColumns().stream()
             .filter(
