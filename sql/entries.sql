@@ -194,12 +194,14 @@ CREATE OR REPLACE FUNCTION pgonce_private.can_act_as(role_name text, other text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pg_has_role(role_name, other, CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) $$;
 
--- To whom the function of a table's triggers is to belong if the caller installs them: to the table's owner where the caller can act as that, else
--- to the caller. A superuser can act as everybody, and its rights are not for the SQL and the casts of an owner with fewer.
+-- To whom the function of a table's triggers is to belong if the caller installs them: to the table's owner where the caller can act as that, and has
+-- its rights without doing so (a NOINHERIT member has not, and could not attach such a function), else to the caller. A superuser can act as
+-- everybody, and its rights are not for the SQL and the casts of an owner with fewer.
 CREATE OR REPLACE FUNCTION pgonce.capturing_role(relation regclass) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT CASE WHEN pgonce_private.can_act_as(pgonce_private.caller(), o.name) THEN o.name ELSE pgonce_private.caller() END
+  SELECT CASE WHEN pgonce_private.can_act_as(pgonce_private.caller(), o.name) AND pg_has_role(pgonce_private.caller(), o.name, 'USAGE')
+              THEN o.name ELSE pgonce_private.caller() END
     FROM pg_class c CROSS JOIN LATERAL (SELECT pg_get_userbyid(c.relowner)::text AS name) o WHERE c.oid = relation
 $$;
 
@@ -260,8 +262,8 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.function_of_another(channel_name text, role_name text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (ALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
-                p.oid::regprocedure, pg_get_userbyid(p.proowner), role_name)
+  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (SELECT pgonce.let_capture(%4$L, %3$L); ALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
+                p.oid::regprocedure, pg_get_userbyid(p.proowner), role_name, channel_name)
     FROM pg_proc p
    WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0
      AND pg_get_userbyid(p.proowner) <> role_name

@@ -27,7 +27,9 @@ BEGIN
   END IF;
   IF NOT EXISTS (SELECT FROM pg_roles r
                   WHERE r.rolname IN (channel.owner, 'pgonce_owner', 'pgonce_admin') AND pg_has_role(caller, r.oid, 'MEMBER')) THEN
-    RAISE EXCEPTION 'pgonce: role "%" may not change channel "%", which role "%" has installed: GRANT it that role, or pgonce_admin', caller, channel.name, channel.owner
+    RAISE EXCEPTION 'pgonce: role "%" may not change channel "%", which role "%" has installed: %', caller, channel.name, channel.owner,
+      CASE WHEN to_regrole(quote_ident(channel.owner)) IS NOT NULL THEN 'GRANT it that role, or pgonce_admin'
+           ELSE format('that one is gone; GRANT it pgonce_admin, or have a superuser give it the channel: UPDATE pgonce.channel SET owner = %L WHERE name = %L', caller, channel.name) END
       USING ERRCODE = 'insufficient_privilege';
   END IF;
 END

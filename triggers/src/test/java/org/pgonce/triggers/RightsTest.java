@@ -248,6 +248,83 @@ class RightsTest {
         .isZero();
   }
 
+  /** The other way round: it can act as the owner, and has not the owner's rights before. */
+  @Test
+  void h36_whoDoesNotInheritTheOwnersRightsInstallsWithRightsOfItsOwn(TestDatabase database)
+      throws Exception {
+    assumeThat(database.queryLong("select current_setting('server_version_num')::int"))
+        .describedAs("GRANT ... WITH INHERIT FALSE came with PostgreSQL 16")
+        .isGreaterThanOrEqualTo(160_000);
+    var deployer = database.loginRole("deployer", "pgonce_installer");
+    database.execute(
+        """
+        grant usage on schema app to %1$s;
+        grant trigger on app.thing to %1$s;
+        grant %2$s to %1$s with inherit false
+        """
+            .formatted(deployer.user(), owner));
+
+    PgOnce.using(deployer.dataSource()).install(thing().when("new.id > 0").build());
+
+    assertThat(
+            database.queryString(
+                "select proowner::regrole::text from pg_proc where proname = 'capture_thing'"))
+        .isEqualTo(deployer.user());
+    database.execute("insert into app.thing values (1)");
+    assertThat(database.queryLong(STORED)).isOne();
+  }
+
+  /** As the message says it. */
+  @Test
+  void h36_noWriteFailsWhileAFunctionIsGivenToTheTablesNewOwner(TestDatabase database)
+      throws Exception {
+    var channel = thing().build();
+    var buyer = database.loginRole("buyer").user();
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("alter table app.thing owner to " + buyer);
+    database.execute("insert into app.thing values (1)");
+    var how =
+        "SELECT pgonce.let_capture('thing', '%1$s'); ALTER FUNCTION pgonce_triggers.capture_thing() OWNER TO %1$s"
+            .formatted(buyer);
+    assertThatThrownBy(
+            () -> PgOnce.using(database.dataSource()).install(thing().afterUpdate().build()))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining(how);
+
+    database.execute(how);
+
+    database.execute("insert into app.thing values (2)");
+    assertThat(database.queryLong(STORED)).isEqualTo(2);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
+  }
+
+  @Test
+  void h36_aChannelWhoseOwnerIsGoneIsGivenToAnotherRole(TestDatabase database) throws Exception {
+    var seller = database.loginRole("seller", "pgonce_installer", owner);
+    var buyer = database.loginRole("buyer", "pgonce_installer", owner);
+    assertThatThrownBy(() -> PgOnce.using(seller.dataSource()).install(thing().build()))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("GRANT USAGE ON SCHEMA app TO " + seller.user());
+    database.execute("grant usage on schema app to %s, %s".formatted(seller.user(), buyer.user()));
+    PgOnce.using(seller.dataSource()).install(thing().build());
+    database.execute("alter role %1$s rename to gone_%1$s".formatted(seller.user()));
+    var how = "UPDATE pgonce.channel SET owner = '%s' WHERE name = 'thing'".formatted(buyer.user());
+    var changed = thing().afterUpdate().build();
+    try {
+      assertThatThrownBy(() -> PgOnce.using(buyer.dataSource()).install(changed))
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining(
+              "which role \"%s\" has installed: that one is gone".formatted(seller.user()))
+          .hasMessageContaining(how);
+      database.execute(how);
+      PgOnce.using(buyer.dataSource()).install(changed);
+    } finally {
+      database.execute("alter role gone_%1$s rename to %1$s".formatted(seller.user()));
+    }
+  }
+
   /** Any role that may install can make functions of such names. */
   @Test
   void h36_aFunctionByTheNameOfAnothersChannelDisturbsNobody(TestDatabase database)

@@ -58,13 +58,14 @@ final class FunctionDrift {
     if (!installed.mayTrigger()) {
       // No installation takes it over, see InstallRights.
       problems.add(
-          "%s belongs to %s, who may not put triggers on the table: if that role is to have the table's rows, GRANT TRIGGER ON %s TO %s; else look at the function, then drop it (DROP FUNCTION %s() CASCADE) or give it to the table's owner (ALTER FUNCTION %5$s() OWNER TO …), and install the channel again"
+          "%s belongs to %s, who may not put triggers on the table: if that role is to have the table's rows, GRANT TRIGGER ON %s TO %s; else look at the function, then drop it (DROP FUNCTION %s() CASCADE) or give it to the table's owner (SELECT pgonce.let_capture(%6$s, '…'); ALTER FUNCTION %5$s() OWNER TO …), and install the channel again"
               .formatted(
                   name,
                   installed.owner(),
                   Quoted.table(wanted.table().name()),
                   Quoted.identifier(installed.owner()),
-                  wanted.name()));
+                  wanted.name(),
+                  Quoted.literal(wanted.capture().channel())));
     } else if (!installed.lacking().isEmpty()) {
       problems.add(
           "%s belongs to %s, who lacks %s, so that writes of the table fail, or notify for nothing: install the channel again"

@@ -20,6 +20,12 @@ final class InstallRights {
         FROM pg_catalog.pg_class c
        WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.has_table_privilege(c.oid, 'TRIGGER')
       """;
+  private static final String ON_SCHEMA =
+      """
+      SELECT pg_catalog.format('role %1$I may not use schema %2$I, in which table %3$s is: GRANT USAGE ON SCHEMA %2$I TO %1$I', current_user, n.nspname, c.oid::pg_catalog.regclass)
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+      """;
   private static final String OF_OWNER =
       """
       SELECT pg_catalog.format('role %1$I may not drop a trigger of table %2$s, which only its owner may: let a member of %3$I do it (GRANT %3$I TO %1$I), or run as one: %4$s',
@@ -37,6 +43,7 @@ final class InstallRights {
       throws SQLException {
     var obstacles = new ArrayList<String>();
     Stream.ofNullable(Rights.missingToInstall(connection)).forEach(obstacles::add);
+    obstacles.addAll(lines(connection, ON_SCHEMA, table.oid()));
     obstacles.addAll(lines(connection, ON_TABLE, table.oid()));
     var dropped = TriggerDrift.dropped(state).stream().map(TriggerDrift::drop).toList();
     if (!dropped.isEmpty()) {
