@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
+import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.records.TableName;
 import org.pgonce.records.internal.fit.RecordFit;
 import org.pgonce.triggers.internal.definition.Capture;
@@ -388,7 +389,14 @@ public final class TriggerChannelBuilder<T> {
   private String defaultName() {
     var schema = table.schema();
     var event = events.size() > 1 ? "changed" : past(events.iterator().next());
-    return (schema == null ? "" : schema + ".") + table.table() + "_" + event;
+    var byDefault = (schema == null ? "" : schema + ".") + table.table() + "_" + event;
+    try {
+      return ChannelNames.requireValid("channel", byDefault);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          e.getMessage() + ". It was made of the table's name: give the channel one by named(…)",
+          e);
+    }
   }
 
   private static String past(Event event) {

@@ -83,7 +83,8 @@ class DefinitionTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TriggerChannel.on("\"Author\"", Author.class).afterInsert().build())
         .withMessageContaining("Author_inserted")
-        .withMessageContaining("is not valid");
+        .withMessageContaining("is not valid")
+        .withMessageEndingWith("It was made of the table's name: give the channel one by named(…)");
   }
 
   @Test

@@ -30,6 +30,7 @@ class TableFormTest {
         create foreign table a_foreign (id int not null) server nowhere
         """);
 
+    assertRefused(database, "pg_catalog.pg_class", "is PostgreSQL's own, which takes no trigger");
     assertRefused(database, "a_view", "is a view: watch the table behind it");
     assertRefused(database, "a_matview", "is a materialized view");
     assertRefused(database, "a_sequence", "is no table");

@@ -26,6 +26,10 @@ public record TableForm(
       return "table %s is pgonce's own: what it stores would be stored again, without end"
           .formatted(name);
     }
+    if ("pg_catalog".equals(name.schema())) {
+      return "table %s is PostgreSQL's own, which takes no trigger: watch a table of yours"
+          .formatted(name);
+    }
     if (persistence.equals("t")) {
       return "table %s is temporary, seen by one session only: watch a permanent table"
           .formatted(name);
