@@ -215,6 +215,7 @@ final class FetchTrigger {
   /** The database, not a notification, is in trouble. */
   void troubled() {
     troubles++;
+    due = true;
     rest(TROUBLE.after(troubles));
   }
 
@@ -279,7 +280,9 @@ final class FetchTrigger {
       if (isBehind) {
         behindAt = NEVER;
       }
-      if (isNobodyClaiming(now) && now >= restUntil && (isBehind || isWanted())) {
+      if (!isNobodyClaiming(now)) {
+        fresh |= isBehind; // a claim of a scheduled row tells of no new ones
+      } else if (now >= restUntil && (isBehind || isWanted())) {
         begin.run();
       }
       plan();
@@ -315,8 +318,10 @@ final class FetchTrigger {
       dueWasLast = isDue;
       isLate = late && !isDue;
       isAnswer = answers && !isDue;
-      if (!isDue) {
-        // Before the claim's snapshot, which may not have a row that is asked for from now on.
+      // Before the claim's snapshot, which may not have a row that is asked for from now on.
+      if (isDue) {
+        due = false;
+      } else {
         fresh = false;
         late = false;
         answers = false;
@@ -340,7 +345,7 @@ final class FetchTrigger {
       ends();
       troubles = 0;
       if (isDue) {
-        due = count > 0; // where none is found, those that are left are claimed
+        due |= count > 0; // where none is found, those that are left are claimed
       } else if (count > 0) {
         newRows += count;
         emptyInARow = 0;

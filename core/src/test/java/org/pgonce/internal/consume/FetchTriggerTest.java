@@ -156,6 +156,18 @@ class FetchTriggerTest {
     assertThat(begun).hasSize(1);
   }
 
+  @Test
+  void aSlowHandlerDoesNotDelayTheRowBehindThoughAScheduledOneIsClaimedWhenItIsLate() {
+    trigger.notified();
+    claims(1);
+    trigger.request(Reason.DUE);
+    var due = begun.remove();
+    assertThat(due.begins()).isTrue();
+    pass(5);
+    due.found(0);
+    assertThat(trigger.isWanted()).isTrue();
+  }
+
   /** A timer for each claim would cost more than the claim's own work in this process. */
   @Test
   void behindQuickHandlersTheTimerIsSetTenTimesASecond() {
@@ -231,6 +243,27 @@ class FetchTriggerTest {
     assertThat(worker.begins()).isTrue();
     worker.found(0);
     assertThat(trigger.isDue()).isFalse();
+  }
+
+  /** The claim's snapshot may not have the row that is due by then. */
+  @Test
+  void whatIsDueWhileOneClaimsIsClaimedByTheSameWorker() {
+    trigger.request(Reason.DUE);
+    var worker = begun.remove();
+    worker.begins();
+    trigger.request(Reason.DUE);
+    worker.found(0);
+    assertThat(trigger.isDue()).isTrue();
+  }
+
+  @Test
+  void whatIsDueStaysSoWhereAClaimFails() {
+    trigger.request(Reason.DUE);
+    var worker = begun.remove();
+    worker.begins();
+    worker.ends();
+    trigger.troubled();
+    assertThat(trigger.isDue()).isTrue();
   }
 
   /** Anybody can NOTIFY. */
