@@ -199,6 +199,17 @@ class RateTest {
     assertThat(stage.database.queryLong("select count(*) from began")).isZero();
   }
 
+  /** The next turn lies an hour ahead then, and can lie a turn ahead at most. */
+  @Test
+  void h80_aClockThatWasSetBackDoesNotStopAChannelWithARate() throws Exception {
+    var calls = channel(Mode.EXACTLY_ONCE, 10);
+    stage.database.execute(
+        "insert into pgonce.rate_limit select s.id, clock_timestamp() + interval '1 hour' from pgonce.subscription s where s.of_channel = 'calls'");
+    publish(calls, 2);
+    stage.pgonce().listen(calls, QUICK, (call, tx) -> {}).start();
+    stage.awaitNothingWaits();
+  }
+
   @Test
   void aRateIsNoReasonToWaitWhereLittleComes() throws Exception {
     var calls = channel(Mode.EXACTLY_ONCE, 2);
