@@ -5,6 +5,7 @@ import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.spi.Event;
@@ -17,6 +18,41 @@ import org.pgonce.testkit.TestDatabase;
 
 @PgTest(PgOnceInstalled.class)
 class PollFaultTest {
+
+  /** It was stopped, and says nothing of how long a look at all rows takes. */
+  @Tag("all")
+  @Test
+  void h71_behindAPollThatHadToWaitTheNextLooksAtAllRowsSoon(TestDatabase database)
+      throws Exception {
+    try (var stage = new Stage(database);
+        var holder = database.unpooled().getConnection();
+        var locker = database.unpooled().getConnection()) {
+      holder.setAutoCommit(false);
+      locker.setAutoCommit(false);
+      stage.publish(3);
+      holder
+          .createStatement()
+          .execute(
+              "select from pgonce.notification where subscription_id > 0 order by id limit 1 for update");
+      stage.pgonce().listen(ORDERS, QUICK, Stage::effect).start();
+      stage.awaitSoon(() -> stage.waiting() == 1);
+      locker.createStatement().execute("lock table pgonce.listener in access exclusive mode");
+      stage.awaitSoon(
+          () ->
+              database.queryLong(
+                      "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+                          + " and query like '%pgonce.poll(%' and clock_timestamp() - query_start > interval '6 seconds'")
+                  == 1);
+      locker.rollback();
+      stage.awaitSoon(
+          () ->
+              database.queryLong(
+                      "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                  == 0);
+      holder.rollback();
+      stage.awaitNothingWaits();
+    }
+  }
 
   /** As pgjdbc-ng throws where its connection has ended. */
   @Test

@@ -42,8 +42,10 @@ public final class Poll {
   private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
   private static final int HEARTBEATS_PER_SILENCE = 5;
 
-  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time.
+  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time. Longer
+  // than a second it waited for a lock, or the machine paused.
   private static final int SHARE_OF_WHOLE = 20;
+  private static final long SLOWEST_WHOLE_NANOS = Duration.ofSeconds(1).toNanos();
 
   private static final int LONGEST_DIFFERENCE = 2_000;
 
@@ -208,7 +210,7 @@ public final class Poll {
           Statements.rows(connection, POLL, PollAnswer::of, listener, Statements.array(after));
       if (whole) {
         var now = System.nanoTime();
-        wholeNotBefore = now + SHARE_OF_WHOLE * (now - from);
+        wholeNotBefore = now + SHARE_OF_WHOLE * Math.min(now - from, SLOWEST_WHOLE_NANOS);
       }
       return answers;
     } catch (SQLException e) {
