@@ -104,7 +104,7 @@ $$;
 -- It needs no settings for its plans: the padding rows keep them on the indexes (maintenance.sql), and the other tables are small and may be read as
 -- a whole. With enable_seqscan = off, a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time.
 -- Of rows that were announced, only the process of rank 0 is told at once. The others leave them to it for 200 ms, as they do with wake-ups: most are
--- being handled. A row that seems to come from the future was written before the server's clock was set back.
+-- being handled. ready is false then, and null where there is no new row. A row that seems to come from the future was written before the server's clock was set back.
 CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}')
 RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigint,
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
@@ -133,8 +133,8 @@ BEGIN
                 AND (uuid_hash_extended(a.id, u.id), a.id) < (uuid_hash_extended(listener, u.id), listener)))::integer AS rank
         FROM alive a CROSS JOIN unnest(a.subscriptions, a.outdated) AS u (id, outdated) GROUP BY u.id)
     SELECT s.id,
-           k.paused_at IS NULL AND (SELECT coalesce(r.rank, 0) = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
-              FROM pgonce.notification n WHERE n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1) IS TRUE,
+           (SELECT coalesce(r.rank, 0) = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
+              FROM pgonce.notification n WHERE k.paused_at IS NULL AND n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1),
            k.paused_at IS NULL AND f.due_at <= now IS TRUE,
            -- Most have no row that is due: then the first one is the next one.
            CASE WHEN k.paused_at IS NULL THEN ceil(1000 * extract(epoch FROM CASE WHEN f.due_at <= now

@@ -137,6 +137,9 @@ final class ClaimWorker implements Runnable, Worker {
             trigger.beginIfWanted();
           }
         });
+    if (claims.isEmpty()) {
+      consumer.foundNone();
+    }
   }
 
   private void keepPermits(int count) {

@@ -23,10 +23,6 @@ import org.pgonce.internal.settle.Reports;
  */
 public final class SubscriptionConsumer<T> implements PollTarget {
 
-  // Claims may pass over a key that was set free: a walk over all keys rests, or two claims meet at
-  // the key. The poll finds its rows, and its own time may be minutes away.
-  private static final Duration POLL_BEHIND_FREED = Duration.ofSeconds(1);
-
   final FetchTrigger trigger;
   final ClaimCursors cursors;
   // Null where the channel has no rate.
@@ -147,13 +143,22 @@ public final class SubscriptionConsumer<T> implements PollTarget {
 
   public void notified() {
     withLock(trigger::notified);
+    if (!trigger.answersAtOnce()) {
+      poll.somethingWaits();
+    }
+  }
+
+  /** A claim has found nothing: others may have what there is. */
+  void foundNone() {
+    poll.somethingWaits();
   }
 
   /** Rows, or keys, may have been set free. Returns at once. */
   public void freed(boolean isDue) {
     hasMissed();
     withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.NEW));
-    poll.within(POLL_BEHIND_FREED);
+    // Claims may pass over the key: a walk over all keys rests, or two claims meet at it.
+    poll.somethingWaits();
   }
 
   /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */

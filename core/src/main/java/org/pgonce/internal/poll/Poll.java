@@ -125,6 +125,13 @@ public final class Poll {
     }
   }
 
+  /** A row may be in other hands, and who has it may die: a poll begins within a second. */
+  public void somethingWaits() {
+    if (interval.compareTo(LONGEST_WHILE_NEEDED) > 0) {
+      within(LONGEST_WHILE_NEEDED);
+    }
+  }
+
   /** How many polls have begun: what is heard now, only a later one has seen. */
   public long begun() {
     return begun.get();
@@ -295,7 +302,7 @@ public final class Poll {
       if (answer.gateOpen()) {
         fastUntil = System.nanoTime() + FAST_BEHIND_A_GATE.toNanos();
       }
-      if (answer.ready()) {
+      if (answer.waits()) {
         delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
       }
       if (answer.dueInMs() != null) {

@@ -13,6 +13,7 @@ import org.pgonce.internal.store.Installed;
  *
  * @param ready whether a new row waits for this process, claimed or not: see sql/poll.sql
  * @param due whether a scheduled row is due, claimed or not
+ * @param waits whether one of these is there, also a new one that is left to another process
  * @param dueInMs milliseconds until the next scheduled row will be due; null if none will
  * @param paused that it is paused; null if it is not
  * @param definition how it is installed by now; null if it does not exist any more
@@ -27,6 +28,7 @@ public record PollAnswer(
     int subscription,
     boolean ready,
     boolean due,
+    boolean waits,
     @Nullable Long dueInMs,
     @Nullable Paused paused,
     @Nullable Installed definition,
@@ -40,10 +42,14 @@ public record PollAnswer(
   static PollAnswer of(ResultSet row) throws SQLException {
     var dueInMs = row.getLong("due_in_ms");
     var isScheduled = !row.wasNull();
+    var due = row.getBoolean("due");
+    var ready = row.getBoolean("ready");
+    var waits = due || !row.wasNull();
     return new PollAnswer(
         row.getInt("subscription"),
-        row.getBoolean("ready"),
-        row.getBoolean("due"),
+        ready,
+        due,
+        waits,
         isScheduled ? dueInMs : null,
         paused(row),
         row.getString("mode") == null ? null : Installed.of(row),

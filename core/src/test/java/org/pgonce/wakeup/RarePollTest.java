@@ -1,0 +1,101 @@
+package org.pgonce.wakeup;
+
+import static org.pgonce.stage.Stage.ORDERS;
+import static org.pgonce.stage.Stage.QUICK;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.pgonce.PgOnce;
+import org.pgonce.PublishOptions;
+import org.pgonce.Publisher;
+import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.stage.Stage;
+import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TestDatabase;
+
+/** Who polls rarely polls each second while something waits, as its holder may die. */
+@PgTest(PgOnceInstalled.class)
+class RarePollTest {
+
+  private static final Duration RARELY = Duration.ofMinutes(10);
+
+  private TestDatabase database;
+  private Stage stage;
+
+  @BeforeEach
+  void open(TestDatabase opened) throws SQLException {
+    database = opened;
+    stage = new Stage(opened);
+  }
+
+  @AfterEach
+  void close() {
+    stage.close();
+  }
+
+  private PgOnce listen() {
+    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource), RARELY);
+    pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+    // Behind its poll right after LISTEN, of which the first heartbeat tells.
+    stage.awaitSoon(
+        () ->
+            database.queryLong(
+                    "select count(*) from pgonce.listener where backend is not null and seen_at > started_at")
+                == 1);
+    return pgonce;
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** Those before it are frozen, or busy for long. */
+  @Test
+  void h88_whatTheFirstTwoDoNotHandleTheThirdFinds() throws Exception {
+    stage.aLostOneIsTheFirst(ORDERS);
+    stage.aLostOneIsTheFirst(ORDERS);
+    listen();
+    stage.publish(1);
+    stage.awaitSoon(() -> stage.effects() == 1);
+  }
+
+  @Test
+  void h88_whatTheFirstLetsGoTheSecondFinds() throws Exception {
+    stage.aLostOneIsTheFirst(ORDERS);
+    var pgonce = listen();
+    try (var holder = database.unpooled().getConnection()) {
+      holder.setAutoCommit(false);
+      stage.publish(1);
+      execute(holder, "select from pgonce.notification where subscription_id > 0 for update");
+      stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > 0);
+      holder.rollback();
+    }
+    stage.awaitSoon(() -> stage.effects() == 1);
+  }
+
+  @Test
+  void h88_whatWasDueAndIsLetGoIsFound() throws Exception {
+    var pgonce = listen();
+    try (var holder = database.unpooled().getConnection();
+        var connection = stage.dataSource.getConnection()) {
+      holder.setAutoCommit(false);
+      Publisher.standard()
+          .publish(
+              connection,
+              ORDERS,
+              new Order(1, "x"),
+              PublishOptions.DEFAULT.withDelay(Duration.ofSeconds(1)));
+      execute(holder, "select from pgonce.scheduled where subscription_id > 0 for update");
+      stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > 0);
+      holder.rollback();
+    }
+    stage.awaitSoon(() -> stage.effects() == 1);
+  }
+}
