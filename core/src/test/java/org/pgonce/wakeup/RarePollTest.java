@@ -9,6 +9,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
@@ -39,8 +41,12 @@ class RarePollTest {
   }
 
   private PgOnce listen() {
+    return listen(ORDERS);
+  }
+
+  private PgOnce listen(Channel<Order> channel) {
     var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource), RARELY);
-    pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+    pgonce.listen(channel, QUICK, Stage::effect).start();
     // Behind its poll right after LISTEN, of which the first heartbeat tells.
     stage.awaitSoon(
         () ->
@@ -76,6 +82,23 @@ class RarePollTest {
       execute(holder, "select from pgonce.notification where subscription_id > 0 for update");
       stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > 0);
       holder.rollback();
+    }
+    stage.awaitSoon(() -> stage.effects() == 1);
+  }
+
+  @Test
+  void h88_whatTheFirstHasLeasedAndDoesNotRenewTheSecondFinds() throws Exception {
+    var calls = Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE);
+    PgOnce.using(stage.dataSource).install(calls);
+    stage.aLostOneIsTheFirst(calls);
+    listen(calls);
+    try (var first = database.unpooled().getConnection()) {
+      first.setAutoCommit(false);
+      Publisher.standard().publish(first, calls, new Order(1, "x"));
+      execute(
+          first,
+          "select pgonce.lease(s.id, false, gen_random_uuid(), 2000, 3, 'NONE', 'AT_LEAST_ONCE') from pgonce.subscription s where s.of_channel = 'calls'");
+      first.commit();
     }
     stage.awaitSoon(() -> stage.effects() == 1);
   }
