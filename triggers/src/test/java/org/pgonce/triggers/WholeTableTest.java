@@ -117,7 +117,10 @@ class WholeTableTest {
     var stored = "select count(*) from pgonce.notification where subscription_id > 0";
     for (var form :
         new TriggerForm[] {
-          TriggerForm.ROW, TriggerForm.STATEMENT, TriggerForm.ROW, TriggerForm.DEFERRED,
+          TriggerForm.ROW,
+          TriggerForm.STATEMENT,
+          TriggerForm.ROW,
+          TriggerForm.DEFERRED,
           TriggerForm.STATEMENT
         }) {
       var before = database.queryLong(stored);
