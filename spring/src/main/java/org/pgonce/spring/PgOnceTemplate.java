@@ -12,6 +12,7 @@ import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.spring.internal.pool.Pools;
+import org.pgonce.spring.internal.transaction.TransactionEnd;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -25,15 +26,17 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * commits. In a listener that is the notification's own.
  *
  * <p>Every method does what that of {@link Publisher} does, throws an {@link
- * IllegalTransactionStateException} outside of a transaction on pgonce's data source, before any
- * SQL runs, and a {@link org.springframework.dao.DataAccessException} in place of an {@link
- * SQLException}. Safe for use by several threads.
+ * IllegalTransactionStateException} outside of a transaction on pgonce's data source, or behind its
+ * commit, before any SQL runs, and a {@link org.springframework.dao.DataAccessException} in place
+ * of an {@link SQLException}. Safe for use by several threads.
  *
  * <p>The starters' bean opens a span {@code send <channel>} around each publish, whose trace goes
  * along to the handler, where pgonce-micrometer is on the class path and a bean observes ({@code
  * ObservationRegistry}).
  */
 public final class PgOnceTemplate {
+
+  private static final String READ_ONLY = "25006";
 
   private static final SQLExceptionTranslator TRANSLATOR = new SQLStateSQLExceptionTranslator();
 
@@ -98,6 +101,9 @@ public final class PgOnceTemplate {
     if (!TransactionSynchronizationManager.isActualTransactionActive() || key == null) {
       throw outside(task);
     }
+    if (TransactionEnd.isBehind()) {
+      throw behind(task);
+    }
     var connection = DataSourceUtils.getConnection(key);
     try {
       // Of a transaction of another data source: Spring keeps connections for as long, in
@@ -107,7 +113,7 @@ public final class PgOnceTemplate {
       }
       return work.with(connection);
     } catch (SQLException e) {
-      var failed = task + ": " + e.getMessage();
+      var failed = task + ": " + hint(e) + e.getMessage();
       var translated = TRANSLATOR.translate(failed, null, e);
       throw translated == null ? new UncategorizedSQLException(failed, null, e) : translated;
     } finally {
@@ -131,6 +137,18 @@ public final class PgOnceTemplate {
     return new IllegalTransactionStateException(
         "%s: called outside of a transaction on pgonce's data source, so nothing would tie the notification to what it is about. Call it from a @Transactional method, or from TransactionTemplate, of that data source's transaction manager; for a transaction of its own, use PgOnce.publisher() with a connection"
             .formatted(task));
+  }
+
+  private static IllegalTransactionStateException behind(String task) {
+    return new IllegalTransactionStateException(
+        "%s: called behind the transaction's commit or rollback (an AFTER_COMMIT listener, afterCommit, afterCompletion), so nothing would commit it. Publish in the transaction itself, in phase BEFORE_COMMIT for example, or in one of its own: @Transactional(propagation = REQUIRES_NEW)"
+            .formatted(task));
+  }
+
+  private static String hint(SQLException e) {
+    return READ_ONLY.equals(e.getSQLState())
+        ? "the transaction is read-only, and publishing writes. Leave readOnly = true out where the transaction begins; a standby server is read-only too: "
+        : "";
   }
 
   @FunctionalInterface

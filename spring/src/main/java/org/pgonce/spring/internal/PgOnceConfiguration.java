@@ -13,8 +13,10 @@ import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spring.PgOnceCustomizer;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceTemplate;
+import org.pgonce.spring.internal.transaction.TransactionEnd;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
@@ -28,6 +30,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 import org.springframework.orm.jpa.EntityManagerFactoryInfo;
+import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /** The beans that both starters bring. */
@@ -78,6 +81,19 @@ public class PgOnceConfiguration {
   @Bean
   JoinedTransactions pgOnceTransactions(JoinedResources resources) {
     return new JoinedTransactions(resources);
+  }
+
+  /** So that PgOnceTemplate sees what is behind a commit. */
+  @Bean
+  SmartInitializingSingleton pgOnceTransactionEnds(
+      ObjectProvider<PlatformTransactionManager> managers) {
+    return () ->
+        managers.forEach(
+            manager -> {
+              if (manager instanceof ConfigurableTransactionManager configurable) {
+                configurable.addListener(new TransactionEnd.Witness());
+              }
+            });
   }
 
   @Bean(OnlyPgOnce.NAME)
