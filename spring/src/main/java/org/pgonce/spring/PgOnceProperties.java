@@ -85,6 +85,24 @@ public record PgOnceProperties(
       @Nullable String password,
       @DefaultValue Map<String, String> properties) {
 
+    /**
+     * Both have to be set.
+     *
+     * @throws IllegalArgumentException if the host or the database is missing
+     */
+    public Address {
+      require("host", host);
+      require("database", database);
+    }
+
+    private static void require(String name, @Nullable String value) {
+      if (value == null) {
+        throw new IllegalArgumentException(
+            "pgonce.listen-address.%s is missing: where one of pgonce.listen-address is set, nothing is taken from the data source, and host and database are required"
+                .formatted(name));
+      }
+    }
+
     /** What the builder takes. */
     public ListenAddress toListenAddress() {
       return new ListenAddress(host, port, database, username, password, properties);

@@ -19,6 +19,7 @@ import org.pgonce.Tx;
 import org.pgonce.spring.PgOnceHeader;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.Subscription;
+import org.pgonce.spring.contract.parent.HiddenListener;
 import org.pgonce.spring.internal.PgOnceConfiguration;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.springframework.aop.framework.ProxyFactory;
@@ -26,6 +27,9 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
@@ -52,11 +56,12 @@ class RefusedListenersTest {
   }
 
   private static void start(Class<?> listeners, Map<String, Object> properties) {
+    start(listeners, new MapPropertySource("t", properties));
+  }
+
+  private static void start(Class<?> listeners, PropertySource<?> properties) {
     try (var context = new AnnotationConfigApplicationContext()) {
-      context
-          .getEnvironment()
-          .getPropertySources()
-          .addFirst(new MapPropertySource("t", properties));
+      context.getEnvironment().getPropertySources().addFirst(properties);
       context.register(Base.class, listeners);
       context.refresh();
     }
@@ -117,6 +122,28 @@ class RefusedListenersTest {
     assertRefused(
         Proxied.class, "FinalMethod.handle is final", "behind a proxy", "Leave final out");
   }
+
+  /** A proxy in another package cannot override it. */
+  @Test
+  void packagePrivateMethodBehindAProxyOfAnotherPackageIsRefused() {
+    assertRefused(
+        HiddenBehindProxy.class,
+        "Hidden.handle is package-private in org.pgonce.spring.contract.parent.HiddenListener",
+        "behind a proxy",
+        "protected");
+  }
+
+  static class HiddenBehindProxy {
+
+    @Bean
+    static Hidden listener() {
+      var factory = new ProxyFactory(new Hidden());
+      factory.setProxyTargetClass(true);
+      return (Hidden) factory.getProxy();
+    }
+  }
+
+  static class Hidden extends HiddenListener {}
 
   static class Proxied {
 
@@ -315,6 +342,53 @@ class RefusedListenersTest {
     assertThatThrownBy(() -> start(Misspelt.class, Map.of(property, "2")))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContainingAll("pgonce.channels.", "no channel bean", "Did you mean signed_up?");
+  }
+
+  /** As a variable of the environment cuts it, in which an underscore separates. */
+  @Test
+  void channelCutAtAnUnderscoreIsRefusedWithHowToWriteIt() {
+    assertThatThrownBy(
+            () -> start(Plain.class, variable("PGONCE_CHANNELS_SIGNED_UP_CONCURRENCY", "2")))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContainingAll(
+            "pgonce.channels.signed names channel signed", "PGONCE_CHANNELS_SIGNEDUP_CONCURRENCY");
+    assertThatThrownBy(
+            () -> start(Plain.class, variable("PGONCE_CHANNELS_SIGNEDUP_CONCURRENCY", "0")))
+        .hasMessageContaining("pgonce.channels.signed_up: concurrency 0 is not between");
+  }
+
+  private static PropertySource<?> variable(String name, String value) {
+    return new SystemEnvironmentPropertySource(
+        StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, Map.of(name, value));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "pgonce.poll-intervall",
+        "pgonce.channels.signed_up.concurency",
+        "pgonce.console.operat"
+      })
+  void misspeltPropertyIsRefused(String property) {
+    assertThatThrownBy(() -> start(Plain.class, Map.of(property, "2")))
+        .hasStackTraceContaining(property.replace("signed_up", "signedup"))
+        .hasStackTraceContaining("unbound");
+  }
+
+  /** Of Kubernetes, for a service that is named pgonce, for example. */
+  @Test
+  void variablesOfTheEnvironmentMayBeForOthers() {
+    assertThatThrownBy(() -> start(Misspelt.class, variable("PGONCE_PORT", "tcp://10.0.0.1:80")))
+        .hasMessageContaining("Misspelt.handle names channel singed_up"); // no sooner
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"host", "database"})
+  void listenAddressThatLacksAPartIsRefused(String other) {
+    var lacks = other.equals("host") ? "database" : "host";
+    assertThatThrownBy(() -> start(Plain.class, Map.of("pgonce.listen-address." + other, "pg")))
+        .hasRootCauseInstanceOf(IllegalArgumentException.class)
+        .hasStackTraceContaining("pgonce.listen-address.%s is missing".formatted(lacks));
   }
 
   @Test

@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +51,7 @@ public final class Channels {
   Channel<?> require(String name, String where) {
     var channel = byName.get(name);
     if (channel == null) {
-      throw unknown(name, where);
+      throw unknown(name, where, advice(name));
     }
     return channel;
   }
@@ -67,7 +68,7 @@ public final class Channels {
     var alike =
         byName.keySet().stream().filter(other -> relaxed(other).equals(relaxed(name))).toList();
     if (alike.size() != 1) {
-      throw unknown(name, where);
+      throw unknown(name, where, adviceIfCut(name).orElseGet(() -> advice(name)));
     }
     return require(alike.get(0), where);
   }
@@ -76,22 +77,30 @@ public final class Channels {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  private IllegalStateException unknown(String name, String where) {
-    var near = nearest(name);
-    var dotted = byName.keySet().stream().filter(other -> other.startsWith(name + ".")).toList();
+  private static IllegalStateException unknown(String name, String where, String advice) {
     return new IllegalStateException(
         "%s names channel %s, but no channel bean has that name. %s"
-            .formatted(
-                where,
-                name,
-                !dotted.isEmpty()
-                    ? "In a property a name with a dot stands in brackets: pgonce.channels[%s]"
-                        .formatted(dotted.get(0))
-                    : byName.isEmpty()
-                        ? "There is none at all: define it as a bean (@Bean Channel<T>)"
-                        : near.isEmpty()
-                            ? "There are: " + String.join(", ", byName.keySet())
-                            : "Did you mean " + String.join(" or ", near) + "?"));
+            .formatted(where, name, advice));
+  }
+
+  /** A property's name ends at a dot, and an environment variable's at an underscore. */
+  private Optional<String> adviceIfCut(String name) {
+    return byName.keySet().stream()
+        .filter(other -> other.startsWith(name) && ".-_".indexOf(other.charAt(name.length())) >= 0)
+        .findFirst()
+        .map(
+            whole ->
+                "In a property a name with a dot stands in brackets: pgonce.channels[%s]. In an environment variable it has letters and digits alone: PGONCE_CHANNELS_%s_CONCURRENCY, for example"
+                    .formatted(whole, relaxed(whole).toUpperCase(Locale.ROOT)));
+  }
+
+  private String advice(String name) {
+    var near = nearest(name);
+    return byName.isEmpty()
+        ? "There is none at all: define it as a bean (@Bean Channel<T>)"
+        : near.isEmpty()
+            ? "There are: " + String.join(", ", byName.keySet())
+            : "Did you mean " + String.join(" or ", near) + "?";
   }
 
   private List<String> nearest(String name) {

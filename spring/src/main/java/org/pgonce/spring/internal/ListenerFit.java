@@ -65,6 +65,19 @@ final class ListenerFit {
               + " on the proxy itself, whose fields are empty. Leave final out; in Kotlin say open,"
               + " or use the compiler's plugin for Spring");
     }
+    if (AopUtils.isCglibProxy(bean) && isHidden(callable, bean.getClass())) {
+      throw refused(
+          where,
+          "is package-private in %s, whose package is another than that of the bean, and the bean is behind a proxy (of @Transactional, for example): it would run on the proxy itself, whose fields are empty. Make it protected or public"
+              .formatted(callable.getDeclaringClass().getName()));
+    }
+  }
+
+  /** A class of another package cannot override it. */
+  private static boolean isHidden(Method method, Class<?> proxy) {
+    var visible = Modifier.PUBLIC | Modifier.PROTECTED | Modifier.STATIC;
+    return (method.getModifiers() & visible) == 0
+        && !method.getDeclaringClass().getPackageName().equals(proxy.getPackageName());
   }
 
   private static void requirePropagation(

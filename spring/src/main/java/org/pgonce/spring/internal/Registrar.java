@@ -17,8 +17,11 @@ import org.pgonce.spring.Subscription;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.UnboundElementsSourceFilter;
 import org.springframework.core.env.Environment;
 
 /** Registers all listeners of the context with pgonce, once, before anything starts. */
@@ -64,6 +67,7 @@ final class Registrar implements SmartInitializingSingleton {
         settings.put(channel, set);
       }
     }
+    requireKnown();
     var all = new ArrayList<FoundListener<?>>(declared());
     all.addAll(new ListenerMethods(beans, channels).find());
     var handled = new HashMap<String, FoundListener<?>>();
@@ -87,6 +91,16 @@ final class Registrar implements SmartInitializingSingleton {
     var all = new LinkedHashSet<>(properties.channels().keySet());
     all.addAll(named);
     return all;
+  }
+
+  /**
+   * Boot passes over a misspelt property. It is refused here, behind the channels' names, of whose
+   * errors more is known; in the environment pgonce_* may be for others.
+   */
+  private void requireKnown() {
+    var strict =
+        new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter());
+    Binder.get(environment, strict).bind("pgonce", PgOnceProperties.class);
   }
 
   /** Whether something is listened to. */
