@@ -8,6 +8,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
 
 /** Health, and its place in the readiness group. */
 @AutoConfiguration(after = PgOnceAutoConfiguration.class)
@@ -22,7 +23,7 @@ public class PgOnceHealthAutoConfiguration {
   }
 
   @Bean
-  static ReadinessGroup pgonceReadinessGroup() {
-    return new ReadinessGroup();
+  static ReadinessGroup pgonceReadinessGroup(Environment environment) {
+    return new ReadinessGroup(environment);
   }
 }

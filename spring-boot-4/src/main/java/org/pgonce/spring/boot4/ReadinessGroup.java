@@ -3,25 +3,42 @@ package org.pgonce.spring.boot4;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.health.actuate.endpoint.AdditionalHealthEndpointPath;
 import org.springframework.boot.health.actuate.endpoint.HealthEndpointGroup;
 import org.springframework.boot.health.actuate.endpoint.HealthEndpointGroups;
 import org.springframework.boot.health.actuate.endpoint.HealthEndpointGroupsPostProcessor;
 import org.springframework.boot.health.actuate.endpoint.HttpCodeStatusMapper;
 import org.springframework.boot.health.actuate.endpoint.StatusAggregator;
+import org.springframework.core.env.Environment;
 
 /**
- * Adds pgonce to the group {@code readiness}, where there is one. Not to {@code liveness}: a
- * restart of the process would not mend it.
+ * Adds pgonce to the group {@code readiness}, where there is one that does not exclude it. Not to
+ * {@code liveness}: a restart of the process would not mend it.
  */
 final class ReadinessGroup implements HealthEndpointGroupsPostProcessor {
 
   private static final String NAME = "readiness";
+  private static final String INDICATOR = "pgonce";
+
+  private final Environment environment;
+
+  ReadinessGroup(Environment environment) {
+    this.environment = environment;
+  }
 
   @Override
   public HealthEndpointGroups postProcessHealthEndpointGroups(HealthEndpointGroups groups) {
     var readiness = groups.get(NAME);
-    return readiness == null ? groups : new Groups(groups, new Group(readiness));
+    return readiness == null || isExcluded() ? groups : new Groups(groups, new Group(readiness));
+  }
+
+  private boolean isExcluded() {
+    return Binder.get(environment)
+        .bind("management.endpoint.health.group.readiness.exclude", Bindable.setOf(String.class))
+        .map(excluded -> excluded.contains(INDICATOR))
+        .orElse(false);
   }
 
   private record Groups(HealthEndpointGroups others, HealthEndpointGroup readiness)
@@ -47,7 +64,7 @@ final class ReadinessGroup implements HealthEndpointGroupsPostProcessor {
 
     @Override
     public boolean isMember(String name) {
-      return "pgonce".equals(name) || group.isMember(name);
+      return INDICATOR.equals(name) || group.isMember(name);
     }
 
     @Override

@@ -61,6 +61,27 @@ class HealthTest {
     }
   }
 
+  @Test
+  void readinessMayExcludeIt(TestDatabase database) throws Exception {
+    var context =
+        ContractApplication.start(
+            database,
+            WebApplicationType.SERVLET,
+            Fails.class,
+            "server.port=0",
+            "server.address=127.0.0.1",
+            "management.endpoint.health.probes.enabled=true",
+            "management.endpoint.health.group.readiness.include=readinessState,db",
+            "management.endpoint.health.group.readiness.exclude=pgonce",
+            "management.endpoint.health.group.readiness.show-details=always");
+    try (var service = new Service(database, context)) {
+      var port = service.context().getEnvironment().getProperty("local.server.port");
+      assertThat(get("http://127.0.0.1:%s/actuator/health/readiness".formatted(port)))
+          .contains("\"db\"")
+          .doesNotContain("pgonce");
+    }
+  }
+
   private static String get(String address) throws IOException, InterruptedException {
     var response =
         HttpClient.newHttpClient()
