@@ -7,12 +7,18 @@ import java.util.function.Consumer;
 import org.hibernate.FlushMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
+import org.hibernate.engine.jdbc.connections.spi.MultiTenantConnectionProvider;
+import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.resource.jdbc.spi.JdbcSessionOwner;
 import org.pgonce.Tx;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Gives the handler's repositories and entity managers a Hibernate session on its connection. */
 final class JoinedHibernate implements JoinedResource {
+
+  private static final Logger LOG = LoggerFactory.getLogger(JoinedHibernate.class);
 
   private final EntityManagerFactory factory;
   private final SessionFactory sessions;
@@ -30,6 +36,21 @@ final class JoinedHibernate implements JoinedResource {
     this.factory = factory;
     this.sessions = sessions;
     this.initializers = initializers;
+    warnOfTenants();
+  }
+
+  /** Hibernate asks its provider for connections of its own, and takes ours as it is. */
+  private void warnOfTenants() {
+    var provider =
+        sessions
+            .unwrap(SessionFactoryImplementor.class)
+            .getServiceRegistry()
+            .getService(MultiTenantConnectionProvider.class);
+    if (provider != null) {
+      LOG.warn(
+          "pgonce: {} chooses the tenant of a connection, and is not asked for that of a listener: without more, what a listener does through JPA is in the schema that the connection has anyway. Set the tenant in a HandlerInterceptor of an order below 0: for CurrentTenantIdentifierResolver, and by SET LOCAL search_path on call.tx(). See docs/spring.md, Tenants",
+          provider.getClass().getName());
+    }
   }
 
   @Override
