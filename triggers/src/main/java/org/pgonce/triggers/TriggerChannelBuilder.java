@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -340,13 +339,9 @@ public final class TriggerChannelBuilder<T> {
               + " has no event: call afterInsert(), afterUpdate(), afterDelete() or afterTruncate() before build()");
     }
     var channel = Channel.of(name == null ? defaultName() : name, payload.type(), mode, options);
-    contradictions().stream()
-        .findFirst()
-        .ifPresent(
-            contradiction -> {
-              throw new IllegalArgumentException(
-                  "the channel on table " + table + " " + contradiction);
-            });
+    for (var contradiction : contradictions()) {
+      throw new IllegalArgumentException("the channel on table " + table + " " + contradiction);
+    }
     var filter = new CaptureFilter(events, updateOf, changed, condition, form);
     var byKey = options.goesByKey();
     var stored = new Capture.Stored(content, keys, unstorable, byKey, options.payload());
@@ -388,7 +383,7 @@ public final class TriggerChannelBuilder<T> {
 
   private String defaultName() {
     var schema = table.schema();
-    var event = events.size() > 1 ? "changed" : past(events.iterator().next());
+    var event = events.size() > 1 ? "changed" : events.iterator().next().past();
     var byDefault = (schema == null ? "" : schema + ".") + table.table() + "_" + event;
     try {
       return ChannelNames.requireValid("channel", byDefault);
@@ -397,10 +392,5 @@ public final class TriggerChannelBuilder<T> {
           e.getMessage() + ". It was made of the table's name: give the channel one by named(…)",
           e);
     }
-  }
-
-  private static String past(Event event) {
-    var word = event.name().toLowerCase(Locale.ROOT);
-    return word + (word.endsWith("e") ? "d" : "ed");
   }
 }

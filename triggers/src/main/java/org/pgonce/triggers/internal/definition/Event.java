@@ -2,10 +2,21 @@ package org.pgonce.triggers.internal.definition;
 
 /** What a trigger fires after. */
 public enum Event {
-  INSERT,
-  UPDATE,
-  DELETE,
-  TRUNCATE;
+  INSERT("inserted"),
+  UPDATE("updated"),
+  DELETE("deleted"),
+  TRUNCATE("truncated");
+
+  private final String past;
+
+  Event(String past) {
+    this.past = past;
+  }
+
+  /** As in the default name of a channel. */
+  public String past() {
+    return past;
+  }
 
   boolean hasNew() {
     return this == INSERT || this == UPDATE;
