@@ -3,8 +3,10 @@ package org.pgonce.internal.settle;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.FailureTrace;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Event.WaitCause;
@@ -84,7 +86,11 @@ public final class Reports {
 
   /** A broadcast is gone. */
   public void dropped(String reason) {
-    LOG.warn("pgonce: a broadcast of channel {} is dropped here: {}", channel, reason);
+    dropped(reason, null);
+  }
+
+  public void dropped(String reason, @Nullable FailureTrace trace) {
+    LOG.warn("pgonce: a broadcast of channel {} is dropped here: {}", channel, reason, trace);
     observer.on(new Event.BroadcastDropped(subscribed.name(), subscribed.subscription(), reason));
   }
 
@@ -122,7 +128,9 @@ public final class Reports {
             claim.id(),
             channel,
             verdict.delay().toMillis(),
-            verdict.why());
+            verdict.why(),
+            // Once: later attempts mostly fail alike.
+            claim.attempt() == 1 ? FailureTrace.of(failure.cause()) : null);
         dueIn(verdict.delay());
         observer.on(
             new Event.Failed(
@@ -149,13 +157,16 @@ public final class Reports {
       case DEAD_LETTER -> {}
     }
     if (verdict.deadLetter() != null) {
-      var errorClass = failure.cause().getClass().getName();
-      buried(claim, claim.attempt(), verdict.deadLetter(), errorClass, verdict.why());
+      buried(claim, claim.attempt(), verdict.deadLetter(), failure.cause(), verdict.why());
     }
     LOG.debug("pgonce: the failure in full", failure.cause());
   }
 
-  void buried(Claim claim, int attempt, DeadLetterReason reason, String errorClass, String why) {
+  /**
+   * @param cause null where its process died
+   */
+  void buried(
+      Claim claim, int attempt, DeadLetterReason reason, @Nullable Throwable cause, String why) {
     LOG.error(
         "pgonce: notification {} of channel {} is a dead letter after attempt {} ({}): {}. See pgonce.dead_letter_status; redrive it when it"
             + " is mended",
@@ -163,7 +174,8 @@ public final class Reports {
         channel,
         attempt,
         reason,
-        why);
+        why,
+        cause == null ? null : FailureTrace.of(cause));
     observer.on(
         new Event.Dead(
             subscribed.name(),
@@ -171,7 +183,7 @@ public final class Reports {
             subscribed.mode(),
             claim.id(),
             attempt,
-            errorClass,
+            cause == null ? "" : cause.getClass().getName(),
             why));
   }
 

@@ -258,7 +258,7 @@ public sealed class Settlement permits TransactionalSettlement {
     var there = SettleStatements.bury(transaction, claim, attempts, reason, DIED);
     transaction.commit();
     if (there) {
-      reports.buried(claim, attempts, reason, "", DIED);
+      reports.buried(claim, attempts, reason, null, DIED);
     }
   }
 
