@@ -28,7 +28,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * <p>Every method does what that of {@link Publisher} does, throws an {@link
  * IllegalTransactionStateException} outside of a transaction on pgonce's data source, or behind its
  * commit, before any SQL runs, and a {@link org.springframework.dao.DataAccessException} in place
- * of an {@link SQLException}. Safe for use by several threads.
+ * of an {@link SQLException}. Without the starters, which hear of each commit, {@code afterCommit}
+ * itself counts as within the transaction. Safe for use by several threads.
  *
  * <p>The starters' bean opens a span {@code send <channel>} around each publish, whose trace goes
  * along to the handler, where pgonce-micrometer is on the class path and a bean observes ({@code
