@@ -27,7 +27,7 @@ import org.pgonce.testkit.TestDatabase;
 record PrintedRecord(TestDatabase database, String table, String source, Class<?> type) {
 
   private static final Pattern NAME = Pattern.compile("\npublic record (\\S+?)\\(");
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(3);
 
   static PrintedRecord of(TestDatabase database, String table) throws Exception {
     try (var connection = database.dataSource().getConnection()) {

@@ -175,7 +175,10 @@ public final class Reports {
         attempt,
         reason,
         why,
-        cause == null ? null : FailureTrace.of(cause));
+        // Of what was not readable, or rejected, the words say it all.
+        cause == null || reason != DeadLetterReason.ATTEMPTS_USED_UP
+            ? null
+            : FailureTrace.of(cause));
     observer.on(
         new Event.Dead(
             subscribed.name(),
