@@ -106,7 +106,6 @@ class WholeTableTest {
         .form(TriggerForm.STATEMENT);
   }
 
-  /** PostgreSQL deletes it where it was, and shows that, before the other half is swallowed. */
   /** PostgreSQL leaves the copies of a trigger per row to the partitions. */
   @Test
   void h09_triggersPerRowOfPartitionsGoWhereTheyBecomePerStatement(TestDatabase database)
@@ -130,6 +129,7 @@ class WholeTableTest {
     }
   }
 
+  /** PostgreSQL deletes it where it was, and shows that, before the other half is swallowed. */
   @Test
   void h06_aMoveThatATriggerSwallowsShiftsNoOtherRow(TestDatabase database) throws Exception {
     database.execute(PARTITIONED + ";" + SWALLOWS);
