@@ -262,8 +262,10 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.function_of_another(channel_name text, role_name text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (SELECT pgonce.let_capture(%4$L, %3$L); ALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
-                p.oid::regprocedure, pg_get_userbyid(p.proowner), role_name, channel_name)
+  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (%4$sALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
+                p.oid::regprocedure, pg_get_userbyid(p.proowner), role_name,
+                -- Of a channel that is there: its writes would fail until the next installation.
+                CASE WHEN to_regclass(format('pgonce.%I', 'into_' || channel_name)) IS NOT NULL THEN format('SELECT pgonce.let_capture(%L, %L); ', channel_name, role_name) ELSE '' END)
     FROM pg_proc p
    WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0
      AND pg_get_userbyid(p.proowner) <> role_name

@@ -32,7 +32,7 @@ BEGIN
       -- Another database of this server installs at the same moment; the roles are the same ones.
       WHEN duplicate_object OR unique_violation THEN NULL;
       WHEN insufficient_privilege THEN
-        RAISE EXCEPTION 'pgonce: role "%" may not create roles, and these are missing: let a role with CREATEROLE run "CREATE ROLE % NOLOGIN; GRANT pgonce_owner TO %", then install again',
+        RAISE EXCEPTION 'pgonce: role "%" may not create roles, and these are missing: let a superuser, or a role with CREATEROLE, run "CREATE ROLE % NOLOGIN; GRANT pgonce_owner TO %", then install again',
           current_user, array_to_string(missing, ' NOLOGIN; CREATE ROLE '), quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
     END;
   END LOOP;

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.spi.Event;
 import org.pgonce.stage.Events;
@@ -21,8 +24,9 @@ class PollFaultTest {
 
   /** It was stopped, and says nothing of how long a look at all rows takes. */
   @Tag("all")
-  @Test
-  void h71_behindAPollThatHadToWaitTheNextLooksAtAllRowsSoon(TestDatabase database)
+  @ParameterizedTest
+  @ValueSource(ints = {500, 600_000})
+  void h71_behindAPollThatHadToWaitTheNextLooksAtAllRowsSoon(int millis, TestDatabase database)
       throws Exception {
     try (var stage = new Stage(database);
         var holder = database.unpooled().getConnection();
@@ -34,7 +38,10 @@ class PollFaultTest {
           .createStatement()
           .execute(
               "select from pgonce.notification where subscription_id > 0 order by id limit 1 for update");
-      stage.pgonce().listen(ORDERS, QUICK, Stage::effect).start();
+      stage
+          .pgonce(PgOnce.builder(stage.dataSource), Duration.ofMillis(millis))
+          .listen(ORDERS, QUICK, Stage::effect)
+          .start();
       stage.awaitSoon(() -> stage.waiting() == 1);
       locker.createStatement().execute("lock table pgonce.listener in access exclusive mode");
       stage.awaitSoon(

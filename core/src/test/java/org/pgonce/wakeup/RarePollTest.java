@@ -1,5 +1,6 @@
 package org.pgonce.wakeup;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
@@ -20,7 +21,7 @@ import org.pgonce.stage.Stage.Order;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** Who polls rarely polls each second while something waits, as its holder may die. */
+/** A process that polls rarely polls each second while something waits, as its holder may die. */
 @PgTest(PgOnceInstalled.class)
 class RarePollTest {
 
@@ -75,12 +76,27 @@ class RarePollTest {
   @Test
   void h88_whatTheFirstLetsGoTheSecondFinds() throws Exception {
     stage.aLostOneIsTheFirst(ORDERS);
-    var pgonce = listen();
+    isFoundWhenItsHolderLetsItGo(listen(), PublishOptions.DEFAULT, "notification");
+  }
+
+  @Test
+  void h88_whatWasDueAndIsLetGoIsFound() throws Exception {
+    var inASecond = PublishOptions.DEFAULT.withDelay(Duration.ofSeconds(1));
+    isFoundWhenItsHolderLetsItGo(listen(), inASecond, "scheduled");
+  }
+
+  private void isFoundWhenItsHolderLetsItGo(PgOnce pgonce, PublishOptions options, String table)
+      throws Exception {
     try (var holder = database.unpooled().getConnection()) {
       holder.setAutoCommit(false);
-      stage.publish(1);
-      execute(holder, "select from pgonce.notification where subscription_id > 0 for update");
+      Publisher.standard().publish(holder, ORDERS, new Order(1, "x"), options);
+      // In one message, so that nobody comes between.
+      execute(
+          holder,
+          "commit; begin; select from pgonce.%s where subscription_id > 0 for update"
+              .formatted(table));
       stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > 0);
+      assertThat(stage.effects()).isZero();
       holder.rollback();
     }
     stage.awaitSoon(() -> stage.effects() == 1);
@@ -99,25 +115,6 @@ class RarePollTest {
           first,
           "select pgonce.lease(s.id, false, gen_random_uuid(), 2000, 3, 'NONE', 'AT_LEAST_ONCE') from pgonce.subscription s where s.of_channel = 'calls'");
       first.commit();
-    }
-    stage.awaitSoon(() -> stage.effects() == 1);
-  }
-
-  @Test
-  void h88_whatWasDueAndIsLetGoIsFound() throws Exception {
-    var pgonce = listen();
-    try (var holder = database.unpooled().getConnection();
-        var connection = stage.dataSource.getConnection()) {
-      holder.setAutoCommit(false);
-      Publisher.standard()
-          .publish(
-              connection,
-              ORDERS,
-              new Order(1, "x"),
-              PublishOptions.DEFAULT.withDelay(Duration.ofSeconds(1)));
-      execute(holder, "select from pgonce.scheduled where subscription_id > 0 for update");
-      stage.awaitSoon(() -> pgonce.status().channels().get(0).emptyClaims() > 0);
-      holder.rollback();
     }
     stage.awaitSoon(() -> stage.effects() == 1);
   }

@@ -75,13 +75,12 @@ final class ExampleRun implements AutoCloseable {
   List<String> awaitStatus(int status) throws InterruptedException {
     var actual = process.awaitExit(BOUND);
     assertThat(actual).as("status of a run that printed %s", process.lines()).isEqualTo(status);
-    assertNoStackTrace();
+    assertNothingUncaught();
     return process.lines();
   }
 
-  void assertNoStackTrace() {
-    assertThat(process.lines())
-        .noneMatch(line -> line.startsWith("Exception in thread"));
+  void assertNothingUncaught() {
+    assertThat(process.lines()).noneMatch(line -> line.startsWith("Exception in thread"));
   }
 
   @Override

@@ -31,7 +31,7 @@ class NoOrphanTest {
       interrupt(atTheTerminal(run));
       assertThat(run.process().awaitExit(ExampleRun.BOUND)).isEqualTo(128 + 2);
       awaitGone(all);
-      run.assertNoStackTrace();
+      run.assertNothingUncaught();
       assertThat(run.process().lines()).noneMatch(line -> line.startsWith("cannot run"));
     }
   }
@@ -43,7 +43,7 @@ class NoOrphanTest {
       run.process().sigterm();
       assertThat(run.process().awaitExit(ExampleRun.BOUND)).isEqualTo(128 + 15);
       awaitGone(all);
-      run.assertNoStackTrace();
+      run.assertNothingUncaught();
     }
   }
 
@@ -64,7 +64,7 @@ class NoOrphanTest {
       interrupt(atTheTerminal(run));
       assertThat(run.process().awaitExit(ExampleRun.BOUND)).isEqualTo(128 + 2);
       ListenerExampleTest.awaitNoOwnDatabase();
-      run.assertNoStackTrace();
+      run.assertNothingUncaught();
     }
   }
 

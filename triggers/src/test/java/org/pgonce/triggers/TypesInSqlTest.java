@@ -92,6 +92,29 @@ class TypesInSqlTest {
     assertThat(database.queryString(STORED)).isEqualTo("\"glad\" \"sad\"");
   }
 
+  /** There its name is in the SQL anyway. */
+  @ParameterizedTest
+  @EnumSource
+  void h10_anEnumColumnThatIsDroppedBreaksNoWriteOfSqlThatNamesItsType(
+      TriggerForm form, TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create type "Mood" as enum ('glad', 'sad');
+        create table pet (id int primary key, mood "Mood", moods "Mood"[])
+        """);
+    var channel =
+        changed(form, "new.id")
+            .when(
+                "(new.mood = 'sad'::public.\"Mood\" or new.moods && '{sad}'::public.\"Mood\"[]) is not true")
+            .build();
+    PgOnce.using(database.dataSource()).install(channel);
+
+    database.execute("insert into pet values (1, 'sad', '{}'), (2, 'glad', '{glad}')");
+    database.execute("alter table pet drop mood, drop moods");
+    database.execute("insert into pet values (3)");
+    assertThat(database.queryString(STORED)).isEqualTo("2 3");
+  }
+
   @Test
   void h12_namesOfColumnsAndRowsAreFoldedAsPostgresqlDoes(TestDatabase database) throws Exception {
     database.execute("create table pet (GR\u00d6SSE int, \"gr\u00f6sse\" int)");

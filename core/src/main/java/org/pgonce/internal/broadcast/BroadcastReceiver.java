@@ -17,7 +17,6 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.TooDeepException;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
-import org.pgonce.internal.jdbc.FailureTrace;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.poll.PollAnswer;
 import org.pgonce.internal.poll.PollTarget;
@@ -181,8 +180,7 @@ public final class BroadcastReceiver<T> implements PollTarget {
       // Whatever a handler throws, Errors included, costs this message and not its worker.
       LOG.debug("pgonce: the failure in full", failure);
       var words = Failures.inWords(failure);
-      var trace = FailureTrace.of(failure);
-      return () -> reports.dropped("its handler failed: " + words, trace);
+      return () -> reports.dropped("its handler failed: " + words);
     }
   }
 

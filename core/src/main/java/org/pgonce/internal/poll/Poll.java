@@ -42,8 +42,9 @@ public final class Poll {
   private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
   private static final int HEARTBEATS_PER_SILENCE = 5;
 
-  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time. Longer
-  // than a second it waited for a lock, or the machine paused.
+  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time. One of
+  // more than a second has mostly waited for something, so the next one comes in 20 s: until then
+  // no poll sees what a dead process left before the cursor.
   private static final int SHARE_OF_WHOLE = 20;
   private static final long SLOWEST_WHOLE_NANOS = Duration.ofSeconds(1).toNanos();
 
@@ -89,6 +90,7 @@ public final class Poll {
   // Of the polls, one at a time; times by System.nanoTime().
   private int failures;
   private long wholeNotBefore = begunAt;
+  private boolean wasWhole;
   private long fastUntil = begunAt;
   private long heartbeatAt = begunAt;
   private long queueWarningNotBefore = begunAt;
@@ -125,7 +127,7 @@ public final class Poll {
     }
   }
 
-  /** A row may be in other hands, and who has it may die: a poll begins within a second. */
+  /** A row may be in the hands of a process that dies: a poll begins within a second and a bit. */
   public void somethingWaits() {
     if (interval.compareTo(LONGEST_WHILE_NEEDED) > 0) {
       within(LONGEST_WHILE_NEEDED);
@@ -211,6 +213,7 @@ public final class Poll {
   private List<PollAnswer> poll(Connection connection) throws SQLException {
     var from = System.nanoTime();
     var whole = from - wholeNotBefore >= 0;
+    wasWhole = whole;
     List<Long> after = whole ? List.of() : targets.stream().map(PollTarget::cursor).toList();
     try {
       var answers =
@@ -309,7 +312,13 @@ public final class Poll {
         delay = Math.min(delay, Math.max(LEAST_BEFORE_DUE_MS, answer.dueInMs()));
       }
     }
-    var isFast = System.nanoTime() - fastUntil < 0;
+    var now = System.nanoTime();
+    if (!wasWhole) {
+      // Of the rows before the cursor it says nothing.
+      var untilWhole = Duration.ofNanos(wholeNotBefore - now).toMillis();
+      delay = Math.min(delay, Math.max(LONGEST_WHILE_NEEDED.toMillis(), untilWhole));
+    }
+    var isFast = now - fastUntil < 0;
     return Duration.ofMillis(isFast ? Math.min(delay, LONGEST_WHILE_FAST_MS) : delay);
   }
 

@@ -44,7 +44,7 @@ public record PollAnswer(
     var isScheduled = !row.wasNull();
     var due = row.getBoolean("due");
     var ready = row.getBoolean("ready");
-    var waits = due || !row.wasNull();
+    var waits = due || !row.wasNull(); // of ready, which is read last
     return new PollAnswer(
         row.getInt("subscription"),
         ready,

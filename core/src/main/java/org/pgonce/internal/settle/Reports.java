@@ -86,11 +86,7 @@ public final class Reports {
 
   /** A broadcast is gone. */
   public void dropped(String reason) {
-    dropped(reason, null);
-  }
-
-  public void dropped(String reason, @Nullable FailureTrace trace) {
-    LOG.warn("pgonce: a broadcast of channel {} is dropped here: {}", channel, reason, trace);
+    LOG.warn("pgonce: a broadcast of channel {} is dropped here: {}", channel, reason);
     observer.on(new Event.BroadcastDropped(subscribed.name(), subscribed.subscription(), reason));
   }
 

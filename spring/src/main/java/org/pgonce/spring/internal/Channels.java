@@ -86,12 +86,12 @@ public final class Channels {
   /** A property's name ends at a dot, and an environment variable's at an underscore. */
   private Optional<String> adviceIfCut(String name) {
     return byName.keySet().stream()
-        .filter(other -> other.startsWith(name) && ".-_".indexOf(other.charAt(name.length())) >= 0)
+        .filter(other -> Stream.of(".", "-", "_").anyMatch(cut -> other.startsWith(name + cut)))
         .findFirst()
         .map(
             whole ->
-                "In a property a name with a dot stands in brackets: pgonce.channels[%s]. In an environment variable it has letters and digits alone: PGONCE_CHANNELS_%s_CONCURRENCY, for example"
-                    .formatted(whole, relaxed(whole).toUpperCase(Locale.ROOT)));
+                "In a property a name with a dot stands in brackets: pgonce.channels[%s]. In an environment variable it has letters and digits alone: PGONCE_CHANNELS_%s_CONCURRENCY, for example. %s"
+                    .formatted(whole, relaxed(whole).toUpperCase(Locale.ROOT), advice(name)));
   }
 
   private String advice(String name) {

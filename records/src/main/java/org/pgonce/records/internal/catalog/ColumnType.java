@@ -26,6 +26,12 @@ public record ColumnType(String name, String plain, Shape shape, int modifier, P
   public record Parts(
       @Nullable ColumnType element, int dimensions, List<Column> attributes, List<String> labels) {}
 
+  /** Whether it is an enum, or an array of one; not a domain. */
+  boolean isEnum() {
+    var element = parts.element();
+    return element == null ? !parts.labels().isEmpty() && !name.equals(plain) : element.isEnum();
+  }
+
   /** Digits behind the point that a numeric is limited to; null if it is not. */
   public @Nullable Integer numericScale() {
     if (shape != Shape.NUMERIC || modifier < 4) {

@@ -3,6 +3,7 @@ package org.pgonce.records.internal.catalog;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.PinnedPath;
@@ -139,21 +140,25 @@ public record WatchedTable(
     return columns.stream().filter(column -> !column.virtual()).toList();
   }
 
-  /** A column's type as SQL writes it; text if there is no such column. */
-  public String typeOf(String column) {
+  private Optional<ColumnType> type(String column) {
     return seenColumns().stream()
         .filter(seen -> seen.name().equals(column))
-        .map(seen -> seen.type().name())
-        .findFirst()
-        .orElse("text");
+        .map(Column::type)
+        .findFirst();
+  }
+
+  /** A column's type as SQL writes it; text if there is no such column. */
+  public String typeOf(String column) {
+    return type(column).map(ColumnType::name).orElse("text");
   }
 
   /** The type of null in a column's place as SQL writes it; text if there is no such column. */
   public String plainTypeOf(String column) {
-    return seenColumns().stream()
-        .filter(seen -> seen.name().equals(column))
-        .map(seen -> seen.type().plain())
-        .findFirst()
-        .orElse("text");
+    return type(column).map(ColumnType::plain).orElse("text");
+  }
+
+  /** Whether a column is of an enum, or an array of one. */
+  public boolean isEnum(String column) {
+    return type(column).map(ColumnType::isEnum).orElse(false);
   }
 }

@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.text.SqlToken;
@@ -215,11 +216,35 @@ public final class CapturedRows {
     var names = used.stream().map(Quoted::identifier).collect(Collectors.joining(", "));
     var gone =
         used.stream()
-            .map(
-                column -> "NULL::" + table.plainTypeOf(column) + " AS " + Quoted.identifier(column))
+            .map(column -> "NULL::" + typeOf(column) + " AS " + Quoted.identifier(column))
             .collect(Collectors.joining(", "));
     return "SELECT pgonce_row.* FROM (SELECT %s) AS pgonce_gone, LATERAL (SELECT %s FROM (SELECT %s) AS pgonce_all) AS pgonce_row"
         .formatted(gone, names, star(row));
+  }
+
+  /**
+   * Of an enum its name if the SQL has it anyway, as in 'sad'::mood, which has no text beside it.
+   */
+  private String typeOf(String column) {
+    var type = table.typeOf(column);
+    var word = type.substring(type.lastIndexOf('.') + 1).replace("[]", "");
+    return table.isEnum(column) && hasTypeNamed(word) ? type : table.plainTypeOf(column);
+  }
+
+  private boolean hasTypeNamed(String word) {
+    return capture.expressions().values().stream()
+        .map(SqlToken::meaningful)
+        .anyMatch(
+            tokens ->
+                IntStream.range(0, tokens.size())
+                    .filter(i -> tokens.get(i).is(word))
+                    .anyMatch(i -> !isColumn(tokens, i)));
+  }
+
+  /** Behind new or old and a point. */
+  private static boolean isColumn(List<SqlToken> tokens, int at) {
+    var row = at < 2 || !tokens.get(at - 1).is(".") ? null : tokens.get(at - 2);
+    return row != null && (isRow(row, "old") || isRow(row, "new"));
   }
 
   /** An expression over columns of a row; a column that is not there is what is given for it. */
