@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -55,6 +56,42 @@ class DueTimeTest {
     try (var connection = stage.dataSource.getConnection()) {
       return PUBLISHER.publish(connection, ORDERS, new Order(1, "x"), options);
     }
+  }
+
+  /** A row that is due may be held for long: the next one must not wait for it. */
+  @Test
+  void s05_thePollSaysWhenTheNextIsDueWhetherOneIsDueOrNot(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        select pgonce.listener_starts('00000000-0000-0000-0000-000000000001', 'one',
+          array(select s.id from pgonce.subscription s where s.of_channel = 'orders'), 'pgjdbc', 60000)
+        """);
+    assertThat(polled(database)).isEqualTo("false, never");
+
+    publish(PLAIN.withDelay(Duration.ofHours(1)));
+    assertThat(polled(database)).isEqualTo("false, in an hour");
+
+    publish(PLAIN.withDelay(Duration.ofDays(1)));
+    database.execute(
+        "update pgonce.scheduled set due_at = clock_timestamp() - interval '1 day' where due_at > clock_timestamp() + interval '2 hours'");
+    assertThat(polled(database)).isEqualTo("true, in an hour");
+
+    database.execute(
+        "update pgonce.scheduled set due_at = 'infinity' where due_at > clock_timestamp()");
+    assertThat(polled(database)).isEqualTo("true, never");
+
+    database.execute("update pgonce.scheduled set due_at = 'infinity' where subscription_id > 0");
+    assertThat(polled(database)).isEqualTo("false, never");
+  }
+
+  private static @Nullable String polled(TestDatabase database) throws SQLException {
+    return database.queryString(
+        """
+        select p.due::text || case when p.due_in_ms is null then ', never'
+                                   when p.due_in_ms between 3500000 and 3600000 then ', in an hour'
+                                   else ', in ' || p.due_in_ms end
+          from pgonce.poll('00000000-0000-0000-0000-000000000001') p
+        """);
   }
 
   private long ready() throws SQLException {

@@ -56,6 +56,14 @@ class PollFaultTest {
               database.queryLong(
                       "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
                   == 0);
+      var then = database.queryString("select clock_timestamp()");
+      // Behind polls that begin at the cursor, and do not see the row.
+      stage.awaitSoon(
+          () ->
+              database.queryLong(
+                      "select (clock_timestamp() - '%s' > interval '4 seconds')::int"
+                          .formatted(then))
+                  == 1);
       holder.rollback();
       stage.awaitNothingWaits();
     }
