@@ -74,7 +74,7 @@ class JarContentIT {
         .filteredOn(name -> !name.startsWith("org/pgonce/"))
         .allMatch(name -> packages.stream().anyMatch(name::startsWith));
     assertThat(packages)
-        .hasSize(7)
+        .hasSize(8)
         .allMatch(inside -> names().stream().anyMatch(name -> name.startsWith(inside)));
     assertThat(notice).contains("Tatu Saloranta"); // of Jackson's notice
     assertThat(text("META-INF/LICENSE"))

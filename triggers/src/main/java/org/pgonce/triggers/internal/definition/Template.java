@@ -10,15 +10,26 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** SQL with named placeholders, each a name in braces. */
-final class Template {
+/** SQL in files, some of it with named placeholders, each a name in braces. */
+public final class Template {
 
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{([a-z_]+)}");
 
   private Template() {}
 
+  /** The text of a file beside this package's module. */
+  public static String text(String file) {
+    try (var in =
+        Objects.requireNonNull(
+            Template.class.getResourceAsStream("/org/pgonce/triggers/" + file), file)) {
+      return new String(in.readAllBytes(), UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /**
-   * The text of a file beside this package's module, filled in.
+   * The text of a file, filled in.
    *
    * @param values by the names of their placeholders; what looks like one in them stays as it is
    * @throws IllegalArgumentException if a placeholder has no value
@@ -32,19 +43,9 @@ final class Template {
    * goes over several must.
    */
   static String fill(String file, String indent, Map<String, String> values) {
-    try (var in =
-        Objects.requireNonNull(
-            Template.class.getResourceAsStream("/org/pgonce/triggers/" + file), file)) {
-      return PLACEHOLDER
-          .matcher(
-              new String(in.readAllBytes(), UTF_8)
-                  .lines()
-                  .map(line -> indent + line + "\n")
-                  .collect(Collectors.joining()))
-          .replaceAll(match -> Matcher.quoteReplacement(valueOf(match.group(1), values, file)));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return PLACEHOLDER
+        .matcher(text(file).lines().map(line -> indent + line + "\n").collect(Collectors.joining()))
+        .replaceAll(match -> Matcher.quoteReplacement(valueOf(match.group(1), values, file)));
   }
 
   private static String valueOf(String name, Map<String, String> values, String file) {

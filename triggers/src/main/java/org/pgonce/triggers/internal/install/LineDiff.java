@@ -1,9 +1,10 @@
 package org.pgonce.triggers.internal.install;
 
-import java.util.ArrayList;
+import com.github.difflib.DiffUtils;
+import com.github.difflib.UnifiedDiffUtils;
 import java.util.List;
 
-/** What changes from one text to the next, as lines: the few that a function has. */
+/** What changes from one text to the next, as lines. */
 final class LineDiff {
 
   private static final int CONTEXT = 2;
@@ -15,60 +16,11 @@ final class LineDiff {
    * dots for those that are left out between.
    */
   static List<String> between(List<String> before, List<String> after) {
-    var all = all(before, after);
-    var diff = new ArrayList<String>();
-    var last = -1;
-    for (var at = 0; at < all.size(); at++) {
-      if (isNearAChange(all, at)) {
-        if (last >= 0 && last < at - 1) {
-          diff.add("...");
-        }
-        diff.add(all.get(at));
-        last = at;
-      }
-    }
-    return diff;
-  }
-
-  private static boolean isNearAChange(List<String> lines, int at) {
-    return lines
-        .subList(Math.max(0, at - CONTEXT), Math.min(lines.size(), at + CONTEXT + 1))
+    return UnifiedDiffUtils.generateUnifiedDiff(
+            "", "", before, DiffUtils.diff(before, after), CONTEXT)
         .stream()
-        .anyMatch(line -> !line.startsWith(" "));
-  }
-
-  private static List<String> all(List<String> before, List<String> after) {
-    var common = commonLengths(before, after);
-    var lines = new ArrayList<String>();
-    var i = 0;
-    var j = 0;
-    while (i < before.size() || j < after.size()) {
-      if (i < before.size() && j < after.size() && before.get(i).equals(after.get(j))) {
-        lines.add("  " + before.get(i));
-        i++;
-        j++;
-      } else if (j == after.size() || (i < before.size() && common[i + 1][j] >= common[i][j + 1])) {
-        lines.add("- " + before.get(i));
-        i++;
-      } else {
-        lines.add("+ " + after.get(j));
-        j++;
-      }
-    }
-    return lines;
-  }
-
-  /** How many lines the rests of both have in common, in their order. */
-  private static int[][] commonLengths(List<String> before, List<String> after) {
-    var common = new int[before.size() + 1][after.size() + 1];
-    for (var i = before.size() - 1; i >= 0; i--) {
-      for (var j = after.size() - 1; j >= 0; j--) {
-        common[i][j] =
-            before.get(i).equals(after.get(j))
-                ? common[i + 1][j + 1] + 1
-                : Math.max(common[i + 1][j], common[i][j + 1]);
-      }
-    }
-    return common;
+        .skip(3) // the head, and where the first change is
+        .map(line -> line.startsWith("@@") ? "..." : line.charAt(0) + " " + line.substring(1))
+        .toList();
   }
 }
