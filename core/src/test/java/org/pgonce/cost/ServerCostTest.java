@@ -162,10 +162,10 @@ class ServerCostTest {
     return calls;
   }
 
-  /** The table of docs/guarantees.md: for each mode without and with the handler's transaction. */
+  /** The table of docs/claims.md: for each mode without and with the handler's transaction. */
   private static Map<Mode, List<Cost>> printed() throws Exception {
     var printed = new HashMap<Mode, List<Cost>>();
-    for (var line : Files.readAllLines(Path.of("../docs/guarantees.md"))) {
+    for (var line : Files.readAllLines(Path.of("../docs/claims.md"))) {
       var row = ROW.matcher(line);
       if (row.matches()) {
         var commits = Long.parseLong(row.group(4));
