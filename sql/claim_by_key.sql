@@ -14,7 +14,8 @@
 --   keys   the first row of each of the given keys. The caller names keys of which a row of its own has ended, or that another claim had locked.
 --   near   rows in their order, after the position that the caller has reached, at most a thousand. Rows that are passed over are not read again.
 --   walk   the first row of each key, from key to key after the given one, at most a thousand keys. It finds what the other two miss: a row that was
---          committed late, and a key that was set free by a discarded dead letter, a cancelled row or a process that died.
+--          committed late, and a key that was set free by a discarded dead letter, a cancelled row or a process that died. It begins with rows before
+--          the position that have no key, since a writer may have stored them before the channel had an order or a limit, and commit late.
 -- The result is one row. Its first columns are those of the claimed row, null if there is none. The last three are for the caller's next look:
 --   seen   numbers: how many keys were tried; the position reached, as a due time (microseconds since 1970) and an id; whether a row was passed over
 --          that another claim's end may set free; whether more rows follow the position; and the microseconds that near and walk took, 0 if unused
@@ -166,6 +167,9 @@ BEGIN
             SELECT o.order_key, o.id FROM pgonce.notification o
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
         )
+        (SELECT o.id, NULL::text, NULL::timestamptz, 0 FROM pgonce.notification o
+          WHERE walk_from = '' AND o.subscription_id = subscription AND o.id <= after_id AND o.order_key IS NULL ORDER BY o.id LIMIT 100)
+        UNION ALL
         SELECT f.id, f.order_key, NULL::timestamptz, w.wait
           FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
     ELSIF max_per_key IS NULL THEN
@@ -178,6 +182,10 @@ BEGIN
             SELECT o.order_key, o.id, o.due_at FROM pgonce.scheduled o
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
         )
+        (SELECT o.id, NULL::text, o.due_at, 0 FROM pgonce.scheduled o
+          WHERE walk_from = '' AND o.subscription_id = subscription AND (o.due_at, o.id) <= (after, after_id) AND o.order_key IS NULL
+          ORDER BY o.due_at, o.id LIMIT 100)
+        UNION ALL
         SELECT f.id, f.order_key, f.due_at, w.wait
           FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
     ELSE
@@ -190,6 +198,10 @@ BEGIN
             SELECT o.order_key, o.id, o.due_at FROM pgonce.scheduled o
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1) b
         )
+        (SELECT o.id, NULL::text, o.due_at, 0 FROM pgonce.scheduled o
+          WHERE walk_from = '' AND o.subscription_id = subscription AND (o.due_at, o.id) <= (after, after_id) AND o.order_key IS NULL
+          ORDER BY o.due_at, o.id LIMIT 100)
+        UNION ALL
         SELECT f.id, f.order_key, f.due_at, w.wait
           FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
     END IF;
