@@ -15,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -159,6 +160,55 @@ class LeaseRenewalTest {
       assertThat(endings.handled).hasSize(ROUNDS).containsOnly(1);
       assertThat(stage.effects()).isEqualTo(ROUNDS / 2);
     }
+  }
+
+  /** The other listener would take the row as soon as its lease is over. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  @Tag("all")
+  void h60_aRenewalWhoseConnectionIsLostCostsNoLease(Mode mode) throws Exception {
+    var channel = Channel.of("calls", Order.class, mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var options = QUICK.withLease(LEASE.multipliedBy(2)).withConcurrency(1);
+    var endings = new Endings();
+    var calls = new AtomicInteger();
+    var returns = new CountDownLatch(1);
+    try (var proxy = FaultProxy.to(stage.database);
+        var pool = pool(proxy)) {
+      stage
+          .pgonce(PgOnce.builder(pool).observer(endings))
+          .listen(
+              channel,
+              options,
+              (call, tx) -> {
+                calls.incrementAndGet();
+                returns.await();
+              })
+          .start();
+      var lost = proxy.holdAnswerTo("pgonce.renew(");
+      publish(channel, 1);
+      stage.awaitSoon(() -> calls.get() == 1);
+      stage
+          .pgonce(PgOnce.builder(stage.dataSource).observer(endings))
+          .listen(channel, options, (call, tx) -> calls.incrementAndGet())
+          .start();
+      var leasedUntil = leasedUntil();
+      lost.awaitSprung(Stage.SOON);
+      stage.awaitSoon(() -> leasedUntil() != leasedUntil);
+      returns.countDown();
+      stage.awaitNothingWaits();
+      stage.awaitSoon(() -> endings.handled.size() + endings.others.size() > 0);
+      assertThat(endings.others).isEmpty();
+      assertThat(endings.handled).containsExactly(1);
+      assertThat(calls).hasValue(1);
+    }
+  }
+
+  private long leasedUntil() throws SQLException {
+    return stage.database.queryLong(
+        "select coalesce(max((extract(epoch from due_at) * 1000)::bigint), 0) from pgonce.scheduled where subscription_id > 0");
   }
 
   private HikariDataSource pool(FaultProxy proxy) {

@@ -20,16 +20,20 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Renews the leases of one subscription whose handlers run, all in one statement, each third of
- * their term.
+ * their term. A renewal that is not answered within a third is tried again on another connection.
  */
 final class Renewals {
 
   private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
 
+  // How long an answer may take at least, unless the lease is shorter.
+  private static final long SHORTEST_MS = 1_000;
+
   private final Registration<?> subscribed;
   private final Transactions transactions;
   private final Duration lease;
   private final Duration interval;
+  private final Duration afterFailure;
   private final Map<Claim, Runnable> held = new ConcurrentHashMap<>();
   private final RepeatedTask renewals;
 
@@ -37,9 +41,11 @@ final class Renewals {
     this.subscribed = subscribed;
     this.lease = subscribed.options().lease();
     this.interval = lease.dividedBy(3);
-    // Later than the end of the lease an answer is of no use.
-    var longestCall =
-        lease.compareTo(ClaimSession.LONGEST_CLAIM) < 0 ? lease : ClaimSession.LONGEST_CLAIM;
+    this.afterFailure = interval.dividedBy(4);
+    // So that there is time for another connection where one is lost. The server gives the row
+    // locks of the lost one back by then (pgonce.renew).
+    var longest = Math.max(interval.toMillis(), Math.min(lease.toMillis(), SHORTEST_MS));
+    var longestCall = Duration.ofMillis(Math.min(longest, ClaimSession.LONGEST_CLAIM.toMillis()));
     this.transactions = new Transactions(context.dataSource(), context.pool(), longestCall);
     this.renewals = new RepeatedTask(context.threads(), this::renewAll);
   }
@@ -87,8 +93,9 @@ final class Renewals {
           held.size(),
           subscribed.label(),
           Failures.inWords(e),
-          interval.toMillis());
+          afterFailure.toMillis());
       LOG.debug("pgonce: the failure in full", e);
+      return afterFailure;
     }
     return interval;
   }
