@@ -155,9 +155,10 @@ public record Claim(
    * attempts up.
    */
   public boolean mustBeAlone(int maxAttempts) {
-    // A lease counts its attempt ahead; without one the first death was not counted.
-    var deaths = holder == null ? attempts : attempts + 1;
-    return suspect && (deaths >= 2 || nextAttempt() >= maxAttempts);
+    // A lease counts its attempt ahead. A transaction does so from the first death on, under a
+    // token; without one only the row's former lock speaks, which a failed batch leaves too.
+    var isInTwo = holder == null ? attempts >= 2 : token != null;
+    return suspect && (isInTwo || nextAttempt() >= maxAttempts);
   }
 
   /** Which attempt this is, from 1; what the row counts once it failed. */
