@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -26,5 +28,32 @@ class StartFailureTest {
         .contains("pgonce cannot start: ")
         .contains("schema pgonce")
         .contains("pgonce.start-failure=retry");
+  }
+
+  /** No stack trace: what is wrong is in the service's code. */
+  @Test
+  void misspeltChannelIsDescribedWithWhatIsNear(TestDatabase database, CapturedOutput output) {
+    assertThatThrownBy(() -> Service.start(database, Misspelt.class));
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START")
+        .contains("Misspelt.handle names channel jib, but no channel bean has that name")
+        .contains("Did you mean job?")
+        .doesNotContain("Application run failed");
+  }
+
+  static class Misspelt {
+    @PgOnceListener(channel = "jib")
+    void handle(Job job) {}
+  }
+
+  /** What refuses it is a bean that others depend on. */
+  @Test
+  void dataSourceThatIsNoneIsDescribed(TestDatabase database, CapturedOutput output) {
+    assertThatThrownBy(
+        () -> Service.start(database, LifecycleTest.Nothing.class, "pgonce.data-source=other"));
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START")
+        .contains("pgonce cannot start: pgonce.data-source = other is no DataSource bean")
+        .doesNotContain("Application run failed");
   }
 }

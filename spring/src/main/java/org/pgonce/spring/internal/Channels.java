@@ -25,7 +25,7 @@ public final class Channels {
     channels.forEach(
         channel -> {
           if (byName.put(channel.name(), channel) != null) {
-            throw new IllegalStateException(
+            throw new Refusal(
                 "two beans are a channel named %s: leave one of them".formatted(channel.name()));
           }
         });
@@ -77,8 +77,8 @@ public final class Channels {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  private static IllegalStateException unknown(String name, String where, String advice) {
-    return new IllegalStateException(
+  private static Refusal unknown(String name, String where, String advice) {
+    return new Refusal(
         "%s names channel %s, but no channel bean has that name. %s"
             .formatted(where, name, advice));
   }

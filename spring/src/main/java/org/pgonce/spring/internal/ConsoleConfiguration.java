@@ -39,7 +39,7 @@ class ConsoleConfiguration {
   static class Missing {
 
     Missing() {
-      throw new IllegalStateException(
+      throw new Refusal(
           "pgonce.console.enabled=true needs the artifact pgonce-console, which is not there: add it, or set the property to false");
     }
   }
@@ -123,7 +123,7 @@ class ConsoleConfiguration {
     @Bean
     ConsoleLogins pgOnceConsoleLogins(PgOnceProperties properties) {
       if (properties.console().operate()) {
-        throw new IllegalStateException(
+        throw new Refusal(
             "pgonce.console.operate=true needs a login, and Spring Security is not there: add spring-boot-starter-security, or set the property to false");
       }
       return new Everyone();

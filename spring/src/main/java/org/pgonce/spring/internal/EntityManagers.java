@@ -69,7 +69,7 @@ final class EntityManagers implements JoinedResources.Finder {
       return new JoinedEclipseLink(
           factory, nativeFactory, SessionInitializers.of(factory, beans, managers));
     }
-    throw new IllegalStateException(
+    throw new Refusal(
         "pgonce can make repositories work in a listener's transaction with Hibernate or EclipseLink, and this entity manager factory is a %s: give it another data source, or use one of these"
             .formatted(nativeFactory.getClass().getName()));
   }
@@ -78,7 +78,7 @@ final class EntityManagers implements JoinedResources.Finder {
     if (factory instanceof EntityManagerFactoryInfo info) {
       return info;
     }
-    throw new IllegalStateException(
+    throw new Refusal(
         "entity manager factory %s does not say what data source it works on, so what a listener does with it could be apart from the notification. Make it by Spring's LocalContainerEntityManagerFactoryBean. %s"
             .formatted(factory.getClass().getName(), JoinedResources.ELSEWHERE));
   }
@@ -86,7 +86,7 @@ final class EntityManagers implements JoinedResources.Finder {
   private static DataSource dataSource(EntityManagerFactoryInfo info) {
     var dataSource = info.getDataSource();
     if (dataSource == null) {
-      throw new IllegalStateException(
+      throw new Refusal(
           "persistence unit %s has no DataSource of Spring's, so what a listener does with it could be apart from the notification. Give its factory bean the data source. %s"
               .formatted(info.getPersistenceUnitName(), JoinedResources.ELSEWHERE));
     }
@@ -99,7 +99,7 @@ final class EntityManagers implements JoinedResources.Finder {
     if (manager instanceof ResourceTransactionManager resources
         && resources.getResourceFactory() instanceof EntityManagerFactory factory
         && !known.contains(factory)) {
-      throw new IllegalStateException(
+      throw new Refusal(
           "transaction manager %s begins transactions of an entity manager factory that is no bean, which pgonce cannot make join. Give it the factory bean. %s"
               .formatted(manager.getClass().getName(), JoinedResources.ELSEWHERE));
     }

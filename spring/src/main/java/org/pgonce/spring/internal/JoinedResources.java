@@ -80,7 +80,7 @@ final class JoinedResources implements SmartInitializingSingleton {
     if (manager instanceof ResourceTransactionManager resources) {
       return resources.getResourceFactory();
     }
-    throw new IllegalStateException(
+    throw new Refusal(
         "transaction manager %s does not say what it works on, so @Transactional in a listener could commit apart from the notification. Use JpaTransactionManager or JdbcTransactionManager on pgonce's data source. %s"
             .formatted(manager.getClass().getName(), ELSEWHERE));
   }

@@ -110,7 +110,7 @@ final class ListenerFit {
     throw new IllegalArgumentException("propagation " + behaviour);
   }
 
-  static IllegalStateException refused(String where, String what) {
-    return new IllegalStateException(where + " " + what + ".");
+  static Refusal refused(String where, String what) {
+    return new Refusal(where + " " + what + ".");
   }
 }

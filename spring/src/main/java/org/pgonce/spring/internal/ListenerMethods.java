@@ -84,7 +84,7 @@ final class ListenerMethods {
     var scope =
         beans.containsBeanDefinition(name) ? beans.getMergedBeanDefinition(name).getScope() : "";
     if (!beans.isSingleton(beanName) || WEB_SCOPES.contains(scope)) {
-      throw new IllegalStateException(
+      throw new Refusal(
           "%s is of bean %s in scope %s: pgonce's threads have no one instance of it to call. Let it be a singleton"
               .formatted(where, beanName, scope));
     }

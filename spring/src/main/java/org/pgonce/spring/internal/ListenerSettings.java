@@ -41,7 +41,7 @@ final class ListenerSettings {
     try {
       return settings.over(ListenOptions.DEFAULT);
     } catch (IllegalArgumentException e) {
-      throw new IllegalStateException(where + ": " + e.getMessage(), e);
+      throw new Refusal(where + ": " + e.getMessage(), e);
     }
   }
 
@@ -54,7 +54,7 @@ final class ListenerSettings {
     try {
       return text.isEmpty() ? null : reader.apply(text);
     } catch (IllegalArgumentException e) {
-      throw new IllegalStateException(
+      throw new Refusal(
           "%s: %s = \"%s\" cannot be read: %s".formatted(where, name, text, e.getMessage()), e);
     }
   }

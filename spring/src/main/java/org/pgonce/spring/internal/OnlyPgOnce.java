@@ -20,7 +20,7 @@ final class OnlyPgOnce implements BeanFactoryPostProcessor {
     var others = new ArrayList<>(List.of(beans.getBeanNamesForType(PgOnce.class, true, false)));
     others.removeIf(name -> isOurs(beans, name) || isForOthers(beans, name));
     if (!others.isEmpty()) {
-      throw new IllegalStateException(
+      throw new Refusal(
           "bean %s is a PgOnce beside the starter's: what its handlers do through Spring would not be in the notification's transaction. Set what you need on the starter's, by properties or a PgOnceCustomizer bean. If it is for another database and its handlers use Tx alone, define it with @Bean(defaultCandidate = false)"
               .formatted(String.join(", ", others)));
     }

@@ -20,14 +20,14 @@ record OurDataSource(DataSource bean) {
     var names = String.join(", ", beans.getBeanNamesForType(DataSource.class));
     if (name != null) {
       if (!beans.containsBean(name) || !beans.isTypeMatch(name, DataSource.class)) {
-        throw new IllegalStateException(
+        throw new Refusal(
             "pgonce.data-source = %s is no DataSource bean. There are: %s".formatted(name, names));
       }
       return new OurDataSource(beans.getBean(name, DataSource.class));
     }
     var only = beans.getBeanProvider(DataSource.class).getIfUnique();
     if (only == null) {
-      throw new IllegalStateException(
+      throw new Refusal(
           names.isEmpty()
               ? "pgonce needs a DataSource bean, and there is none: define one, or set pgonce.enabled=false"
               : "pgonce works on one DataSource, and there are several: %s. Name the one in pgonce.data-source, or make it @Primary"

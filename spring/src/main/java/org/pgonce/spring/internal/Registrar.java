@@ -118,7 +118,7 @@ final class Registrar implements SmartInitializingSingleton {
 
   private static void requireOne(@Nullable FoundListener<?> before, FoundListener<?> one) {
     if (before != null) {
-      throw new IllegalStateException(
+      throw new Refusal(
           "%s and %s both listen to %s, which has one handler in a process. For each to get every notification, define the channel with a subscription for each (ChannelOptions.withSubscriptions(\"mail\", \"audit\")) and name one in each (subscription = \"mail\"). For more at once, keep one and raise its concurrency"
               .formatted(before.where(), one.where(), one.label()));
     }
@@ -132,8 +132,7 @@ final class Registrar implements SmartInitializingSingleton {
       try {
         options = set.over(options);
       } catch (IllegalArgumentException e) {
-        throw new IllegalStateException(
-            "pgonce.channels." + channel.name() + ": " + e.getMessage(), e);
+        throw new Refusal("pgonce.channels." + channel.name() + ": " + e.getMessage(), e);
       }
     }
     if (subscription.name() == null) {
