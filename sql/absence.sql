@@ -125,7 +125,7 @@ BEGIN
     cause := 'DEAD';
     since := (SELECT max(l.died_at) FROM pgonce.dead_letter l WHERE l.subscription_id = target.id);
     detail := format('nothing waits; %s', dead);
-    advice := format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %1$s GROUP BY 1, 2. When that is mended: SELECT pgonce.redrive(%1$s, reason => ''why''). What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name));
+    advice := format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %s GROUP BY 1, 2. When that is mended: %s. What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name), pgonce_private.call_for('redrive', target));
   ELSE
     cause := 'DONE_OR_NEVER';
     advice := format('What operators removed is in SELECT * FROM pgonce.operation_log WHERE channel IN (%s, ''*'').', quote_literal(channel.name));

@@ -50,6 +50,15 @@ CREATE OR REPLACE FUNCTION pgonce_private.installed_words(channel pgonce.channel
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT format('installed so at %s by %s', date_trunc('second', channel.changed_at), pgonce_private.person_words(channel.changed_by)) $$;
 
+-- A call for the advice, about one subscription: beside others of its channel it is named, so that they are left alone. id: null for all.
+CREATE OR REPLACE FUNCTION pgonce_private.call_for(verb text, target pgonce.subscription, id bigint DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT format('SELECT pgonce.%s(%L, %sreason => ''why''%s)', verb, c.name, call_for.id || ', ',
+           CASE WHEN EXISTS (SELECT FROM pgonce.subscription o WHERE o.channel_id = c.id AND o.id <> target.id) THEN format(', subscription_name => %L', target.name) END)
+    FROM pgonce.channel c WHERE c.id = target.channel_id
+$$;
+
 -- What has failed in a subscription and waits for its next attempt, by error, but for one: of the first that are due. What is at work is not among it.
 CREATE OR REPLACE FUNCTION pgonce_private.failing(subscription integer, but_for bigint DEFAULT NULL) RETURNS TABLE (last_error text, number bigint, attempts integer)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -122,7 +131,7 @@ BEGIN
     cause := 'PAUSED';
     since := target.paused_at;
     detail := format('paused by %s: %s', pgonce_private.person_words(target.paused_by), target.pause_reason);
-    advice := format('When the reason is over: SELECT pgonce.resume(%s, ''why'').', channel_sql);
+    advice := format('When the reason is over: %s.', pgonce_private.call_for('resume', target));
     RETURN;
   END IF;
   IF present.due_at > now THEN
@@ -141,10 +150,10 @@ BEGIN
       detail := concat(detail, format('; %s more of the subscription have failed and wait, %s of them with the same error', others.failed, others.alike));
     END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
-      WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter. Then wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id)
+      WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter. Then wait, or have it tried at once: %s.', pgonce_private.call_for('retry_now', target, present.id))
       -- As PayloadReader says it.
       WHEN present.last_error LIKE '%: deploy listeners that know more' THEN 'Deploy listeners of the later version. Those that are there put it back each time, without end.'
-      ELSE format('Wait, or have it tried at once: SELECT pgonce.retry_now(%s, %s, ''why'').', channel_sql, present.id) END;
+      ELSE format('Wait, or have it tried at once: %s.', pgonce_private.call_for('retry_now', target, present.id)) END;
     RETURN;
   END IF;
   IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
@@ -175,7 +184,7 @@ BEGIN
           UNION ALL
           (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id > blocker.id LIMIT 10000)) b));
       advice := CASE WHEN blocker.died_at IS NOT NULL
-        THEN format('When what failed is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', channel_sql, blocker.id)
+        THEN format('When what failed is mended: %s. If it is not wanted: %s.', pgonce_private.call_for('redrive', target, blocker.id), pgonce_private.call_for('discard', target, blocker.id))
         ELSE format('Ask why that one is not moving: SELECT * FROM pgonce.explain(%s, %s).', channel_sql, blocker.id) END;
       RETURN;
     END IF;
@@ -281,7 +290,7 @@ BEGIN
       since := dead.died_at;
       detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
       advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. ' ELSE '' END
-        || format('When what failed it is mended: SELECT pgonce.redrive(%1$s, %2$s, ''why''). If it is not wanted: SELECT pgonce.discard(%1$s, %2$s, ''why'').', quote_literal(channel_name), id);
+        || format('When what failed it is mended: %s. If it is not wanted: %s.', pgonce_private.call_for('redrive', target, id), pgonce_private.call_for('discard', target, id));
       RETURN NEXT;
       CONTINUE;
     END IF;

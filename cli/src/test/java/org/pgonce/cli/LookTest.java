@@ -207,7 +207,32 @@ class LookTest {
         .contains("What operators removed is in pgonce log mails.");
     // Of SQL, for scripts.
     assertThat(cli.run("explain", "mails", "-o", "json").json().get(0).get("advice").asString())
-        .contains("SELECT pgonce.resume('mails', 'why')");
+        .contains("SELECT pgonce.resume('mails', reason => 'why')");
+  }
+
+  /** What one subscription's answer says to type leaves the others of the channel alone. */
+  @Test
+  void explainSaysWhatToTypeForOneOfSeveralSubscriptions() throws Exception {
+    database.execute(
+        "select pgonce.install_channel('two', 'EXACTLY_ONCE', 'published', '{\"mail\": null, \"billing\": null}')");
+    cli.run("pause", "two", "--subscription", "mail", "--because", "mail is down").ends(0);
+    cli.run("pause", "two", "--subscription", "billing", "--because", "no money").ends(0);
+    cli.run("publish", "two", "1", "--because", "x").ends(0);
+    assertThat(cli.run("explain", "two", "--subscription", "mail").ends(3).out())
+        .contains("pgonce resume two --subscription mail --because 'why'")
+        .doesNotContain("SELECT", "billing");
+    var all = cli.run("explain", "-o", "json").ends(3).json();
+    assertThat(all.get(0).get("subscription").asString()).isEqualTo("billing");
+    assertThat(all.get(0).get("last_operation").asString()).endsWith(" -- no money");
+    assertThat(all.get(1).get("last_operation").asString()).endsWith(" -- mail is down");
+    database.execute(
+        "select pgonce.bury(n.subscription_id, n.id, 0, null, 1, 'REJECTED', 'x') from pgonce.notification n where n.subscription_id > 0");
+    assertThat(cli.run("explain", "two", "1", "--subscription", "mail").ends(3).out())
+        .contains("pgonce redrive two 1 --subscription mail --because 'why'")
+        .contains("pgonce discard two 1 --subscription mail --because 'why'");
+    assertThat(cli.run("explain", "two", "--subscription", "mail").ends(3).out())
+        .contains("pgonce redrive two --subscription mail --because 'why'")
+        .doesNotContain("SELECT");
   }
 
   @Test

@@ -17,19 +17,23 @@ final class TypedAdvice {
     }
   }
 
+  private static final String CALL = "SELECT pgonce\\.(%s)\\('([^']+)'%s, reason => 'why'%s\\)";
+  private static final String BESIDE_OTHERS = ", subscription_name => '([^']+)'";
+
   private static final List<Verb> VERBS =
       List.of(
           new Verb(
-              "SELECT pgonce\\.(redrive|discard)\\('([^']+)', (\\d+), 'why'\\)",
+              CALL.formatted("redrive|discard|retry_now", ", (\\d+)", BESIDE_OTHERS),
+              "pgonce $1 $2 $3 --subscription $4 --because 'why'"),
+          new Verb(
+              CALL.formatted("redrive|discard|retry_now", ", (\\d+)", ""),
               "pgonce $1 $2 $3 --because 'why'"),
           new Verb(
-              "SELECT pgonce\\.redrive\\('([^']+)', reason => 'why'\\)",
-              "pgonce redrive $1 --all --because 'why'"),
-          new Verb(
-              "SELECT pgonce\\.retry_now\\('([^']+)', (\\d+), 'why'\\)",
-              "pgonce retry-now $1 $2 --because 'why'"),
-          new Verb(
-              "SELECT pgonce\\.resume\\('([^']+)', 'why'\\)", "pgonce resume $1 --because 'why'"),
+              CALL.formatted("redrive|resume", "", BESIDE_OTHERS),
+              "pgonce $1 $2 --subscription $3 --because 'why'"),
+          new Verb(CALL.formatted("resume", "", ""), "pgonce $1 $2 --because 'why'"),
+          new Verb(CALL.formatted("redrive", "", ""), "pgonce $1 $2 --all --because 'why'"),
+          new Verb("pgonce retry_now ", "pgonce retry-now "),
           new Verb("SELECT pgonce\\.adopt\\('why'\\)", "pgonce adopt --because 'why'"),
           new Verb(
               "SELECT \\* FROM pgonce\\.explain\\('([^']+)', (\\d+)\\)", "pgonce explain $1 $2"),

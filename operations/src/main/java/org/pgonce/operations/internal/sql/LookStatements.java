@@ -26,7 +26,7 @@ public final class LookStatements {
         SELECT g.channel, x.subscription, g.backlog + g.scheduled AS waiting, g.dead_letters, x.id, x.created_at, x.cause, x.since, x.until, x.blocked_by, x.instance, x.pid, x.last_sql,
                x.detail, x.advice, x.needs_person,
                (SELECT concat_ws(' ', date_trunc('second', o.at), o.what, 'by', o.role, '(' || regexp_replace(o.operator, '^pid \\d+$', 'instance ''\\&''') || ')', '-- ' || o.reason)
-                  FROM pgonce.operation_log o WHERE o.channel = g.channel ORDER BY o.id DESC LIMIT 1) AS last_operation
+                  FROM pgonce.operation_log o WHERE o.channel = g.channel AND (o.subscription IS NULL OR o.subscription = g.subscription) ORDER BY o.id DESC LIMIT 1) AS last_operation
           FROM pgonce.channel_gauges g JOIN pgonce.channel_settings s ON s.channel = g.channel AND s.subscription = g.subscription AND s.mode <> 'BROADCAST'
          CROSS JOIN LATERAL pgonce.explain(g.channel, NULL, g.subscription) x) e
        WHERE e.cause <> 'DONE_OR_NEVER' ORDER BY e.needs_person DESC, e.waiting DESC, e.channel, e.subscription
