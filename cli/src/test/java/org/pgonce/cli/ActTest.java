@@ -3,6 +3,7 @@ package org.pgonce.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
+import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -157,6 +158,66 @@ class ActTest {
     cli.run("publish", "mails", "-", "--because", "x", "--delay", "1 hour", "--key", "k").ends(0);
     assertThat(database.queryLong(waiting)).isEqualTo(2);
     assertThat(cli.run("publish", "mails", "{", "--because", "x").ends(1).err()).contains("22P02");
+  }
+
+  /** What has the key already may be another payload, and may be done. */
+  @Test
+  void publishSaysWhereAnotherHasTheKey() throws Exception {
+    var publish = new String[] {"publish", "mails", "1", "--key", "k", "--because", "x"};
+    assertThat(cli.run(publish).ends(0).out())
+        .isEqualTo("notification 1 published to channel mails\n");
+    publish[2] = "2";
+    assertThat(cli.run(publish).ends(0).out())
+        .isEqualTo(
+            "nothing was published to channel mails: notification 1 has that delivery key already\n");
+    var json = Arrays.copyOf(publish, publish.length + 2);
+    json[json.length - 2] = "-o";
+    json[json.length - 1] = "json";
+    assertThat(cli.run(json).ends(0).json())
+        .hasToString(
+            "{\"what\":\"publish\",\"channel\":\"mails\",\"subscription\":null,\"touched\":0,\"dry_run\":false,\"id\":1}");
+    var dry = Arrays.copyOf(publish, publish.length + 1);
+    dry[dry.length - 1] = "--dry-run";
+    assertThat(cli.run(dry).ends(0).out())
+        .isEqualTo(
+            "nothing would be published to channel mails: notification 1 has that delivery key already\n");
+    assertThat(database.queryLong("select count(*) from pgonce.peek('mails')")).isEqualTo(1);
+    publish[4] = "other";
+    publish[2] = "{\"a\": \"\\u202e\",  \"a\": 1.10}";
+    cli.run(publish).ends(0);
+    assertThat(
+            database.queryString(
+                "select payload::text from pgonce.notification where delivery_key = 'other'"))
+        .isEqualTo(publish[2]);
+  }
+
+  @Test
+  void publishTakesATimeOrADelay() throws Exception {
+    var due =
+        "select extract(epoch from date_trunc('hour', due_at - '%s'))::text from pgonce.peek('mails') order by id desc limit 1";
+    cli.run("publish", "mails", "1", "--at", "2090-11-26 10:00+01", "--because", "x").ends(0);
+    assertThat(database.queryString(due.formatted("2090-11-26 10:00+01"))).isEqualTo("0.000000");
+    cli.run("publish", "mails", "1", "--delay", "1 month", "--because", "x").ends(0);
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.peek('mails') where due_at at time zone 'UTC' between (now() at time zone 'UTC') + interval '1 month' - interval '1 minute' and (now() at time zone 'UTC') + interval '1 month'"))
+        .isEqualTo(1);
+    assertThat(cli.run("publish", "mails", "1", "--at", "infinity", "--because", "x").ends(1).err())
+        .contains("infinity");
+    assertThat(
+            cli.run(
+                    "publish",
+                    "mails",
+                    "1",
+                    "--at",
+                    "2090-11-26",
+                    "--delay",
+                    "1h",
+                    "--because",
+                    "x")
+                .ends(1)
+                .err())
+        .contains("give one");
   }
 
   @Tag("all")

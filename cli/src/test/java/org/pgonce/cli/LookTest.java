@@ -243,6 +243,20 @@ class LookTest {
         .isEqualTo("detail  one\n        cause  DEAD\nadvice  \\u001b[2J\n");
   }
 
+  /** A name that was mistyped has no dead letters either, which would look as if all were well. */
+  @Test
+  void deadSaysWhereThereIsNoSuchChannelSubscriptionOrReason() throws Exception {
+    assertThat(cli.run("dead", "mails").ends(0).out()).isEqualTo("no dead letters\n");
+    assertThat(cli.run("dead", "mail").ends(1).err()).contains("channel \"mail\" is not installed");
+    assertThat(cli.run("dead", "mail", "--group", "-o", "json").ends(1).err())
+        .contains("channel \"mail\" is not installed");
+    assertThat(cli.run("dead", "mails", "--subscription", "x").ends(1).err())
+        .contains("with a subscription \"x\"");
+    assertThat(cli.run("dead", "mails", "--reason", "BAD_LUCK").ends(1).err())
+        .contains("has the reason \"BAD_LUCK\"");
+    assertThat(cli.run("dead", "--reason", "BAD_LUCK").ends(1).err()).contains("\"BAD_LUCK\"");
+  }
+
   @Test
   void listenersThatLeftAreShown() throws Exception {
     assertThat(cli.run("listeners", "--left").ends(0).out())

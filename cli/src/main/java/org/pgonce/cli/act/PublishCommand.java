@@ -22,8 +22,15 @@ import picocli.CommandLine.Parameters;
 public final class PublishCommand extends ChangeCommand {
 
   private static final int LONGEST_PAYLOAD = 64 << 20;
+  // A delay in UTC, where each day has 24 hours, as pgonce.publish has it. That one does not say
+  // whether it has stored anything.
   private static final String PUBLISH =
-      "SELECT pgonce.publish(?, ?::text::json, ?::text::timestamptz, ?::text::interval, ?, ?, 1, ?::text::jsonb)";
+      """
+      SELECT p.id, p.stored FROM (
+        SELECT coalesce(?::text::timestamptz, (clock_timestamp() AT TIME ZONE 'UTC' + ?::text::interval) AT TIME ZONE 'UTC') AS due_at) g
+       CROSS JOIN LATERAL pgonce.publish_each(?, json_build_array(?::text::json), json_build_array(json_build_object(
+         'due_us', (1000000 * extract(epoch FROM g.due_at))::bigint, 'delivery_key', ?::text, 'order_key', ?::text, 'context', ?::text::json))) p
+      """;
 
   @Parameters(index = "0", paramLabel = "CHANNEL")
   private String channel = "";
@@ -43,8 +50,13 @@ public final class PublishCommand extends ChangeCommand {
   @Option(names = "--order-key", paramLabel = "KEY", description = "Its order key")
   private @Nullable String orderKey;
 
+  private @Nullable Object id;
+
   @Override
   void prepare() throws IOException {
+    if (at != null && delay != null) {
+      throw new FailedException("both --at and --delay are given: give one");
+    }
     if (payload.equals("-")) {
       var read = terminal().in().readNBytes(LONGEST_PAYLOAD + 1);
       if (read.length > LONGEST_PAYLOAD) {
@@ -58,20 +70,30 @@ public final class PublishCommand extends ChangeCommand {
   @Override
   long change(Statements statements, String because) throws SQLException {
     var context = Json.of(Map.of("because", because, "operator", why.person(terminal())));
-    return statements.number(PUBLISH, channel, payload, at, delay, key, orderKey, context);
+    var row =
+        statements
+            .rows(PUBLISH, at, delay, channel, payload, key, orderKey, context)
+            .values()
+            .get(0);
+    id = row.get(0);
+    return Boolean.TRUE.equals(row.get(1)) ? 1 : 0;
   }
 
   @Override
-  void report(long id) {
-    var done = why.done("publish", channel, null, 1);
+  void report(long stored) {
+    var done = why.done("publish", channel, null, stored);
     // The id of a dry run is given up with it.
-    done.put("id", why.dryRun() || id == 0 ? null : id);
-    output.print(
-        terminal(),
-        done,
-        why.dryRun()
-            ? "1 notification would be published to channel %s; nothing was changed"
-                .formatted(channel)
-            : "notification %d published to channel %s".formatted(id, channel));
+    done.put("id", why.dryRun() && stored > 0 ? null : id);
+    output.print(terminal(), done, sentence(stored));
+  }
+
+  private String sentence(long stored) {
+    if (stored == 0) {
+      return "nothing %s published to channel %s: notification %s has that delivery key already"
+          .formatted(why.dryRun() ? "would be" : "was", channel, id);
+    }
+    return why.dryRun()
+        ? "1 notification would be published to channel %s; nothing was changed".formatted(channel)
+        : "notification %s published to channel %s".formatted(id, channel);
   }
 }

@@ -4,6 +4,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Statements;
 import org.pgonce.operations.internal.sql.Times;
@@ -11,6 +12,16 @@ import picocli.CommandLine.Option;
 
 /** Which dead letters: those that fit all that is given. */
 public final class DeadLetterFilter {
+
+  /** As the table pgonce.dead_letter has them. */
+  private static final List<String> REASONS =
+      List.of(
+          "ATTEMPTS_USED_UP",
+          "UNREADABLE",
+          "REJECTED",
+          "OUTCOME_UNKNOWN",
+          "TOO_DEEP",
+          "NOT_STORABLE");
 
   @Option(names = "--subscription", paramLabel = "NAME", description = "Only of this subscription")
   private @Nullable String subscription;
@@ -54,6 +65,11 @@ public final class DeadLetterFilter {
 
   /** To be called once: times that are relative are those of this moment, by the server's clock. */
   public void resolve(Statements statements) throws SQLException {
+    if (reason != null && !REASONS.contains(reason)) {
+      throw new FailedException(
+          "no dead letter has the reason \"%s\": it is one of %s"
+              .formatted(reason, String.join(", ", REASONS)));
+    }
     fromTime = Times.resolve(statements, from);
     beforeTime = Times.resolve(statements, before);
   }

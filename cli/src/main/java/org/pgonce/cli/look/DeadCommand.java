@@ -2,6 +2,7 @@ package org.pgonce.cli.look;
 
 import static org.pgonce.operations.internal.sql.LookStatements.DEAD_LETTER_FITS;
 
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -11,6 +12,7 @@ import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -37,6 +39,9 @@ public final class DeadCommand extends DatabaseCommand {
         FROM pgonce.dead_letter_status d WHERE %s GROUP BY d.channel, d.subscription, d.reason, d.error ORDER BY 4 DESC, 1, 2, 3, 7 LIMIT ?::int
       """
           .formatted(DEAD_LETTER_FITS);
+
+  private static final String IS_INSTALLED =
+      "SELECT EXISTS (SELECT FROM pgonce.channel_settings s WHERE s.channel = coalesce(?, s.channel) AND s.subscription = coalesce(?, s.subscription))";
 
   @Parameters(index = "0", arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
   private @Nullable String channel;
@@ -66,6 +71,7 @@ public final class DeadCommand extends DatabaseCommand {
         database.read(
             statements -> {
               filter.resolve(statements);
+              requireInstalled(statements);
               var parameters =
                   new ArrayList<@Nullable String>(Arrays.asList(filter.parameters(channel, ids)));
               parameters.add(limit.text());
@@ -74,6 +80,19 @@ public final class DeadCommand extends DatabaseCommand {
             });
     output.print(terminal(), rows, "no dead letters", columns());
     return ExitStatus.DONE;
+  }
+
+  /** A name that was mistyped has no dead letters either. */
+  private void requireInstalled(Statements statements) throws SQLException {
+    var subscription = filter.subscription();
+    if ((channel != null || subscription != null)
+        && !statements.isTrue(IS_INSTALLED, channel, subscription)) {
+      throw new FailedException(
+          "%s%s is not installed: look for its name in pgonce channels"
+              .formatted(
+                  channel == null ? "any channel" : "channel \"" + channel + "\"",
+                  subscription == null ? "" : " with a subscription \"" + subscription + "\""));
+    }
   }
 
   private String[] columns() {
