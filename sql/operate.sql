@@ -234,7 +234,7 @@ END
 $$;
 
 -- Deletes waiting rows and returns them: all but those that are held by a lock or a lease. EXACTLY_ONCE holds by lock alone: a token there means an
--- attempt that was counted ahead. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must become a dead letter first.
+-- attempt that was counted ahead, unless held knows it for a lease from before the channel was EXACTLY_ONCE. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must become a dead letter first.
 CREATE OR REPLACE FUNCTION pgonce_private.take_waiting(subscriptions integer[], ids bigint[])
 RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -254,7 +254,8 @@ BEGIN
          AND (d.token IS NULL OR EXISTS (
               SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
                WHERE s.id = d.subscription_id
-                 AND (c.mode = 'EXACTLY_ONCE' OR c.mode = 'AT_LEAST_ONCE' AND d.due_at <= clock_timestamp())))
+                 AND CASE c.mode WHEN 'EXACTLY_ONCE' THEN NOT EXISTS (SELECT FROM pgonce.held(d.subscription_id) h WHERE h.id = d.id AND h.leased_until IS NOT NULL)
+                                 WHEN 'AT_LEAST_ONCE' THEN d.due_at <= clock_timestamp() END))
          FOR UPDATE SKIP LOCKED)
     DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id
     RETURNING d.subscription_id, d.id, d.delivery_key;

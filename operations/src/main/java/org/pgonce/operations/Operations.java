@@ -50,10 +50,11 @@ public final class Operations {
       SELECT c.cancelled, c.being_handled
         FROM pgonce.cancel(?, ?::text::bigint[], ?::text::text[], ?) AS c
       """;
+  // A time of PostgreSQL's last years is beyond a bigint.
   private static final String PEEK =
       """
       SELECT p.subscription, p.id, p.attempts,
-             (1000000 * extract(epoch FROM p.due_at))::bigint, (1000000 * extract(epoch FROM p.created_at))::bigint,
+             least(1000000 * extract(epoch FROM p.due_at), 9223372036854775807)::bigint, (1000000 * extract(epoch FROM p.created_at))::bigint,
              p.last_error, p.delivery_key, p.order_key, p.context::text, p.version, p.payload::text
         FROM pgonce.peek(?, ?, NULL, ?) AS p
       """;

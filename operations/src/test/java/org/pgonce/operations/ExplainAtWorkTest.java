@@ -79,6 +79,13 @@ class ExplainAtWorkTest extends ExplainStage {
     assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
     assertThat(answer.until()).isNotNull();
     assertThat(operations.retryNow(leased, List.of(id), "now")).isZero();
+    assertThat(operations.cancel(leased, List.of(id), "not wanted"))
+        .isEqualTo(new Operations.Cancelled(0, 1));
+    assertThat(
+            stage.database.queryString(
+                "select cancelled || ' ' || being_handled from pgonce.would_cancel('leased', array[%d])"
+                    .formatted(id)))
+        .isEqualTo("0 1");
   }
 
   @Test

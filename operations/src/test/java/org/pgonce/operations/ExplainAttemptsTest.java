@@ -5,6 +5,7 @@ import static org.pgonce.operations.Stage.ORDERS;
 import static org.pgonce.operations.Stage.QUICK;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -31,6 +32,17 @@ class ExplainAttemptsTest extends ExplainStage {
     assertThat(answer.cause()).isEqualTo(Cause.SCHEDULED);
     assertThat(answer.until()).isEqualTo(operations.peek(ORDERS, 1).get(0).dueAt());
     assertThat(answer.advice()).contains("pgonce.retry_now('orders', " + id);
+  }
+
+  /** Microseconds since 1970 of PostgreSQL's last years are beyond a bigint. */
+  @Test
+  void ops_whatIsDueAtTheEndOfTimeHidesNothingElse() throws Exception {
+    var id = publish(ORDERS);
+    stage.database.execute("select pgonce.publish('orders', '1', due_at => '294276-12-31')");
+    var waiting = operations.peek(ORDERS, 10);
+    assertThat(waiting).extracting(Operations.Waiting::id).containsExactly(id, id + 1);
+    assertThat(waiting.get(1).dueAt()).isAfter(Instant.parse("+294246-01-01T00:00:00Z"));
+    assertThat(explain(ORDERS, id + 1).until()).isEqualTo(waiting.get(1).dueAt());
   }
 
   /** As a listener of version 1 puts back what version 2 has published. */
