@@ -234,7 +234,8 @@ END
 $$;
 
 -- Deletes waiting rows and returns them: all but those that are held by a lock or a lease. EXACTLY_ONCE holds by lock alone: a token there means an
--- attempt that was counted ahead, unless held knows it for a lease from before the channel was EXACTLY_ONCE. Where an AT_MOST_ONCE handler has begun, its outcome may be unknown and must become a dead letter first.
+-- attempt that was counted ahead, unless held knows it for a lease from before the channel was EXACTLY_ONCE. Where an AT_MOST_ONCE handler has begun,
+-- its outcome may be unknown and must become a dead letter first.
 CREATE OR REPLACE FUNCTION pgonce_private.take_waiting(subscriptions integer[], ids bigint[])
 RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
