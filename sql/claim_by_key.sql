@@ -14,8 +14,9 @@
 --   keys   the first row of each of the given keys. The caller names keys of which a row of its own has ended, or that another claim had locked.
 --   near   rows in their order, after the position that the caller has reached, at most a thousand. Rows that are passed over are not read again.
 --   walk   the first row of each key, from key to key after the given one, at most a thousand keys. It finds what the other two miss: a row that was
---          committed late, and a key that was set free by a discarded dead letter, a cancelled row or a process that died. It begins with rows before
---          the position that have no key, since a writer may have stored them before the channel had an order or a limit, and commit late.
+--          committed late, and a key that was set free by a discarded dead letter, a cancelled row or a process that died. It begins with those of
+--          the first 10,000 rows that have no key: a writer stored them before the channel had an order or a limit, and may commit late. Rows with a
+--          key are newer than these.
 -- The result is one row. Its first columns are those of the claimed row, null if there is none. The last three are for the caller's next look:
 --   seen   numbers: how many keys were tried; the position reached, as a due time (microseconds since 1970) and an id; whether a row was passed over
 --          that another claim's end may set free; whether more rows follow the position; and the microseconds that near and walk took, 0 if unused
@@ -167,8 +168,10 @@ BEGIN
             SELECT o.order_key, o.id FROM pgonce.notification o
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
         )
-        (SELECT o.id, NULL::text, NULL::timestamptz, 0 FROM pgonce.notification o
-          WHERE walk_from = '' AND o.subscription_id = subscription AND o.id <= after_id AND o.order_key IS NULL ORDER BY o.id LIMIT 100)
+        (SELECT r.id, NULL::text, NULL::timestamptz, 0
+           FROM (SELECT o.id, o.order_key FROM pgonce.notification o
+                  WHERE walk_from = '' AND o.subscription_id = subscription AND o.id <= after_id ORDER BY o.id LIMIT 10000) r
+          WHERE r.order_key IS NULL LIMIT 100)
         UNION ALL
         SELECT f.id, f.order_key, NULL::timestamptz, w.wait
           FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
@@ -182,9 +185,10 @@ BEGIN
             SELECT o.order_key, o.id, o.due_at FROM pgonce.scheduled o
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key ORDER BY o.order_key, o.id LIMIT 1) b
         )
-        (SELECT o.id, NULL::text, o.due_at, 0 FROM pgonce.scheduled o
-          WHERE walk_from = '' AND o.subscription_id = subscription AND (o.due_at, o.id) <= (after, after_id) AND o.order_key IS NULL
-          ORDER BY o.due_at, o.id LIMIT 100)
+        (SELECT r.id, NULL::text, r.due_at, 0
+           FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
+                  WHERE walk_from = '' AND o.subscription_id = subscription AND (o.due_at, o.id) <= (after, after_id) ORDER BY o.due_at, o.id LIMIT 10000) r
+          WHERE r.order_key IS NULL LIMIT 100)
         UNION ALL
         SELECT f.id, f.order_key, f.due_at, w.wait
           FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
@@ -198,9 +202,10 @@ BEGIN
             SELECT o.order_key, o.id, o.due_at FROM pgonce.scheduled o
              WHERE o.subscription_id = subscription AND o.order_key > f.order_key AND o.order_key > '' ORDER BY o.order_key, o.due_at, o.id LIMIT 1) b
         )
-        (SELECT o.id, NULL::text, o.due_at, 0 FROM pgonce.scheduled o
-          WHERE walk_from = '' AND o.subscription_id = subscription AND (o.due_at, o.id) <= (after, after_id) AND o.order_key IS NULL
-          ORDER BY o.due_at, o.id LIMIT 100)
+        (SELECT r.id, NULL::text, r.due_at, 0
+           FROM (SELECT o.id, o.order_key, o.due_at FROM pgonce.scheduled o
+                  WHERE walk_from = '' AND o.subscription_id = subscription AND (o.due_at, o.id) <= (after, after_id) ORDER BY o.due_at, o.id LIMIT 10000) r
+          WHERE r.order_key IS NULL LIMIT 100)
         UNION ALL
         SELECT f.id, f.order_key, f.due_at, w.wait
           FROM first_of_key f CROSS JOIN LATERAL pgonce_private.key_wait(subscription, f.id, f.order_key, dead_letters_block, max_per_key, now) w LIMIT 1000;
