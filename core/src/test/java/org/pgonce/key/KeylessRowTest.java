@@ -24,7 +24,6 @@ import org.pgonce.testkit.TestDatabase;
 
 /** Rows without a key: they were stored before their channel had an order or a limit per key. */
 @Tag("all")
-@Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class KeylessRowTest {
 
