@@ -27,7 +27,7 @@ DECLARE
   now constant timestamptz := clock_timestamp();
   late bigint[];
 BEGIN
-  PERFORM pgonce.bound_idle(greatest(lease_ms / 3, 1000)); -- its process tries again on another connection after that time
+  PERFORM pgonce.bound_idle(least(greatest(lease_ms / 3, 1000), 30000)); -- its process tries again on another connection after that time
   SELECT array_agg(l.id) INTO late
     FROM (SELECT DISTINCT ON (s.order_key, s.key_permit) s.id, s.order_key, s.key_permit
             FROM unnest(ids, tokens) AS h (id, token)

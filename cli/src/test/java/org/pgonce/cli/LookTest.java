@@ -254,7 +254,11 @@ class LookTest {
         .contains("with a subscription \"x\"");
     assertThat(cli.run("dead", "mails", "--reason", "BAD_LUCK").ends(1).err())
         .contains("has the reason \"BAD_LUCK\"");
-    assertThat(cli.run("dead", "--reason", "BAD_LUCK").ends(1).err()).contains("\"BAD_LUCK\"");
+    var reasons =
+        database.queryString(
+            "select string_agg(m[1], ', ') from pg_constraint c, regexp_matches(pg_get_constraintdef(c.oid), '''([A-Z_]+)''', 'g') m where c.conrelid = 'pgonce.dead_letter'::regclass and c.contype = 'c'");
+    assertThat(cli.run("dead", "--reason", "BAD_LUCK").ends(1).err())
+        .contains("\"BAD_LUCK\": it is one of " + reasons);
   }
 
   @Test

@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Renews the leases of one subscription whose handlers run, all in one statement, each third of
- * their term. A renewal that is not answered within a third is tried again on another connection.
+ * their term. A renewal that is not answered within a third, of 1 to 30 s, is tried again on
+ * another connection.
  */
 final class Renewals {
 
