@@ -32,12 +32,12 @@ final class Blockers {
   private Blockers() {}
 
   /**
-   * At most ten.
+   * At most ten; empty if there are none.
    *
    * @param harmless the modes that do not conflict, as an array
    */
   static String inWords(Connection transaction, long table, String harmless) throws SQLException {
-    var blockers = Statements.rows(transaction, QUERY, row -> row.getString(1), table, harmless);
-    return blockers.isEmpty() ? "nobody any more" : String.join("; ", blockers);
+    return String.join(
+        "; ", Statements.rows(transaction, QUERY, row -> row.getString(1), table, harmless));
   }
 }

@@ -47,17 +47,24 @@ record TableChange(
   }
 
   /**
-   * What to say when its lock was not to be had.
+   * What to say when it was given up: a lock was not to be had, or the server took too long.
    *
    * @param together whether several tables were tried in the same transaction
    */
   String givenUp(Connection transaction, boolean together) throws SQLException {
-    return "pgonce cannot %s: table %s is in use by others, and writers must not queue up behind the wait. Nothing was changed. In the way: %s. Wait for the end of these transactions or end them, then try again%s"
+    var blockers =
+        Blockers.inWords(
+            transaction, target.oid(), exclusive ? Blockers.OF_ALL : Blockers.OF_WRITERS);
+    var why =
+        blockers.isEmpty()
+            ? "it was not done with table %s in the time for which writers may have to wait. Nothing was changed. Nobody is in the way any more: either those have ended, or the server is too slow now. Try again"
+                .formatted(target.table())
+            : "table %s is in use by others, and writers must not queue up behind the wait. Nothing was changed. In the way: %s. Wait for the end of these transactions or end them, then try again"
+                .formatted(target.table(), blockers);
+    return "pgonce cannot %s: %s%s"
         .formatted(
             what.purpose(),
-            target.table(),
-            Blockers.inWords(
-                transaction, target.oid(), exclusive ? Blockers.OF_ALL : Blockers.OF_WRITERS),
+            why,
             together
                 ? "; or change channels one by one, each in a transaction of its own, as PgOnce.install and Triggers.drop on a DataSource do"
                 : "");
