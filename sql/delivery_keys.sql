@@ -155,28 +155,29 @@ BEGIN
 END
 $$;
 
--- A subscription is done with a notification that has a delivery key, in the transaction that deletes its row. The last subscription deletes the key,
--- or begins the time that it is remembered.
-CREATE OR REPLACE FUNCTION pgonce.key_done(subscription integer, id bigint, key text) RETURNS void
+-- A subscription is done with notifications that have a delivery key, in the transaction that deletes their rows. The last subscription deletes the
+-- key, or begins the time that it is remembered. In the order of the keys, as all who lock several.
+CREATE OR REPLACE FUNCTION pgonce.keys_done(subscription integer, ids bigint[], keys text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
   channel integer;
   forgetful boolean;
+  done record;
 BEGIN
   SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful
     FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   IF NOT FOUND THEN -- dropped, and this was stored by a transaction with an older snapshot, see pgonce_private.clear_leftovers
     SELECT c.id, c.key_memory = interval '0' INTO channel, forgetful FROM pgonce.channel c WHERE c.id = pgonce_private.channel_of_dropped(subscription);
   END IF;
-  IF forgetful THEN
-    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting <= 1;
-    IF FOUND THEN
-      RETURN;
+  FOR done IN SELECT d.id, d.key FROM unnest(ids, keys) AS d (id, key) ORDER BY d.key COLLATE "C" LOOP
+    IF forgetful THEN
+      DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = done.key AND k.id = done.id AND k.waiting <= 1;
+      CONTINUE WHEN FOUND;
     END IF;
-  END IF;
-  UPDATE pgonce.delivery_key k SET waiting = k.waiting - 1, done_at = CASE WHEN k.waiting <= 1 THEN clock_timestamp() END
-   WHERE k.channel_id = channel AND k.key = key_done.key AND k.id = key_done.id AND k.waiting > 0;
+    UPDATE pgonce.delivery_key k SET waiting = k.waiting - 1, done_at = CASE WHEN k.waiting <= 1 THEN clock_timestamp() END
+     WHERE k.channel_id = channel AND k.key = done.key AND k.id = done.id AND k.waiting > 0;
+  END LOOP;
 END
 $$;
 
@@ -186,7 +187,7 @@ CREATE OR REPLACE FUNCTION pgonce_private.channel_of_dropped(subscription intege
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
 AS $$ SELECT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = subscription LIMIT 1 $$;
 
--- The same for many notifications of a channel, in a transaction that may go on. An id stands there as often as subscriptions are done with it.
+-- The same for notifications of a channel, by a transaction that may go on. An id stands there as often as subscriptions are done with it.
 CREATE OR REPLACE FUNCTION pgonce_private.keys_done(channel integer, ids bigint[], keys text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$

@@ -70,7 +70,7 @@ GRANT EXECUTE ON FUNCTION
   pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text),
   pgonce.claim_by_key(integer, boolean, boolean, integer, text[], text[], bigint, bigint, text),
   pgonce.lock_key(integer, text, integer, bigint),
-  pgonce.renew(integer, bigint[], uuid[], bigint), pgonce.not_there(bigint, bigint), pgonce.key_done(integer, bigint, text),
+  pgonce.renew(integer, bigint[], uuid[], bigint), pgonce.not_there(bigint, bigint), pgonce.keys_done(integer, bigint[], text[]),
   pgonce.schedule(integer, bigint, integer, uuid, integer, uuid, bigint, text, text), pgonce.bury(integer, bigint, integer, uuid, integer, text, text)
 TO pgonce_listener;
 

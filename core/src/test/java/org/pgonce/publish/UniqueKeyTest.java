@@ -409,7 +409,7 @@ class UniqueKeyTest {
   void s12_whatHasNoKeyPaysForNone() throws Exception {
     // Whatever would touch a key fails now.
     stage.database.execute(
-        "drop function pgonce.key_done; alter table pgonce.delivery_key rename to away");
+        "drop function pgonce.keys_done; alter table pgonce.delivery_key rename to away");
     stage.publish(3);
     stage.pgonce().listen(Stage.ORDERS, Stage::effect).start();
     stage.awaitNothingWaits();

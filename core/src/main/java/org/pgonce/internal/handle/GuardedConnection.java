@@ -16,9 +16,9 @@ import org.pgonce.internal.jdbc.SessionState;
  * The connection of a claim's transaction, lent to a handler and taken back.
  *
  * <p>Before the handler's first statement a savepoint is set. The owner then settles by {@link
- * #commitWith}, {@link #sealWith} or {@link #seal}, or calls {@link #undo}. Each ends the handler
- * first: what it still holds throws from then on, {@code close()} excepted. Each ends the savepoint
- * before the notification is deleted or changed: a row locked by a transaction and deleted by its
+ * #commitWith} or {@link #seal}, or calls {@link #undo}. Each ends the handler first: what it still
+ * holds throws from then on, {@code close()} excepted. Each ends the savepoint before the
+ * notification is deleted or changed: a row locked by a transaction and deleted by its
  * subtransaction gets a MultiXact (PostgreSQL 14 to 18), of which a server has a small cache only.
  *
  * <p>What the handler may not do is refused by method ({@link GuardedObject}) and by SQL text
@@ -126,24 +126,13 @@ public final class GuardedConnection {
   }
 
   /**
-   * The same, and a statement that settles the notification, in one message where that is possible.
-   *
-   * @throws SQLException as {@link #seal}, or what the statement throws
-   */
-  public <R> R sealWith(Pipeline.Part<R> last) throws SQLException {
-    var message = release();
-    var settled = message.add(last);
-    send(message);
-    return settled.result();
-  }
-
-  /**
-   * The same, then the commit, then what begins the next transaction. The latter is sent only where
-   * one message takes all, and rolled back if {@link #restoreSession} has something to do.
+   * The same, a statement that settles the notification, the commit, and what begins the next
+   * transaction. The latter is sent only where one message takes all, and rolled back if {@link
+   * #restoreSession} has something to do.
    *
    * @param next null if nothing is to follow the commit
-   * @throws SQLException as {@link #sealWith}; or it is not committed, or not known to be; or what
-   *     begins the next transaction has failed
+   * @throws SQLException as {@link #seal}, or what the statement throws; or it is not committed, or
+   *     not known to be; or what begins the next transaction has failed
    */
   public <R> R commitWith(Pipeline.Part<R> last, Pipeline.@Nullable Next next) throws SQLException {
     var message = release();

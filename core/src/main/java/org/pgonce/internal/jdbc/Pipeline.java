@@ -46,6 +46,11 @@ public final class Pipeline {
     /** Reads its result, which is the current one of the statement. */
     R read(Statement executed) throws SQLException;
 
+    /** What goes with it, behind it; null if nothing does. */
+    default @Nullable Part<?> companion() {
+      return null;
+    }
+
     /** The failure in other words, where it is this part's. */
     default SQLException explained(SQLException failure) {
       return failure;
@@ -135,6 +140,10 @@ public final class Pipeline {
   public <R> Sent<R> add(Part<R> part) {
     var added = new Sent<>(part);
     parts.add(added);
+    var companion = part.companion();
+    if (companion != null) {
+      add(companion);
+    }
     return added;
   }
 

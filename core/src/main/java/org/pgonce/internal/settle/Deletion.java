@@ -113,9 +113,9 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
     return claims.get(0);
   }
 
-  /** Whether a publisher has given none of them a delivery key. */
-  boolean isKeyless() {
-    return claims.stream().allMatch(claim -> claim.headers().deliveryKey() == null);
+  @Override
+  public @Nullable KeysDone companion() {
+    return KeysDone.of(claims);
   }
 
   @Override

@@ -3,7 +3,6 @@ package org.pgonce.internal.settle;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.jdbc.Statements;
@@ -11,25 +10,11 @@ import org.pgonce.internal.jdbc.Statements;
 /** The statements that send a notification back, or make it a dead letter. */
 final class SettleStatements {
 
-  private static final String KEY_DONE = "SELECT pgonce.key_done(?, ?, ?)";
   private static final String SCHEDULE =
       "SELECT pgonce.schedule(?, ?, ?, ?::text::uuid, ?, ?::text::uuid, ?, ?, ?) AS there";
   private static final String BURY = "SELECT pgonce.bury(?, ?, ?, ?::text::uuid, ?, ?, ?) AS there";
 
   private SettleStatements() {}
-
-  /**
-   * The deleted notifications are done with their delivery keys. After the rows are deleted, in
-   * this order: a session that holds a row may wait for its key, and none the other way round.
-   */
-  static void keysDone(Connection transaction, List<Claim> claims) throws SQLException {
-    for (var claim : claims) {
-      var key = claim.headers().deliveryKey();
-      if (key != null) {
-        Statements.execute(transaction, KEY_DONE, claim.subscription(), claim.id(), key);
-      }
-    }
-  }
 
   /**
    * Schedules the row anew.

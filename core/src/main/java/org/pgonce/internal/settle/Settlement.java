@@ -84,13 +84,10 @@ public sealed class Settlement permits TransactionalSettlement {
     var message = new Pipeline(transaction);
     message.add(Pipeline.command(BOUND_THE_WAIT));
     var left = message.add(deletion);
-    if (deletion.isKeyless() && Pipeline.isPossible(transaction)) {
+    if (Pipeline.isPossible(transaction)) {
       message.add(Pipeline.COMMIT); // the caller's commit sends nothing then
     }
     message.send();
-    if (!deletion.isKeyless()) {
-      SettleStatements.keysDone(transaction, List.of(claim));
-    }
     return seen(deletion, left.result());
   }
 

@@ -51,25 +51,10 @@ public final class TransactionalSettlement extends Settlement {
       throws SQLException {
     var deletion = deletion(claims, handled, inHandler);
     // Otherwise the claim might find nothing.
-    var behind = deletion.ofMany() && deletion.isKeyless() ? next.get() : null;
-    var left = seen(deletion, commit(session, guarded, deletion, behind));
+    var behind = deletion.ofMany() ? next.get() : null;
+    var left = seen(deletion, guarded.commitWith(deletion, behind));
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
     restoreSession(session, guarded, deletion.first());
-    return left;
-  }
-
-  private static RowsBehind commit(
-      ClaimSession session,
-      GuardedConnection guarded,
-      Deletion deletion,
-      Pipeline.@Nullable Next behind)
-      throws SQLException {
-    if (deletion.isKeyless()) {
-      return guarded.commitWith(deletion, behind);
-    }
-    var left = guarded.sealWith(deletion);
-    SettleStatements.keysDone(session.connection(), deletion.claims());
-    session.connection().commit();
     return left;
   }
 

@@ -7,7 +7,6 @@ import static org.pgonce.internal.handle.ClaimedRow.swallow;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -18,9 +17,9 @@ import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.jdbc.PreferQueryMode;
 
-/** The statement that settles, sent along with the release of the handler's savepoint. */
+/** The statement that settles and the commit, sent along with the release of the savepoint. */
 @PgTest
-class SealWithTest {
+class CommitWithTest {
 
   /** Deletes the claimed row; divides by zero with a divisor of 0. */
   private record Delete(int divisor) implements Pipeline.Part<Boolean> {
@@ -60,8 +59,7 @@ class SealWithTest {
       row.handle("SET LOCAL ROLE \"" + tenant + '"');
       row.handle("INSERT INTO note VALUES (1)");
 
-      assertThat(row.guard().sealWith(new Delete(1))).isTrue();
-      row.real().commit();
+      assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(database.queryLong("SELECT count(*) FROM item")).isZero();
     }
   }
@@ -158,9 +156,11 @@ class SealWithTest {
       var guard =
           GuardedConnection.over(
               row.real(), Headers.PLAIN, before, "a notification", ClaimedRow.PATIENCE);
-      assertThat(guard.sealWith(new Delete(1))).isTrue();
+      guard.seal();
       try (var statement = row.real().createStatement();
-          var own = statement.executeQuery("select pg_current_xact_id()::xid::text")) {
+          var own =
+              statement.executeQuery(
+                  "delete from item returning pg_current_xact_id()::xid::text")) {
         own.next();
         assertThat(database.queryString("select xmax::text from item")).isEqualTo(own.getString(1));
       }
@@ -168,32 +168,20 @@ class SealWithTest {
     }
   }
 
-  /** With the commit in the same message, and without. */
-  @FunctionalInterface
-  private interface Settling {
-    Boolean with(GuardedConnection guard, Delete delete) throws SQLException;
-  }
-
-  private static final List<Settling> WAYS =
-      List.of(GuardedConnection::sealWith, (guard, delete) -> guard.commitWith(delete, null));
-
   @ParameterizedTest
   @EnumSource
   void h43_swallowedSqlErrorIsAFailureAndNothingIsDeleted(Source source, TestDatabase database)
       throws Exception {
-    for (var settling : WAYS) {
-      try (var row = ClaimedRow.in(database, source)) {
-        row.handle("INSERT INTO effect VALUES (1)");
-        swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("INSERT INTO effect VALUES (1)");
+      swallow(() -> row.handle("INSERT INTO effect VALUES (1)"));
 
-        assertThatThrownBy(() -> settling.with(row.guard(), new Delete(1)))
-            .hasMessageContaining("caught an SQLException and went on")
-            .extracting("SQLState")
-            .isEqualTo("25P02");
-        row.guard().undo();
-        row.real().commit();
-        assertNothingIsDone(row);
-      }
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(1), null))
+          .hasMessageContaining("caught an SQLException and went on")
+          .extracting("SQLState")
+          .isEqualTo("25P02");
+      row.guard().undo();
+      assertNothingIsDone(row);
     }
   }
 
@@ -201,27 +189,23 @@ class SealWithTest {
   @EnumSource
   void h43_aFailureToSettleIsToldAsItIsAndTakesAllWithIt(Source source, TestDatabase database)
       throws Exception {
-    for (var settling : WAYS) {
-      try (var row = ClaimedRow.in(database, source)) {
-        row.handle("INSERT INTO effect VALUES (1)");
+    try (var row = ClaimedRow.in(database, source)) {
+      row.handle("INSERT INTO effect VALUES (1)");
 
-        assertThatThrownBy(() -> settling.with(row.guard(), new Delete(0)))
-            .hasMessageContaining("division by zero")
-            .extracting("SQLState")
-            .isEqualTo("22012");
-        assertThatThrownBy(() -> row.guard().undo())
-            .hasMessageContaining("roll the transaction back");
-        row.real().rollback();
-        assertNothingIsDone(row);
-      }
+      assertThatThrownBy(() -> row.guard().commitWith(new Delete(0), null))
+          .hasMessageContaining("division by zero")
+          .extracting("SQLState")
+          .isEqualTo("22012");
+      assertThatThrownBy(() -> row.guard().undo())
+          .hasMessageContaining("roll the transaction back");
+      row.real().rollback();
+      assertNothingIsDone(row);
     }
   }
 
-  /** Takes the tables away for the next one. */
   private static void assertNothingIsDone(ClaimedRow row) throws SQLException {
     row.real().commit();
     assertThat(row.effects()).isZero();
     assertThat(row.database().queryLong("SELECT count(*) FROM item")).isEqualTo(1);
-    row.database().execute("DROP TABLE item, effect");
   }
 }
