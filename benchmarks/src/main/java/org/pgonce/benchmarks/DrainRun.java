@@ -102,6 +102,7 @@ final class DrainRun implements Callable<Integer> {
                   .with(ByPgOnce.keeping("pgonce, with payloads", WEEK.withPayloads()), plan)
               : new Contest(place)
                   .with(new ByPgOnce(), plan)
+                  .with(ByPgOnce.keyed(), plan)
                   .with(BY_HAND, plan)
                   .with(new ByHand(Steps.DELETE_AT_ONCE), plan);
       var what = shared ? "shared transactions of " + SHARED : "one transaction each";

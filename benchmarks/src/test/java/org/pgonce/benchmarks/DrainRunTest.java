@@ -15,7 +15,8 @@ class DrainRunTest {
         CommandRun.onSharedServer("drain", "--count", "200", "--rounds=1", "--warm-up=0", how)
             .json();
 
-    for (var way : new String[] {"pgonce", "by_hand", "by_hand_one_statement"}) {
+    for (var way :
+        new String[] {"pgonce", "pgonce_delivery_key", "by_hand", "by_hand_one_statement"}) {
       assertThat(json.at("/figures/" + way + "/per_second/median").doubleValue()).isPositive();
     }
     assertThat(json.at("/figures/by_hand/ratio").doubleValue()).isEqualTo(1);

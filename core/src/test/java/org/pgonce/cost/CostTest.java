@@ -13,14 +13,17 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Message;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.PublishOptions;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -103,7 +106,7 @@ public class CostTest {
 
   @Test
   public void h47_steadyStatePaysNothing() throws Exception {
-    var asked = asked(Mode.EXACTLY_ONCE, false);
+    var asked = asked(Mode.EXACTLY_ONCE, false, order -> PublishOptions.DEFAULT);
     // Deletion, commit and the next claim: that a claim counts deaths is read off the row that it
     // reads anyway.
     assertThat(Cost.of(asked)).isEqualTo(new Cost(1, 1));
@@ -115,6 +118,17 @@ public class CostTest {
   }
 
   @Test
+  void s12_aDeliveryKeyCostsNoMessage() throws Exception {
+    var asked =
+        asked(
+            Mode.EXACTLY_ONCE,
+            false,
+            order -> PublishOptions.DEFAULT.withDeliveryKey("order " + order.id()));
+    assertThat(Cost.of(asked)).isEqualTo(new Cost(1, 1));
+    assertThat(asked.stream().filter(sql -> sql.contains("keys_done"))).hasSize(COUNTED);
+  }
+
+  @Test
   public void steadyCostOfEachMode() throws Exception {
     var table =
         new StringBuilder(
@@ -122,7 +136,7 @@ public class CostTest {
     var costs = new CopyOnWriteArrayList<Cost>();
     for (var mode : Mode.values()) {
       for (var usesTx : List.of(false, true)) {
-        var cost = Cost.of(asked(mode, usesTx));
+        var cost = Cost.of(asked(mode, usesTx, order -> PublishOptions.DEFAULT));
         costs.add(cost);
         table.append("| %s | %s | %s |%n".formatted(mode, usesTx ? "yes" : "no", cost));
       }
@@ -143,7 +157,8 @@ public class CostTest {
   /**
    * What is asked of the database from one handler to the one that comes {@link #COUNTED} later.
    */
-  private List<String> asked(Mode mode, boolean usesTx) throws Exception {
+  private List<String> asked(Mode mode, boolean usesTx, Function<Order, PublishOptions> published)
+      throws Exception {
     stage.clear();
     var channel = Stage.wokenAlways("cost." + mode.name().toLowerCase(Locale.ROOT), mode);
     PgOnce.using(stage.dataSource).install(channel);
@@ -202,11 +217,12 @@ public class CostTest {
       try (var connection = stage.dataSource.getConnection()) {
         pgonce
             .publisher()
-            .publishAll(
+            .publishEach(
                 connection,
                 channel,
                 LongStream.rangeClosed(1, PUBLISHED)
                     .mapToObj(id -> new Order(id, "item"))
+                    .map(order -> new Message<>(order, published.apply(order)))
                     .toList());
       }
       Stage.awaitSoon(end);
