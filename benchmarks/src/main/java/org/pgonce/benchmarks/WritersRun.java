@@ -45,6 +45,7 @@ final class WritersRun implements Callable<Integer> {
 
   private int rounds;
   private Duration time = Duration.ofMillis(1_500);
+  private Duration warmUp = Duration.ZERO;
 
   @Option(
       names = "--writers",
@@ -73,6 +74,16 @@ final class WritersRun implements Callable<Integer> {
     time = Duration.ofMillis(Bounds.require(spec, "--millis", value, 100, 600_000));
   }
 
+  @Option(
+      names = "--warm-up",
+      paramLabel = "<n>",
+      defaultValue = "12",
+      description =
+          "Seconds that the workers of each run before the first round, 0 to 600. Default ${DEFAULT-VALUE}.")
+  void warmUp(int value) {
+    warmUp = Duration.ofSeconds(Bounds.require(spec, "--warm-up", value, 0, 600));
+  }
+
   @Override
   public Integer call() throws Exception {
     var out = Objects.requireNonNull(spec).commandLine().getOut();
@@ -87,7 +98,7 @@ final class WritersRun implements Callable<Integer> {
               .with(new ByPgOnce(), WORKERS)
               .with(ByPgOnce.keyed(), WORKERS);
       var fields =
-          new WritersBenchmark(contest.entrants(), writers, time, out::println).run(rounds);
+          new WritersBenchmark(contest.entrants(), writers, time, out::println).run(rounds, warmUp);
       report
           .put("rounds", rounds)
           .put("millis", time.toMillis())

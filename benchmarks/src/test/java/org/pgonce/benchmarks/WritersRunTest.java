@@ -16,7 +16,8 @@ class WritersRunTest {
   void example_writersAreMeasuredAndDrawnWithAListenerAndWithout(@TempDir Path directory)
       throws Exception {
     var run =
-        Plotted.onSharedServer(directory, "writers", "--writers=2,1", "--rounds=1", "--millis=100");
+        Plotted.onSharedServer(
+            directory, "writers", "--writers=2,1", "--rounds=1", "--millis=100", "--warm-up=1");
 
     var json = run.json();
     assertThat(json.at("/figures").size()).isEqualTo(18);

@@ -12,6 +12,8 @@ import org.pgonce.benchmarks.work.Entrant;
 /** Measures the entrants in turn, each under few and many writers, with its workers and without. */
 public final class WritersBenchmark {
 
+  private static final int WARMING_WRITERS = 16;
+
   private final List<Field> fields = new ArrayList<>();
   private final Duration time;
   private final Consumer<String> log;
@@ -36,14 +38,26 @@ public final class WritersBenchmark {
     }
   }
 
-  public List<Field> run(int rounds) throws Exception {
+  /**
+   * Runs it.
+   *
+   * @param warmUp so long the workers of each run before the first round: the JVM compiles more
+   *     code for the one than for the other
+   */
+  public List<Field> run(int rounds, Duration warmUp) throws Exception {
+    if (!warmUp.isZero()) {
+      for (var entrant :
+          fields.stream().filter(Field::listening).map(Field::entrant).distinct().toList()) {
+        var unused = perSecond(new Field(entrant, WARMING_WRITERS, true), warmUp);
+      }
+    }
     for (var round = 1; round <= rounds; round++) {
       var order = new ArrayList<>(fields);
       if (round % 2 == 0) {
         Collections.reverse(order); // nobody is always first
       }
       for (var field : order) {
-        var rate = perSecond(field);
+        var rate = perSecond(field, time);
         field.perSecond().add(rate);
         log.accept(
             "round %d  %2d writers, %-12s  %-20s %s/s"
@@ -58,7 +72,7 @@ public final class WritersBenchmark {
     return fields;
   }
 
-  private double perSecond(Field field) throws Exception {
+  private double perSecond(Field field, Duration time) throws Exception {
     try (var contender = field.entrant().open()) {
       contender.fill(-1_000_000, 1);
       contender.settle();
