@@ -28,16 +28,24 @@ DECLARE
   parts       constant integer := CASE WHEN too_large THEN 0 ELSE greatest(1, ceil(length(payload)::numeric / part_length)::integer) END;
   id          constant bigint  := nextval('pgonce.notification_id');
   depth       constant integer := CASE WHEN current_setting('pgonce.depth', true) <> '' THEN pgonce.current_depth() END;
+  -- In SQL_ASCII a character of several bytes counts as several, and half of one breaks the listeners' connections.
+  bytes       constant bytea   := CASE WHEN getdatabaseencoding() = 'SQL_ASCII' AND parts > 1 THEN convert_to(payload, 'SQL_ASCII') END;
   mark        constant text    := CASE WHEN version = 1 AND depth IS NULL THEN ':'
                                        ELSE '/' || (coalesce(pgonce.stamp(0, version), 0) >> 16) + 1 || '/' || coalesce(depth, 0) || ':' END;
+  before      integer := 0;
+  behind      integer;
 BEGIN
   IF too_large THEN
     PERFORM pg_notify('pgonce_' || channel_name, id || '/0/0:');
   END IF;
   FOR part IN 1 .. parts LOOP
-    PERFORM pg_notify(
-      'pgonce_' || channel_name,
-      id || '/' || part || '/' || parts || mark || substr(payload, (part - 1) * part_length + 1, part_length));
+    behind := part * part_length;
+    -- The next part begins with no continuation byte of UTF-8.
+    WHILE behind < octet_length(bytes) AND behind > part * part_length - 3 AND get_byte(bytes, behind) & 192 = 128 LOOP
+      behind := behind - 1;
+    END LOOP;
+    PERFORM pg_notify('pgonce_' || channel_name, id || '/' || part || '/' || parts || mark || substr(payload, before + 1, behind - before));
+    before := behind;
   END LOOP;
   RETURN id;
 END

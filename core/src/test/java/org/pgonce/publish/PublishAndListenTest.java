@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
@@ -17,6 +18,7 @@ import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
 
 /** A channel that code publishes to: the shortest way through the library. */
 @PgTest(PgOnceInstalled.class)
@@ -161,6 +163,26 @@ class PublishAndListenTest {
                   assertThat(heard)
                       .containsExactlyInAnyOrder(
                           "one a", "two a", "one " + long5000, "two " + long5000));
+    }
+  }
+
+  /** Its server takes each byte for a character, and would cut one in two. */
+  @Test
+  void h77_aBroadcastOfManyPartsArrivesInADatabaseWithoutEncoding() throws Exception {
+    var channel = Channel.of("news", String.class, Mode.BROADCAST);
+    var heard = new CopyOnWriteArrayList<String>();
+    var sent =
+        IntStream.range(0, 4).mapToObj(n -> "x".repeat(n) + "\uD83D\uDE00".repeat(5_000)).toList();
+    try (var database = TestServer.shared().createDatabase("SQL_ASCII");
+        var pgonce = PgOnce.using(database.pooled(8))) {
+      pgonce.install(channel);
+      pgonce.listen(channel, (news, tx) -> heard.add(news.payload())).start();
+      try (var connection = database.dataSource().getConnection()) {
+        pgonce.publisher().publishAll(connection, channel, sent);
+      }
+      await()
+          .atMost(Stage.SOON)
+          .untilAsserted(() -> assertThat(heard).containsExactlyInAnyOrderElementsOf(sent));
     }
   }
 }
