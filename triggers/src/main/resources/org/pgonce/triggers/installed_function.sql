@@ -1,4 +1,5 @@
--- Beside the rest: the rights that pgonce.let_capture gives, as far as its text needs them.
+-- Beside the rest: the rights that pgonce.let_capture gives, as far as its text needs them. A plan may ask for a right before it looks at relkind, and
+-- has_sequence_privilege fails for what is no sequence.
 SELECT p.oid::bigint, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
        pg_catalog.array_to_string(p.proconfig, E'\n'), p.prosrc,
        coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), ''),
@@ -14,7 +15,7 @@ SELECT p.oid::bigint, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
             FROM pg_catalog.pg_class v JOIN pg_catalog.pg_namespace s ON s.oid = v.relnamespace
            WHERE s.nspname = 'pgonce' AND v.relkind = 'v' AND v.relname = 'into_' || c.channel
           UNION ALL
-          SELECT 'SELECT on sequence pgonce.' || pg_catalog.quote_ident(g.relname), pg_catalog.has_sequence_privilege(p.proowner, g.oid, 'SELECT'), g.relname
+          SELECT 'SELECT on sequence pgonce.' || pg_catalog.quote_ident(g.relname), CASE g.relkind WHEN 'S' THEN pg_catalog.has_sequence_privilege(p.proowner, g.oid, 'SELECT') END, g.relname
             FROM pg_catalog.pg_class g JOIN pg_catalog.pg_namespace s ON s.oid = g.relnamespace
            WHERE s.nspname = 'pgonce' AND g.relkind = 'S' AND g.relname = 'gate_' || c.channel
           UNION ALL

@@ -86,6 +86,7 @@ class DatabaseSettingsTest {
         "array_nulls = off",
         "transform_null_equals = on",
         "default_statistics_target = 1",
+        "random_page_cost = 1000",
         "DateStyle = 'SQL, MDY'",
         "IntervalStyle = 'postgres_verbose'");
 
