@@ -1,6 +1,7 @@
 package org.pgonce.handler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.pgonce.stage.Stage.QUICK;
 
 import java.sql.SQLException;
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
@@ -23,6 +25,7 @@ import org.pgonce.Publisher;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -129,6 +132,42 @@ class TransactionFaultTest {
                       .running("idle_in_transaction_session_timeout = '20ms'")
                       .isEmpty());
         });
+  }
+
+  @ParameterizedTest(name = "{0} {1}")
+  @CsvSource({
+    "EXACTLY_ONCE, idle_in_transaction_session_timeout",
+    "AT_LEAST_ONCE, idle_in_transaction_session_timeout",
+    "EXACTLY_ONCE, transaction_timeout",
+    "AT_LEAST_ONCE, transaction_timeout"
+  })
+  void h77_aFailureNamesTheTimeoutThatHasEndedTheSession(Mode mode, String timeout)
+      throws Exception {
+    Login.assumePgjdbc("pgjdbc-ng does not tell why the server has ended a session");
+    assumeTrue(
+        stage.database.queryLong(
+                "select count(*) from pg_settings where name = '%s'".formatted(timeout))
+            == 1,
+        "the server is older than the setting " + timeout);
+    var channel = channel(mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var statement = "set local %s = '20ms'".formatted(timeout);
+    stage
+        .pgonce()
+        .listen(
+            channel,
+            QUICK.withMaxAttempts(1),
+            (order, tx) -> {
+              tx.update(statement);
+              stage.awaitSoon(() -> stage.database.backends().running(statement).isEmpty());
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, channel, new Order(1, "item"));
+    }
+    stage.awaitSoon(() -> stage.deadLetters() == 1);
+    assertThat(stage.database.queryString("select error from pgonce.dead_letter"))
+        .contains("longer than " + timeout + ", so the server has ended its session. Instead: ");
   }
 
   /** By the handler itself, as nobody else can: what is not there to be deleted is no success. */

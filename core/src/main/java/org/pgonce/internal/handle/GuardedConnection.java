@@ -35,6 +35,8 @@ public final class GuardedConnection {
 
   private static final String NO_SUCH_SAVEPOINT = "3B001";
   private static final String NO_TRANSACTION = "25P01";
+  private static final String IDLE_IN_TRANSACTION = "25P03";
+  private static final String TRANSACTION_TIMEOUT = "25P04";
 
   final HandlerScope scope;
   private final Connection real;
@@ -224,6 +226,14 @@ public final class GuardedConnection {
               + " the statement that may fail and roll back to it";
       case NO_SUCH_SAVEPOINT, NO_TRANSACTION ->
           "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
+      case IDLE_IN_TRANSACTION ->
+          "was without SQL for longer than idle_in_transaction_session_timeout, so the server has"
+              + " ended its session. Instead: let the role's be longer than the handler's timeout,"
+              + " or 0 (ALTER ROLE … SET idle_in_transaction_session_timeout)";
+      case TRANSACTION_TIMEOUT ->
+          "took longer than transaction_timeout, so the server has ended its session. Instead: let"
+              + " the role's be longer than the handler's timeout, or 0"
+              + " (ALTER ROLE … SET transaction_timeout)";
       default ->
           LostConnection.isToldBy(e)
               ? "could not be followed by a statement of pgonce: the connection does not answer"
