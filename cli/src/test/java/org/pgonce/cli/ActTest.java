@@ -47,6 +47,14 @@ class ActTest {
   }
 
   @Test
+  void h77_aLoginWhoseTransactionsAreReadOnlyIsToldTheSetting() throws Exception {
+    database.execute(
+        "alter database %s set default_transaction_read_only = on".formatted(database.name()));
+    assertThat(cli.run("pause", "mails", "--because", "x").ends(1).err())
+        .contains("RESET default_transaction_read_only");
+  }
+
+  @Test
   void everyChangeAsksWhy() {
     for (var change : new String[] {"pause", "resume", "redrive", "discard", "adopt"}) {
       assertThat(cli.run(change, "mails").ends(2).err()).contains("--because");

@@ -49,6 +49,14 @@ class ConnectionTest {
   }
 
   @Test
+  void h77_variablesNameADatabaseToTheLetter() {
+    var name = "My, \"shop\" 50%25 + a/b?c#d&e='ü'";
+    cli.environment.put("PGDATABASE", name);
+    assertThat(cli.run("status").ends(1).err())
+        .contains("database \"" + name + "\" does not exist");
+  }
+
+  @Test
   void aPasswordIsAskedFor() {
     cli.environment.remove("PGPASSWORD");
     assertThat(cli.run("doctor", "--password").ends(1).err()).contains("no terminal to ask");

@@ -1,6 +1,7 @@
 package org.pgonce.cli.database;
 
 import java.net.URLDecoder;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -92,7 +93,8 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
             .formatted(
                 host,
                 orElse(terminal.variable("PGPORT"), "5432"),
-                orElse(terminal.variable("PGDATABASE"), user)));
+                URLEncoder.encode(
+                    orElse(terminal.variable("PGDATABASE"), user), StandardCharsets.UTF_8)));
   }
 
   static String orElse(@Nullable String value, String otherwise) {

@@ -15,7 +15,7 @@ final class Failure {
           "57014", "Give it longer: --statement-timeout, as 5m",
           "55P03", "Somebody holds the lock: try again, or give it longer: --lock-timeout, as 1m",
           "25006",
-              "The server is a standby, or the login may only read: give the address of the primary",
+              "If the server is a standby: give the address of the primary. Else transactions of this login are read-only by default: ALTER ROLE or ALTER DATABASE ... RESET default_transaction_read_only",
           "42P01", "Schema pgonce is not there, or is older: pgonce migrate check",
           "3F000", "Schema pgonce is not there: pgonce migrate check",
           "42883", "Schema pgonce is not there, or is older: pgonce migrate check",
