@@ -89,6 +89,7 @@ public final class Jackson2Codec implements PayloadCodec {
         .enable(
             DeserializationFeature.FAIL_ON_TRAILING_TOKENS,
             DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES,
+            DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS,
             DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
         .disable(
             DeserializationFeature.ACCEPT_FLOAT_AS_INT,

@@ -1,6 +1,9 @@
 package org.pgonce.jackson;
 
+import com.fasterxml.jackson.annotation.JsonFormat;
 import java.lang.reflect.Array;
+import java.time.Month;
+import java.time.Year;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Objects;
@@ -26,6 +29,7 @@ import tools.jackson.databind.ObjectReader;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.ValueDeserializer;
 import tools.jackson.databind.cfg.DateTimeFeature;
+import tools.jackson.databind.cfg.EnumFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
 import tools.jackson.databind.cfg.MapperConfig;
 import tools.jackson.databind.deser.ValueDeserializerModifier;
@@ -38,6 +42,7 @@ import tools.jackson.databind.introspect.AnnotatedParameter;
 import tools.jackson.databind.introspect.JacksonAnnotationIntrospector;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
+import tools.jackson.databind.ser.std.ToStringSerializer;
 
 /**
  * The standard codec: Jackson 3, strict. Numbers are exact; what does not fit is an error, never
@@ -101,6 +106,7 @@ public final class JacksonCodec implements PayloadCodec {
             DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
         .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
         .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+        .enable(EnumFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
         .disable(
             DateTimeFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE,
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
@@ -111,7 +117,14 @@ public final class JacksonCodec implements PayloadCodec {
                 KnownModules.JACKSON_3,
                 JacksonModule.class,
                 module -> JsonMapper.builder().addModule(module).build()))
-        .addModule(new SimpleModule("pgonce").addDeserializer(byte[].class, new Bytes()));
+        // Texts, as Jackson 2 writes them: it would read the number of a month as the one behind
+        // it.
+        .withConfigOverride(
+            Year.class, year -> year.setFormat(JsonFormat.Value.forShape(JsonFormat.Shape.STRING)))
+        .addModule(
+            new SimpleModule("pgonce")
+                .addSerializer(Month.class, new ToStringSerializer(Month.class))
+                .addDeserializer(byte[].class, new Bytes()));
   }
 
   /**

@@ -14,6 +14,8 @@ import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.Month;
+import java.time.Year;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -259,6 +261,22 @@ abstract class CodecContract<N> {
         .isEqualTo(
             "{\"at\":\"2026-01-02T03:04:05.000006Z\",\"day\":\"2026-01-02\",\"took\":\"PT1M30S\"}");
     assertThat(codec.decode(codec.encode(dated, Dated.class), Dated.class)).isEqualTo(dated);
+  }
+
+  record Calendared(Month month, Map<Month, Year> years, Year year) {}
+
+  @Test
+  void bothWriteMonthsAndYearsTheSame() throws Exception {
+    var may = new Calendared(Month.MAY, Map.of(Month.JUNE, Year.of(1)), Year.of(2026));
+    var json = "{\"month\":\"MAY\",\"years\":{\"JUNE\":\"1\"},\"year\":\"2026\"}";
+    assertThat(codec.encode(may, Calendared.class)).isEqualTo(json);
+    assertThat(codec.decode(json, Calendared.class)).isEqualTo(may);
+  }
+
+  @Test
+  void h20_aNumberIsNoConstantOfAnEnum() {
+    assertThatThrownBy(() -> codec.decode("1", Colour.class))
+        .isInstanceOf(UnreadablePayloadException.class);
   }
 
   interface Shape {}
