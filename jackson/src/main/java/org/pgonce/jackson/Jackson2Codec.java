@@ -102,7 +102,9 @@ public final class Jackson2Codec implements PayloadCodec {
         .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
         // What Jackson 3 does by default, so that both read and write the same.
         .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)
-        .enable(SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
+        .enable(
+            SerializationFeature.WRITE_DATES_WITH_ZONE_ID,
+            SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
         .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
         .enable(
             MapperFeature.SORT_PROPERTIES_ALPHABETICALLY,

@@ -107,6 +107,7 @@ public final class JacksonCodec implements PayloadCodec {
         .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
         .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
         .enable(EnumFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
+        .enable(DateTimeFeature.WRITE_DATES_WITH_ZONE_ID)
         .disable(
             DateTimeFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE,
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)

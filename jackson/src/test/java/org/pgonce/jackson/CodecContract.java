@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.Month;
 import java.time.Year;
+import java.time.ZonedDateTime;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -271,6 +272,20 @@ abstract class CodecContract<N> {
     var json = "{\"month\":\"MAY\",\"years\":{\"JUNE\":\"1\"},\"year\":\"2026\"}";
     assertThat(codec.encode(may, Calendared.class)).isEqualTo(json);
     assertThat(codec.decode(json, Calendared.class)).isEqualTo(may);
+  }
+
+  /** Without it a local time half a year later would be another one. */
+  @Test
+  void h20_aTimeKeepsItsZone() throws Exception {
+    var at = ZonedDateTime.parse("2026-10-25T02:30:00+01:00[Europe/Berlin]");
+    var json = codec.encode(at, ZonedDateTime.class);
+    assertThat(json).isEqualTo("\"2026-10-25T02:30:00+01:00[Europe/Berlin]\"");
+    assertThat(codec.decode(json, ZonedDateTime.class)).isEqualTo(at);
+    var offset = ZonedDateTime.parse("2026-10-25T02:30:00+01:00");
+    assertThat(codec.encode(offset, ZonedDateTime.class))
+        .isEqualTo("\"2026-10-25T02:30:00+01:00\"");
+    var instant = Instant.parse("2026-10-25T02:30:00Z");
+    assertThat(codec.encode(instant, Instant.class)).isEqualTo("\"2026-10-25T02:30:00Z\"");
   }
 
   @Test
