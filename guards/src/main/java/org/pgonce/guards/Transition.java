@@ -1,7 +1,9 @@
 package org.pgonce.guards;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.util.Objects;
 import java.util.regex.Pattern;
 
@@ -70,7 +72,8 @@ public final class Transition {
    * ended, this waits for it (and fails, at REPEATABLE READ or above, if that commits).
    *
    * @param key the row's key, set by {@link java.sql.PreparedStatement#setObject(int, Object)}, as
-   *     the states are
+   *     the states are. A text, or an enum's constant by its name, is read as a value of the
+   *     column: of an enum, a uuid
    * @return whether it was in the first state and now is, by this call, in the second; false too if
    *     there is no such row
    * @throws IllegalArgumentException if both states are the same: nobody could win
@@ -86,9 +89,9 @@ public final class Transition {
       throw new IllegalArgumentException("from and to are the same state: " + from);
     }
     try (var statement = transaction.prepareStatement(sql)) {
-      statement.setObject(1, to);
-      statement.setObject(2, key);
-      statement.setObject(3, from);
+      bind(statement, 1, to);
+      bind(statement, 2, key);
+      bind(statement, 3, from);
       var moved = statement.executeUpdate();
       if (moved > 1) {
         throw new SQLException(
@@ -97,6 +100,17 @@ public final class Transition {
             "21000");
       }
       return moved == 1;
+    }
+  }
+
+  /** A text without a type: PostgreSQL compares no column of an enum with a varchar. */
+  private static void bind(PreparedStatement statement, int index, Object value)
+      throws SQLException {
+    if (value instanceof String || value instanceof Enum<?>) {
+      var text = value instanceof Enum<?> constant ? constant.name() : value;
+      statement.setObject(index, text, Types.OTHER);
+    } else {
+      statement.setObject(index, value);
     }
   }
 }

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
 import java.util.Collections;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -37,6 +41,28 @@ class TransitionTest {
     }
     assertThat(database.queryString("select string_agg(state, ',' order by id) from campaign"))
         .isEqualTo("sending,draft");
+  }
+
+  private enum State {
+    APPROVED,
+    SENDING
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void s13_statesMayBeAnEnumOfPostgresAndKeysUuids(boolean ng, TestDatabase database)
+      throws Exception {
+    database.execute("create type state as enum ('APPROVED', 'SENDING')");
+    database.execute("create table lot (id uuid primary key, state state not null)");
+    database.execute("insert into lot select gen_random_uuid(), 'APPROVED'");
+    var id = database.queryString("select id::text from lot");
+    var lot = Transition.of("lot", "id", "state");
+    DataSource dataSource = ng ? database.ngDataSource() : database.dataSource();
+    try (var connection = dataSource.getConnection()) {
+      assertThat(lot.move(connection, id, "APPROVED", "SENDING")).isTrue();
+      assertThat(lot.move(connection, UUID.fromString(id), State.SENDING, State.APPROVED)).isTrue();
+      assertThat(lot.move(connection, id, State.SENDING, State.APPROVED)).isFalse();
+    }
   }
 
   @Test
