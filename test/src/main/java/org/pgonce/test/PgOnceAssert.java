@@ -22,7 +22,7 @@ public final class PgOnceAssert extends AbstractAssert<PgOnceAssert, PgOnceTeste
   /** Something waits in the channel, due now or later, of any subscription. */
   public <T> PublishedAssert<T> hasPublished(Channel<T> channel) {
     Objects.requireNonNull(channel, "channel");
-    return new PublishedAssert<>(this, channel, waiting(channel)).isThere();
+    return new PublishedAssert<>(this, channel, waiting(channel)).as(descriptionText()).isThere();
   }
 
   /** Nothing waits in the channel. */
@@ -57,7 +57,7 @@ public final class PgOnceAssert extends AbstractAssert<PgOnceAssert, PgOnceTeste
           "channel %s should have a dead letter, but there is none. What waits in it:%s",
           channel.name(), lines(waiting(channel)));
     }
-    return new DeadLetterAssert(channel, dead);
+    return new DeadLetterAssert(channel, dead).as(descriptionText());
   }
 
   /** No channel has a notification, due now or later, or a dead letter. */

@@ -110,7 +110,7 @@ public final class PublishedAssert<T> extends AbstractAssert<PublishedAssert<T>,
       }
     }
     var says = said + (said.isEmpty() ? " with " : " and ") + how;
-    return new PublishedAssert<>(whole, channel, all, left, says).isThere();
+    return new PublishedAssert<>(whole, channel, all, left, says).as(descriptionText()).isThere();
   }
 
   private T decoded(Stored row) {

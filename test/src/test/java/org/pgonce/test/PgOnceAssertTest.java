@@ -71,6 +71,33 @@ class PgOnceAssertTest {
   }
 
   @Test
+  void api_aDescriptionIsTold(PgOnceTester pgonce) {
+    assertThatThrownBy(() -> assertThat(pgonce).as("the greeting").hasPublished(GREETED))
+        .hasMessageStartingWith("[the greeting] channel greeted should have");
+    pgonce.publish(GREETED, new Greeted(1));
+    assertThatThrownBy(
+            () ->
+                assertThat(pgonce)
+                    .as("the greeting")
+                    .hasPublished(GREETED)
+                    .withPayload(new Greeted(1))
+                    .times(2))
+        .hasMessageStartingWith("[the greeting] channel greeted should have 2");
+    Handler<Greeted> strict =
+        (greeted, tx) -> {
+          throw new RejectedException("no such user");
+        };
+    assertThatThrownBy(() -> pgonce.drain(GREETED, strict)).hasMessage("no such user");
+    assertThatThrownBy(
+            () ->
+                assertThat(pgonce)
+                    .as("the greeting")
+                    .hasDeadLetter(GREETED)
+                    .because("another reason"))
+        .hasMessageStartingWith("[the greeting] channel greeted should have a dead letter");
+  }
+
+  @Test
   void api_withDelayHoldsAfterAdvance(PgOnceTester pgonce) {
     pgonce.publish(GREETED, new Greeted(2), LATER);
     pgonce.advance(Duration.ofHours(5));
