@@ -17,7 +17,7 @@ import org.pgonce.RejectedException;
  * @param longestWait how long {@link Guards#inTransaction} waits for another transaction with the
  *     same key. 1 ms to 1 minute, default 5 s
  * @param failures what an exception says of the effect. Default {@link #cautious}. What the rule
- *     itself throws counts as {@link FailureMeaning#UNKNOWN}
+ *     itself throws counts as {@link FailureMeaning#UNKNOWN}, and is suppressed by the exception
  */
 public record GuardOptions(
     Duration longestCall, Duration retention, Duration longestWait, FailureRule failures) {

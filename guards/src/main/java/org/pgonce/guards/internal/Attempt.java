@@ -18,12 +18,15 @@ record Attempt(GuardKey key, String kind, String fingerprint, UUID token, GuardO
     return new Attempt(key, kind, fingerprint, UUID.randomUUID(), options);
   }
 
-  /** The outcome where the call threw; a rule that fails itself leaves it open. */
+  /** The outcome where the call threw; a rule that fails itself, and is told, leaves it open. */
   CallOutcome threw(Exception failure) {
     FailureMeaning meaning;
     try {
       meaning = options.failures().of(failure);
-    } catch (RuntimeException ruleFailed) {
+    } catch (RuntimeException | Error ruleFailed) {
+      if (ruleFailed != failure) { // it may throw what it was given
+        failure.addSuppressed(ruleFailed);
+      }
       meaning = FailureMeaning.UNKNOWN;
     }
     return CallOutcome.threw(failure, meaning == null ? FailureMeaning.UNKNOWN : meaning);
