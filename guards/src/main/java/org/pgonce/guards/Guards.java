@@ -101,8 +101,8 @@ public final class Guards {
    *     whatever the call would return now; InProgress, Failed or Unknown otherwise, also where the
    *     call made here threw: then with its exception as the cause. An interrupt of the call is
    *     given back to the thread
-   * @throws IllegalArgumentException if the key is not as {@link GuardKey} says, or the request
-   *     cannot be encoded; before any SQL runs
+   * @throws IllegalArgumentException if the key is not as {@link GuardKey} says, the request cannot
+   *     be encoded, or nothing could be decoded as the response's type; before any SQL runs
    * @throws RequestMismatchException if the key was begun with another request
    * @throws OutcomeNotRecordedException if the call was made, and its outcome could not be stored
    * @throws PgOnceException if the database refuses or cannot be reached; the call was not made

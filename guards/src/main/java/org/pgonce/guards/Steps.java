@@ -54,7 +54,8 @@ public interface Steps {
    * @param type of its result, which must not be null
    * @throws StepNotDoneException if it failed, or its outcome is not known: now, or in an earlier
    *     run. Also if another run has taken the sequence over
-   * @throws IllegalArgumentException if there is no such name, or the run had this step already
+   * @throws IllegalArgumentException if there is no such name, the run had this step already, or
+   *     nothing could be decoded as the type
    * @throws OutcomeNotRecordedException if it was made, and that could not be stored
    * @throws PgOnceException if it was done, but its result is not there or cannot be read
    */

@@ -34,6 +34,30 @@ class GuardTypesTest {
     return new Receipt("charge " + charges.incrementAndGet());
   }
 
+  interface Unreadable {}
+
+  /** Else a repeat would find out, after a crash. */
+  @Test
+  void s7_aResponseThatNoRepeatCouldReadIsRefusedBeforeTheCall() {
+    var guard = Guard.of("payment", Charge.class, Unreadable.class);
+    assertThatThrownBy(() -> guards.once(guard, "k", CHARGE, () -> new Unreadable() {}))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(Unreadable.class.getName());
+    assertThat(guards.find(guard.key("k"))).isEmpty();
+    var run =
+        guards.run(
+            PAYMENT,
+            "k",
+            CHARGE,
+            steps -> {
+              var unused = steps.once("charge", Unreadable.class, () -> new Unreadable() {});
+              return charge();
+            });
+    assertThat(run.cause()).isInstanceOf(IllegalArgumentException.class);
+    assertThat(guards.find(new GuardKey("payment", "k", "charge"))).isEmpty();
+    assertThat(charges.get()).isZero();
+  }
+
   @Test
   void s6_aRuleThatFailsLeavesItUnknownAndIsTold() {
     var broken = new AssertionError("the rule is broken");

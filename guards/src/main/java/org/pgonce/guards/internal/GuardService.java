@@ -69,6 +69,7 @@ public final class GuardService {
   }
 
   private <Q> Attempt attempt(String kind, Guard<Q, ?> guard, GuardKey key, Q request) {
+    store.requireReadable(guard.responseType());
     var fingerprint = Fingerprint.of(store.codec(), request, guard.requestType());
     return Attempt.at(key, kind, fingerprint, guard.options());
   }

@@ -5,6 +5,8 @@ import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
@@ -22,8 +24,10 @@ import org.pgonce.spi.PayloadCodec;
  * again when the answer to a commit was lost. Thread-safe.
  *
  * @param instance this process's name for people
+ * @param readable types that the codec was asked for, and can make
  */
-record GuardStore(Transactions transactions, PayloadCodec codec, String instance) {
+record GuardStore(
+    Transactions transactions, PayloadCodec codec, String instance, Set<Class<?>> readable) {
 
   // Look-ups by a key, which wait 10 s for a lock at most.
   private static final Duration LONGEST_STATEMENT = Duration.ofSeconds(30);
@@ -39,7 +43,21 @@ record GuardStore(Transactions transactions, PayloadCodec codec, String instance
       ". Have a superuser install once, or run what Guards.migration() prints (sql/guards/install.sql): this role then finds it done, and needs GRANT pgonce_guard. Any other role that installs needs CREATEROLE, CREATE on the database and, where pgonce_owner is there already, GRANT pgonce_owner";
 
   static GuardStore over(DataSource dataSource, PayloadCodec codec, String instance) {
-    return new GuardStore(new Transactions(dataSource, LONGEST_STATEMENT), codec, instance);
+    return new GuardStore(
+        new Transactions(dataSource, LONGEST_STATEMENT),
+        codec,
+        instance,
+        ConcurrentHashMap.newKeySet());
+  }
+
+  /**
+   * Refuses a type that no repeat could read its response as: that would show after a crash only.
+   */
+  void requireReadable(Class<?> responseType) {
+    if (!readable.contains(responseType)) {
+      codec.requireDecodable(responseType);
+      readable.add(responseType);
+    }
   }
 
   void install() {

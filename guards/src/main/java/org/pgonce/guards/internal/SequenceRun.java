@@ -75,6 +75,7 @@ final class SequenceRun implements Steps {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(call, "call");
     ChannelNames.requireValid("step", step);
+    store.requireReadable(type);
     if (!seen.add(step)) {
       throw new IllegalArgumentException(
           run.key()
