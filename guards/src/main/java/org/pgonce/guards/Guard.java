@@ -13,7 +13,7 @@ import org.pgonce.internal.store.ChannelNames;
  *     guard
  * @param requestType of what is asked for. Only a hash of the encoded request is stored: the same
  *     key with another request is an error. So let its encoding say the same each time: records,
- *     lists and maps do, sets need not
+ *     lists and maps do, sets need not. A component that is null counts as one that is not there
  * @param responseType of the result that is stored and that a repeat gives
  * @param options of a sequence: for the whole and each step; {@link GuardOptions#longestCall()} is
  *     the most that one step may take, with what lies before it

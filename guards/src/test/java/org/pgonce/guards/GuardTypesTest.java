@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
@@ -32,6 +35,27 @@ class GuardTypesTest {
 
   private Receipt charge() {
     return new Receipt("charge " + charges.incrementAndGet());
+  }
+
+  record Noted(String account, long cents, @Nullable String note, List<@Nullable String> tags) {}
+
+  record Tagged(String account, long cents, List<@Nullable String> tags) {}
+
+  /** As in a rolling deployment, whose later version has one component more. */
+  @Test
+  void s7_aNewComponentThatIsNullIsNotAnotherRequest() {
+    var tags = Collections.<@Nullable String>singletonList(null);
+    var before = Guard.of("pay", Tagged.class, Receipt.class);
+    var after = Guard.of("pay", Noted.class, Receipt.class);
+    guards.once(before, "k", new Tagged("acc-7", 1, tags), this::charge).orElseThrow();
+    var again = guards.once(after, "k", new Noted("acc-7", 1, null, tags), this::charge);
+    assertThat(again.orElseThrow()).isEqualTo(new Receipt("charge 1"));
+    assertThatThrownBy(
+            () -> guards.once(after, "k", new Noted("acc-7", 1, "a", tags), this::charge))
+        .isInstanceOf(RequestMismatchException.class);
+    assertThatThrownBy(
+            () -> guards.once(after, "k", new Noted("acc-7", 1, null, List.of()), this::charge))
+        .isInstanceOf(RequestMismatchException.class);
   }
 
   interface Unreadable {}

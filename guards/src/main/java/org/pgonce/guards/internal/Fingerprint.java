@@ -17,7 +17,7 @@ final class Fingerprint {
 
   private Fingerprint() {}
 
-  /** SHA-256 of the encoded request with its properties in order, hexadecimal. */
+  /** SHA-256 of the encoded request, its properties in order and without null, hexadecimal. */
   static <Q> String of(PayloadCodec codec, Q request, Class<Q> type) {
     try {
       var digest = MessageDigest.getInstance("SHA-256");
@@ -37,7 +37,10 @@ final class Fingerprint {
     }
   }
 
-  /** The same with the members of all its objects in the order of their names, without space. */
+  /**
+   * The same without space, with the members of all its objects in the order of their names. Null
+   * is left out: the same request, when its record has got a component that may be null.
+   */
   private static String inOrder(String json, int depth) {
     if (depth > DEEPEST) {
       throw new IllegalArgumentException("it is nested more than " + DEEPEST + " deep");
@@ -45,6 +48,7 @@ final class Fingerprint {
     if (json.startsWith("{")) {
       return new TreeMap<>(Json.members(json))
           .entrySet().stream()
+              .filter(member -> !member.getValue().equals("null"))
               .map(member -> Json.of(member.getKey()) + ":" + inOrder(member.getValue(), depth + 1))
               .collect(Collectors.joining(",", "{", "}"));
     }
