@@ -59,8 +59,13 @@ final class PoolAddresses {
       return read(new Getters(settings), outer);
     }
     var login = new Properties();
-    put(login, "user", known.text("getUsername", "getUser"));
-    put(login, "password", known.text("getPassword"));
+    putLogin(login, known);
+    // Of HikariCP, which asks it before each connection: tokens that expire.
+    var provider = known.first("getCredentialsProvider");
+    var current = provider == null ? null : new Getters(provider).first("getCredentials");
+    if (current != null) {
+      putLogin(login, new Getters(current));
+    }
     login.putAll(outer);
     if (known.first("getDataSource") instanceof DataSource inner) {
       return read(inner, true, login);
@@ -95,6 +100,11 @@ final class PoolAddresses {
                 String.valueOf(known.text("getServerName")),
                 known.first("getPortNumber") instanceof Integer port ? port : 5432,
                 String.valueOf(known.text("getDatabaseName")));
+  }
+
+  private static void putLogin(Properties into, Getters from) {
+    put(into, "user", from.text("getUsername", "getUser"));
+    put(into, "password", from.text("getPassword"));
   }
 
   private static void put(Properties into, String name, @Nullable String value) {

@@ -7,6 +7,7 @@ import com.impossibl.postgres.jdbc.PGDataSource;
 import com.mchange.v2.c3p0.ComboPooledDataSource;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.util.Credentials;
 import io.agroal.api.AgroalDataSource;
 import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
 import io.agroal.api.security.NamePrincipal;
@@ -136,6 +137,14 @@ class PoolAddressesTest {
                   config.setJdbcUrl(URL);
                   config.addDataSourceProperty("user", "app");
                   config.addDataSourceProperty("password", "s3cret");
+                })),
+        Arguments.of(
+            "HikariCP with a provider of credentials",
+            hikari(
+                config -> {
+                  config.setJdbcUrl(URL);
+                  config.setUsername("former");
+                  config.setCredentialsProvider(() -> Credentials.of("app", "s3cret"));
                 })),
         Arguments.of("HikariCP around pgjdbc", hikari(config -> config.setDataSource(pgjdbc()))),
         Arguments.of(
