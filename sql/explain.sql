@@ -239,9 +239,9 @@ BEGIN
     SELECT h.id, h.pid, w.waits_for, w.since, w.held_by, w.held_as, count(w.since) OVER () AS stuck INTO wait
       FROM (SELECT DISTINCT ON (g.pid) g.id, g.pid FROM pgonce.held(target.id) g ORDER BY g.pid, g.id) h LEFT JOIN LATERAL pgonce.lock_wait(h.pid) w ON true
      ORDER BY w.since, h.id LIMIT 1;
-    detail := concat_ws('; ', detail, format('notification %s is in the session of server process %s', wait.id, wait.pid)
+    detail := concat_ws('; ', detail, format('notification %s is ', wait.id) || coalesce('in the session of server process ' || wait.pid, 'at work, with no transaction open')
         || coalesce(', which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by, wait.held_as), ''),
-      format('%s workers wait for a lock', nullif(wait.stuck, 0)), 'its last attempt failed: ' || present.last_error);
+      nullif(wait.stuck, 0) || ' workers wait for a lock', 'its last attempt failed: ' || present.last_error);
     sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
     advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));

@@ -82,15 +82,16 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT concat('waits' || ' since ' || date_trunc('second', since), ' for ' || waits_for, ', held by '
     || CASE held_by WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts)' ELSE 'server process ' || held_by END, ' in mode ' || held_as,
-    format(' (%s wait behind it)', CASE WHEN held_by IS NOT NULL THEN nullif(pgonce_private.waiting_behind(held_by), 0) END)) WHERE waits_for IS NOT NULL
+    ' (' || CASE WHEN held_by IS NOT NULL THEN nullif(pgonce_private.waiting_behind(held_by), 0) END || ' wait behind it)') WHERE waits_for IS NOT NULL
 $$;
 
+-- What ends such a wait; null where nobody is known to hold the lock, or none is waited for.
 CREATE OR REPLACE FUNCTION pgonce_private.wait_advice(pid integer, held_by integer) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT concat(CASE held_by WHEN 0 THEN 'COMMIT PREPARED or ROLLBACK PREPARED the transaction that holds the lock.'
       ELSE format('Have process %1$s end its transaction. If it hangs: SELECT pg_terminate_backend(%1$s), which undoes its work.', held_by) END,
-    format(' To end %s does not help: the next attempt waits for the same lock.', pid))
+    format(' To end %s does not help: the next attempt waits for the same lock.', pid)) WHERE held_by IS NOT NULL
 $$;
 
 -- The processes whose transactions have drawn ids and are open, but for the caller's; 0 stands for a prepared transaction. A transaction keeps

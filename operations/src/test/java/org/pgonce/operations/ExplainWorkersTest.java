@@ -7,6 +7,8 @@ import static org.pgonce.operations.Stage.QUICK;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.ChannelOptions;
+import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.operations.Explanation.Cause;
 import org.pgonce.testkit.PgTest;
@@ -16,6 +18,9 @@ import org.pgonce.testkit.PgTest;
 @Tag("drivers")
 @Tag("versions")
 class ExplainWorkersTest extends ExplainStage {
+
+  private static final String LOOK_AT_THEM =
+      "All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = '%s'. A handler may hang; else give the listeners more concurrency, or start more.";
 
   @Test
   void explain_starvedOfWorkers() throws Exception {
@@ -29,7 +34,32 @@ class ExplainWorkersTest extends ExplainStage {
         .startsWith(
             "1 before it, 1 of 1 workers of 1 listeners at work; notification 1 is in the session of server process ")
         .contains("; process ");
-    assertThat(answer.advice()).contains("All workers are busy");
+    assertThat(answer.detail()).doesNotContain("wait for a lock");
+    assertThat(answer.advice()).isEqualTo(LOOK_AT_THEM.formatted("orders"));
+  }
+
+  @Test
+  void explain_starvedByALease() throws Exception {
+    var calls = install("calls", Mode.AT_LEAST_ONCE, ChannelOptions.DEFAULT);
+    publish(calls);
+    stage
+        .pgonce()
+        .listen(
+            calls,
+            QUICK.withConcurrency(1),
+            (order, tx) -> {
+              begun.countDown();
+              goOn.await();
+            })
+        .start();
+    begun.await();
+    var id = publish(calls);
+    awaitCause(calls, id, Cause.STARVED);
+    var answer = explain(calls, id);
+    assertThat(answer.detail())
+        .isEqualTo(
+            "0 before it, 1 of 1 workers of 1 listeners at work; notification 1 is at work, with no transaction open");
+    assertThat(answer.advice()).isEqualTo(LOOK_AT_THEM.formatted("calls"));
   }
 
   @Tag("all")
