@@ -2,6 +2,7 @@ package org.pgonce.micrometer;
 
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
@@ -129,15 +130,6 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
    */
   @Override
   public void bindTo(MeterRegistry registry) {
-    Gauge.builder("pgonce.listening", () -> pgonce.status().listenFailure() == null ? 1 : 0)
-        .description("1 while this process hears wake-ups")
-        .register(registry);
-    Gauge.builder("pgonce.notify.queue.usage", () -> current().queueUsage())
-        .description("The share of the server's NOTIFY queue that is in use")
-        .register(registry);
-    FunctionCounter.builder("pgonce.reconnects", pgonce, one -> one.status().reconnects())
-        .description("How often listening began again")
-        .register(registry);
     bound.add(new Bound(registry));
     if (looking.compareAndSet(false, true)) {
       var unused =
@@ -176,7 +168,10 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
   }
 
   /** Throws nothing, which would end the looks for good: a registry refuses what it likes. */
-  private void register() {
+  private synchronized void register() {
+    if (sampler.isShutdown()) {
+      return; // a look that close() did not wait for
+    }
     var sample = latest;
     var status = pgonce.status();
     for (var one : bound) {
@@ -209,7 +204,11 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
         .orElse(Double.NaN);
   }
 
-  /** Ends the thread, within 10 s even if the database does not answer. The gauges stay, as NaN. */
+  /**
+   * Ends the thread, within 10 s even if the database does not answer, and takes its meters out of
+   * the registries: a registry keeps the first meter of a name, so those of a later listener in the
+   * same process would not count beside them.
+   */
   @Override
   public void close() {
     sampler.shutdownNow();
@@ -220,19 +219,37 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    latest = Sample.none();
+    remove();
   }
 
-  /** The gauges in one registry whose subscriptions come and go. */
+  private synchronized void remove() {
+    bound.forEach(Bound::remove);
+    bound.clear();
+  }
+
+  /** The meters in one registry. Those of subscriptions come and go. */
   private final class Bound {
 
     private final MeterRegistry registry;
     private final AtomicBoolean refused = new AtomicBoolean();
+    private final List<Meter> always;
     private final List<MultiGauge> stored;
     private final List<MultiGauge> here;
 
     Bound(MeterRegistry registry) {
       this.registry = registry;
+      always =
+          List.of(
+              Gauge.builder(
+                      "pgonce.listening", () -> pgonce.status().listenFailure() == null ? 1 : 0)
+                  .description("1 while this process hears wake-ups")
+                  .register(registry),
+              Gauge.builder("pgonce.notify.queue.usage", () -> current().queueUsage())
+                  .description("The share of the server's NOTIFY queue that is in use")
+                  .register(registry),
+              FunctionCounter.builder("pgonce.reconnects", pgonce, one -> one.status().reconnects())
+                  .description("How often listening began again")
+                  .register(registry));
       stored = STORED.stream().map(one -> gauge(one.name(), one.description(), registry)).toList();
       here = HERE.stream().map(one -> gauge(one.name(), one.description(), registry)).toList();
     }
@@ -263,6 +280,12 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
         var value = HERE.get(i).value();
         here.get(i).register(handled.stream().map(of -> row(of, one -> here(one, value))).toList());
       }
+    }
+
+    void remove() {
+      always.forEach(registry::remove);
+      stored.forEach(one -> one.register(List.of()));
+      here.forEach(one -> one.register(List.of()));
     }
 
     private static MultiGauge.Row<Sample.Of> row(Sample.Of of, ToDoubleFunction<Sample.Of> value) {

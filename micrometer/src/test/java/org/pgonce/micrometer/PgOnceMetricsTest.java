@@ -244,7 +244,26 @@ class PgOnceMetricsTest {
         () ->
             Thread.getAllStackTraces().keySet().stream()
                 .noneMatch(thread -> thread.getName().equals("pgonce-metrics")));
-    awaitGauge(Double.NaN, "pgonce.backlog");
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  @Test
+  void aListenerThatIsMadeAfterAnotherHasMetersOfItsOwn() {
+    pgonce.listen(MAILS, (mail, tx) -> {});
+    pgonce.start();
+    var first = metrics();
+    awaitGauge(1, "pgonce.listeners");
+    stage.awaitSoon(1, registry, "pgonce.listening");
+    first.close();
+    pgonce.close();
+    pgonce = stage.open(stage.builder().build());
+    pgonce.listen(MAILS, Stage.QUICK.withConcurrency(3), (mail, tx) -> {});
+    metrics();
+    pgonce.start();
+    stage.awaitSoon(1, registry, "pgonce.listening");
+    stage.awaitSoon(0, registry, "pgonce.notify.queue.usage");
+    awaitGauge(1, "pgonce.listeners");
+    awaitGauge(3, "pgonce.workers.max");
   }
 
   @Test
