@@ -97,9 +97,7 @@ public final class History {
         .toList();
   }
 
-  /**
-   * How many were stored each second, in all channels; never below 0, as statistics may be reset.
-   */
+  /** How many were stored each second, in all channels. */
   public synchronized List<Point> storedPerSecond() {
     return perSecond(true);
   }
@@ -114,7 +112,9 @@ public final class History {
     Counts before = null;
     for (var moment : moments) {
       var now = moment.counts();
-      if (before != null) {
+      // Between the two the statistics were reset, as by a crash: nothing can be told.
+      var isReset = before != null && now.stored() < before.stored();
+      if (before != null && !isReset) {
         var seconds = (now.takenNanos() - before.takenNanos()) / 1e9;
         var more = stored ? now.stored() - before.stored() : now.finished() - before.finished();
         rates.add(point(now.takenNanos(), Math.max(0, more) / seconds));
