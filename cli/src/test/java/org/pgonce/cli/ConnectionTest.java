@@ -172,4 +172,17 @@ class ConnectionTest {
     System.arraycopy(second, 0, both, first.length, second.length);
     return both;
   }
+
+  @Test
+  void aConnectionThatFailsSaysWhereItWasTried() {
+    assertThat(cli.run("status", "--url", "postgresql://nowhere.invalid/orders").ends(1).err())
+        .contains("(08001) at nowhere.invalid:5432/orders.")
+        .endsWith("does the server run?" + System.lineSeparator());
+    assertThat(cli.run("status", "--url", url() + "_gone").ends(1).err())
+        .contains(
+            "(3D000) at %s:%d/%s_gone".formatted(login.host(), login.port(), login.database()));
+    var hosts = "nowhere.invalid:1,nowhere.invalid:2";
+    assertThat(cli.run("status", "--url", "postgresql://" + hosts + "/orders").ends(1).err())
+        .contains(" at " + hosts + "/orders.");
+  }
 }

@@ -3,6 +3,7 @@ package org.pgonce.cli.database;
 import static org.pgonce.cli.database.Address.orElse;
 
 import java.time.Duration;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.terminal.DurationOption;
 import org.pgonce.cli.terminal.FailedException;
@@ -58,11 +59,21 @@ public final class ConnectionOptions {
 
   /** Opens a connection. The caller closes it. */
   public Database open(Terminal terminal) {
+    var source = dataSource(terminal);
     return Database.open(
-        dataSource(terminal),
+        source,
         seconds("--statement-timeout", statementTimeout),
         seconds("--lock-timeout", lockTimeout),
-        Failure::inWords);
+        failure -> Failure.inWords(failure, where(source)));
+  }
+
+  private static String where(PGSimpleDataSource source) {
+    var ports = source.getPortNumbers();
+    var hosts = new StringJoiner(",");
+    for (var at = 0; at < ports.length; at++) {
+      hosts.add(source.getServerNames()[at] + ":" + ports[at]);
+    }
+    return hosts + "/" + source.getDatabaseName();
   }
 
   /**

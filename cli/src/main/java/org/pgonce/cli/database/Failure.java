@@ -2,6 +2,7 @@ package org.pgonce.cli.database;
 
 import java.sql.SQLException;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.pgonce.operations.internal.sql.RefusedException;
 import org.postgresql.util.PSQLException;
 
@@ -11,21 +12,26 @@ final class Failure {
   private static final Map<String, String> TO_DO =
       Map.of(
           "42501",
-              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants",
-          "57014", "Give it longer: --statement-timeout, as 5m",
-          "55P03", "Somebody holds the lock: try again, or give it longer: --lock-timeout, as 1m",
+              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants.",
+          "57014", "Give it longer: --statement-timeout, as 5m.",
+          "55P03", "Somebody holds the lock: try again, or give it longer: --lock-timeout, as 1m.",
           "25006",
-              "If the server is a standby: give the address of the primary. Else transactions of this login are read-only by default: ALTER ROLE or ALTER DATABASE ... RESET default_transaction_read_only",
-          "42P01", "Schema pgonce is not there, or is older: pgonce migrate check",
-          "3F000", "Schema pgonce is not there: pgonce migrate check",
-          "42883", "Schema pgonce is not there, or is older: pgonce migrate check",
-          "42703", "Schema pgonce is older: pgonce migrate check",
-          "28P01", "The password is by PGPASSWORD, PGONCE_URL, ~/.pgpass or --password",
+              "If the server is a standby: give the address of the primary. Else transactions of this login are read-only by default: ALTER ROLE or ALTER DATABASE ... RESET default_transaction_read_only.",
+          "42P01", "Schema pgonce is not there, or is older: pgonce migrate check.",
+          "3F000", "Schema pgonce is not there: pgonce migrate check.",
+          "42883", "Schema pgonce is not there, or is older: pgonce migrate check.",
+          "42703", "Schema pgonce is older: pgonce migrate check.",
+          "28P01", "The password is by PGPASSWORD, PGONCE_URL, ~/.pgpass or --password.",
           "08001", "Is the address right (--url, PGHOST, PGPORT), and does the server run?");
+
+  private static final Pattern OF_CONNECTIONS = Pattern.compile("(08|28|3D)...");
 
   private Failure() {}
 
-  static RefusedException inWords(SQLException failure) {
+  /**
+   * @param where was asked: the driver does not always say it
+   */
+  static RefusedException inWords(SQLException failure, String where) {
     var server =
         failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
     var message =
@@ -41,7 +47,8 @@ final class Failure {
             + " ("
             + state
             + ")"
-            + (advice == null ? "" : ".\n" + advice + "."),
+            + (OF_CONNECTIONS.matcher(state).matches() ? " at " + where : "")
+            + (advice == null ? "" : ".\n" + advice),
         failure);
   }
 }
