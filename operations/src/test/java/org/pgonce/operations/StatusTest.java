@@ -213,4 +213,39 @@ class StatusTest {
     var listener = stage.database.loginRole("worker", "pgonce_listener");
     assertThat(Operations.over(listener.unpooled()).channels()).hasSize(1);
   }
+
+  /** Statistics then say that each subscription has nearly all rows. */
+  @Test
+  void countsByAnIndexThoughOneSubscriptionHasAllRows() throws SQLException {
+    for (var columns :
+        List.of(
+            "notification (id, subscription_id, created_at, payload) select n, s.id, now(), '1'",
+            "scheduled (id, subscription_id, created_at, due_at, attempts, payload) select n, s.id, now(), now(), 0, '1'",
+            "dead_letter (id, subscription_id, created_at, attempts, reason, error, payload) select n, s.id, now(), 1, 'REJECTED', 'no', '1'")) {
+      stage.database.execute(
+          "insert into pgonce.%s from pgonce.subscription s, generate_series(1, 50000) n"
+              .formatted(columns));
+    }
+    stage.database.execute("analyze pgonce.notification, pgonce.scheduled, pgonce.dead_letter");
+    for (var view : List.of("channel_status", "channel_gauges")) {
+      assertThat(plan("select * from pgonce." + view))
+          .as(view)
+          .contains("notification_pkey", "scheduled_due", "dead_letter_pkey")
+          .doesNotContain("Seq Scan on notification")
+          .doesNotContain("Seq Scan on scheduled")
+          .doesNotContain("Seq Scan on dead_letter");
+    }
+  }
+
+  private String plan(String query) throws SQLException {
+    var plan = new StringBuilder();
+    try (var connection = stage.dataSource.getConnection();
+        var statement = connection.createStatement();
+        var row = statement.executeQuery("explain " + query)) {
+      while (row.next()) {
+        plan.append(row.getString(1)).append('\n');
+      }
+    }
+    return plan.toString();
+  }
 }
