@@ -24,7 +24,8 @@ import java.util.Objects;
  *     first try each notification gets a transaction of its own. A list handler ({@link
  *     Handler#batch}) may. {@code handlerTimeout} is for all of them together. Only in {@link
  *     Mode#EXACTLY_ONCE} without {@link KeyOrder} and without a limit per key. A maximum rate
- *     bounds a batch to a twentieth of a second's share
+ *     bounds a batch to a twentieth of a second's share. Behind a batch of several that is not full
+ *     the next begins 15 ms later at the earliest, so that it is fuller
  * @param lease in {@link Mode#AT_LEAST_ONCE} and {@link Mode#AT_MOST_ONCE} how long a claim holds
  *     unless its process renews it, which it does each third of this time; by the database's clock.
  *     100 ms to 24 hours, default 30 s. After a death the notification waits this long

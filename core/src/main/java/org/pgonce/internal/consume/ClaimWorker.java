@@ -127,11 +127,11 @@ final class ClaimWorker implements Runnable, Worker {
   }
 
   @Override
-  public void found(List<Claim> claims) {
+  public void found(List<Claim> claims, int most) {
     consumer.withLock(
         () -> {
           keepPermits(claims.size());
-          claiming.found(claims.size());
+          claiming.found(claims.size(), most);
           if (!claims.isEmpty()) {
             atWork = claims.get(0);
             trigger.beginIfWanted();

@@ -63,7 +63,7 @@ final class LeaseClaimLoop extends ClaimLoop {
       var lease = new Lease(worker);
       try {
         lease.take();
-        worker.found(lease.found);
+        worker.found(lease.found, 1);
         if (!handle(lease, worker)) {
           return;
         }

@@ -85,7 +85,7 @@ final class Prefetch implements Pipeline.Next {
     if (fit && made != null && made.hasResult()) {
       claims = made.result();
       cursor.ended(ended, claims.isEmpty() ? 0 : claims.get(0).id());
-      worker.found(claims);
+      worker.found(claims, 1);
     } else {
       cursor.failed(ended);
       cursor.wentBack();

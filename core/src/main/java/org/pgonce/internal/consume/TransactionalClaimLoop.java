@@ -166,7 +166,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
       var due = worker.begins();
       var most = worker.permits(mostAtOnce());
       var claims = claim(due, most);
-      worker.found(claims);
+      worker.found(claims, most);
       handle(claims, most);
     }
 

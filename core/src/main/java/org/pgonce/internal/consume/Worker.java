@@ -30,8 +30,12 @@ public interface Worker {
   /** How many may be claimed at once: fewer than wanted if the rate does not allow them. */
   int permits(int wanted);
 
-  /** The claim has found these. */
-  void found(List<Claim> claims);
+  /**
+   * The claim has found these.
+   *
+   * @param most how many it could have found
+   */
+  void found(List<Claim> claims, int most);
 
   /** Whether handlers may begin: not while the listener stops or the subscription is paused. */
   boolean mayBegin();

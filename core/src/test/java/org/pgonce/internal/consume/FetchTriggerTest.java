@@ -59,7 +59,7 @@ class FetchTriggerTest {
   private Claiming claims(int count) {
     var worker = begun.remove();
     worker.begins();
-    worker.found(count);
+    worker.found(count, 1);
     return worker;
   }
 
@@ -78,10 +78,10 @@ class FetchTriggerTest {
       trigger.notified();
     }
     assertThat(begun).isEmpty();
-    first.found(0);
+    first.found(0, 1);
     assertThat(trigger.isWanted()).as("what came meanwhile is claimed by the same worker").isTrue();
     first.begins();
-    first.found(0);
+    first.found(0, 1);
     assertThat(trigger.isWanted()).isFalse();
   }
 
@@ -164,7 +164,7 @@ class FetchTriggerTest {
     var due = begun.remove();
     assertThat(due.begins()).isTrue();
     pass(5);
-    due.found(0);
+    due.found(0, 1);
     assertThat(trigger.isWanted()).isTrue();
   }
 
@@ -225,9 +225,51 @@ class FetchTriggerTest {
     worker.ended(new RowsBehind(true, false));
     assertThat(trigger.isWanted()).isTrue();
     worker.begins();
-    worker.found(1);
+    worker.found(1, 1);
     trigger.beginIfWanted();
     assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void behindABatchThatIsNotFullTheNextOneGathers() {
+    trigger.notified();
+    var worker = begun.remove();
+    worker.begins();
+    worker.found(7, 100);
+    trigger.notified();
+    worker.ended(new RowsBehind(true, false));
+    assertThat(trigger.isWanted()).isFalse();
+    pass(14);
+    assertThat(begun).isEmpty();
+    pass(1);
+    assertThat(begun).hasSize(1);
+  }
+
+  /** Its handler takes longer than that. */
+  @Test
+  void behindABatchThatIsAtWorkAnotherWorkerGathers() {
+    trigger.notified();
+    var worker = begun.remove();
+    worker.begins();
+    worker.found(7, 100);
+    pass(14);
+    assertThat(begun).isEmpty();
+    pass(1);
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
+  void behindAFullBatchAndBehindASingleNotificationNothingIsGathered() {
+    for (var found : new int[] {100, 1}) {
+      trigger.notified();
+      var worker = begun.remove();
+      worker.begins();
+      worker.found(found, 100);
+      worker.ended(new RowsBehind(true, false));
+      assertThat(trigger.isWanted()).as("behind %d of 100", found).isTrue();
+      worker.begins();
+      worker.found(0, 100);
+    }
   }
 
   @Test
@@ -236,12 +278,12 @@ class FetchTriggerTest {
     trigger.request(Reason.DUE);
     var worker = begun.remove();
     assertThat(worker.begins()).isTrue();
-    worker.found(1);
+    worker.found(1, 1);
     trigger.request(Reason.POLLED);
     assertThat(worker.begins()).isFalse();
-    worker.found(1);
+    worker.found(1, 1);
     assertThat(worker.begins()).isTrue();
-    worker.found(0);
+    worker.found(0, 1);
     assertThat(trigger.isDue()).isFalse();
   }
 
@@ -252,7 +294,7 @@ class FetchTriggerTest {
     var worker = begun.remove();
     worker.begins();
     trigger.request(Reason.DUE);
-    worker.found(0);
+    worker.found(0, 1);
     assertThat(trigger.isDue()).isTrue();
   }
 
