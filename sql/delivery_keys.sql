@@ -132,7 +132,7 @@ $$;
 
 -- The same for one notification, whose key a channel's store function could not insert: it is there already, or no subscription takes the
 -- notification. Returns the id of the notification that has the key.
-CREATE OR REPLACE FUNCTION pgonce_private.take_key(channel_name text, waiting integer, key text, id bigint, payload json, same_payload boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce_private.take_key(channel_name text, waiting integer, key text, id bigint, fingerprint bytea, same_payload boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
@@ -140,9 +140,9 @@ DECLARE
   holder bigint;
   is_another boolean;
 BEGIN
-  SELECT t.its_id, t.its_fingerprint <> pgonce.fingerprint(payload) INTO holder, is_another
+  SELECT t.its_id, t.its_fingerprint <> fingerprint INTO holder, is_another
     FROM pgonce.channel c
-   CROSS JOIN LATERAL pgonce.take_keys(c, waiting, ARRAY[key], ARRAY[id], ARRAY[pgonce.fingerprint(payload)]) AS t (its_key, its_id, its_fingerprint)
+   CROSS JOIN LATERAL pgonce.take_keys(c, waiting, ARRAY[key], ARRAY[id], ARRAY[fingerprint]) AS t (its_key, its_id, its_fingerprint)
    WHERE c.name = channel_name;
   IF holder IS NULL THEN
     RAISE EXCEPTION 'pgonce: channel "%" was installed after the snapshot of this transaction, and another notification has its delivery key "%": try the transaction again',

@@ -56,8 +56,9 @@ $body$, channel.name, channel.id) ELSE format($body$
 #variable_conflict use_variable
 DECLARE
   new_id constant bigint := pg_catalog.nextval('pgonce.notification_id');
-  -- Before the INSERT, which would prepare the calls anew with each row.
-  fingerprint constant pg_catalog.bytea := CASE WHEN key IS NOT NULL THEN pgonce.fingerprint(payload) END;
+  -- Before the INSERT, which would prepare the calls anew with each row. A trigger's row is no payload that a publisher could have given, so nobody pays
+  -- for telling it from one.
+  fingerprint constant pg_catalog.bytea := CASE WHEN key IS NOT NULL THEN CASE WHEN of_channel IS NULL THEN '' ELSE pgonce.fingerprint(payload) END END;
   stamp integer;
   all_context pg_catalog.jsonb;
 %7$s  holder bigint;
@@ -79,7 +80,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
   END IF;
   IF key IS NOT NULL AND NOT FOUND THEN
-    holder := pgonce_private.take_key(%3$L, %9$s, key, new_id, payload, same_payload);
+    holder := pgonce_private.take_key(%3$L, %9$s, key, new_id, fingerprint, same_payload);
     IF holder OPERATOR(pg_catalog.<>) new_id THEN
       RETURN OPERATOR(pg_catalog.-) holder;
     END IF;

@@ -203,7 +203,7 @@ CREATE TABLE IF NOT EXISTS pgonce.delivery_key (
   -- Of 1 to 500 characters. The functions that store look at that: PostgreSQL would plan a CHECK anew for each statement.
   key         text COLLATE "C" NOT NULL,
   id          bigint  NOT NULL,
-  -- Of the payload: the same key with another payload is an error where the publisher asks for that.
+  -- Of the payload: the same key with another payload is an error where the publisher asks for that. Empty where a trigger has stored it.
   fingerprint bytea   NOT NULL,
   -- Subscriptions that still have it, dead letters included.
   waiting     integer NOT NULL,

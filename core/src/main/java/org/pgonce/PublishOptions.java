@@ -25,8 +25,8 @@ import org.pgonce.internal.store.StorableText;
  *     two, see {@link KeyOrder} and {@link ChannelOptions#maxPerKey()}. 1 to 500 characters. In an
  *     order those behind it wait until it is due, too. Null, the default: it waits for no other
  * @param samePayload whether it is an error that the delivery key was given to another payload
- *     before: another JSON text, to the letter. Default false: it is there already, whatever its
- *     payload
+ *     before: another JSON text, to the letter; what a trigger has stored counts as another.
+ *     Default false: it is there already, whatever its payload
  * @param context of this notification alone, added to that of its transaction ({@link
  *     WriterContext}), whose values it overrides key by key; both together at most 10,000
  *     characters as JSON. Default none

@@ -122,6 +122,22 @@ class KeyTest {
         .isEqualTo("2 2 2 4 4 4 6 6 6");
   }
 
+  /** Its writers pay for no fingerprint. */
+  @Test
+  void s12_whatATriggerHasStoredCountsAsAnotherPayload(TestDatabase database) throws Exception {
+    database.execute("insert into mail values (1, 'cmp_42', 'ann')");
+    var publish =
+        "select pgonce.publish_each('%s', (select json_build_array(payload) from pgonce.notification where subscription_id > 0), '[{\"delivery_key\": \"cmp_42:ann\", \"same_payload\": %s}]')";
+    var channel = MAILS.name();
+
+    database.execute(publish.formatted(channel, false));
+    assertThatThrownBy(() -> database.execute(publish.formatted(channel, true)))
+        .hasMessageContaining("was given to another payload before")
+        .extracting("SQLState")
+        .isEqualTo("PO004");
+    assertThat(stored(database)).isOne();
+  }
+
   @Test
   void s12_nullIsNoKeyAndALongOneIsKnownByItsHash(TestDatabase database) throws Exception {
     database.execute("insert into mail values (1, null, 'ann'), (2, null, 'ann'), (3, 'c', null)");
