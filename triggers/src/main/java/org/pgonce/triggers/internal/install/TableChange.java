@@ -57,8 +57,12 @@ record TableChange(
             transaction, target.oid(), exclusive ? Blockers.OF_ALL : Blockers.OF_WRITERS);
     var why =
         blockers.isEmpty()
-            ? "it was not done with table %s in the time for which writers may have to wait. Nothing was changed. Nobody is in the way any more: either those have ended, or the server is too slow now. Try again"
-                .formatted(target.table())
+            ? "it was not done with table %s in the time for which writers may have to wait. Nothing was changed. %s, or the server is too slow now. Try again"
+                .formatted(
+                    target.table(),
+                    severalTables
+                        ? "Nobody is in the way there: another table that goes with it is in use"
+                        : "Nobody is in the way any more: those who were have ended")
             : "table %s is in use by others, and writers must not queue up behind the wait. Nothing was changed. In the way: %s. Wait for the end of these transactions or end them, then try again"
                 .formatted(target.table(), blockers);
     return "pgonce cannot %s: %s%s"
