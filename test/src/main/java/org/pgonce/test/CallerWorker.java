@@ -96,7 +96,7 @@ final class CallerWorker implements Worker {
   }
 
   @Override
-  public void found(List<Claim> claims) {
+  public void found(List<Claim> claims, int most) {
     found = claims.size();
   }
 
