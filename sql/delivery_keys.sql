@@ -188,7 +188,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
 AS $$ SELECT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = subscription LIMIT 1 $$;
 
 -- The same for notifications of a channel, by a transaction that may go on. An id stands there as often as subscriptions are done with it.
-CREATE OR REPLACE FUNCTION pgonce_private.keys_done(channel integer, ids bigint[], keys text[]) RETURNS void
+CREATE OR REPLACE FUNCTION pgonce_private.keys_done_later(channel integer, ids bigint[], keys text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   WITH ended AS MATERIALIZED (

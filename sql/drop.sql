@@ -75,7 +75,7 @@ BEGIN
     INTO emptied, ids, keys
     FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
   IF keys IS NOT NULL THEN
-    PERFORM pgonce_private.keys_done(channel, ids, keys);
+    PERFORM pgonce_private.keys_done_later(channel, ids, keys);
   END IF;
   RETURN emptied;
 END

@@ -56,8 +56,7 @@ $body$, channel.name, channel.id) ELSE format($body$
 #variable_conflict use_variable
 DECLARE
   new_id constant bigint := pg_catalog.nextval('pgonce.notification_id');
-  -- Before the INSERT, which would prepare the calls anew with each row. A trigger's row is no payload that a publisher could have given, so nobody pays
-  -- for telling it from one.
+  -- Before the INSERT, which would prepare the calls anew with each row. What a trigger stores has none: no publisher gives that text to the letter.
   fingerprint constant pg_catalog.bytea := CASE WHEN key IS NOT NULL THEN CASE WHEN of_channel IS NULL THEN '' ELSE pgonce.fingerprint(payload) END END;
   stamp integer;
   all_context pg_catalog.jsonb;

@@ -67,7 +67,7 @@ BEGIN
   SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
     INTO deleted, ids, keys FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
   IF keys IS NOT NULL THEN
-    PERFORM pgonce_private.keys_done(channel, ids, keys);
+    PERFORM pgonce_private.keys_done_later(channel, ids, keys);
   END IF;
   RETURN deleted;
 EXCEPTION WHEN lock_not_available THEN

@@ -114,7 +114,7 @@ BEGIN
   SELECT count(*), array_agg(d.id) FILTER (WHERE d.delivery_key IS NOT NULL), array_agg(d.delivery_key) FILTER (WHERE d.delivery_key IS NOT NULL)
     INTO discarded, keyed_ids, keys
     FROM pgonce_private.take_dead_letters(channel_name, ids, subscription_name, died_of, error_like, died_from, died_before) d;
-  PERFORM pgonce_private.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
+  PERFORM pgonce_private.keys_done_later(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   IF discarded > 0 THEN
     PERFORM pgonce.wake_up(channel_name, 'due'); -- rows of their order keys may have waited for them
     PERFORM pgonce_private.record_operation('DISCARD', channel_name, subscription_name, reason, discarded,
@@ -283,7 +283,7 @@ BEGIN
   END IF;
   SELECT count(*), array_agg(t.id) FILTER (WHERE t.delivery_key IS NOT NULL), array_agg(t.delivery_key) FILTER (WHERE t.delivery_key IS NOT NULL)
     INTO cancelled, keyed_ids, keys FROM pgonce_private.take_waiting(concerned, wanted) t;
-  PERFORM pgonce_private.keys_done(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
+  PERFORM pgonce_private.keys_done_later(c.id, keyed_ids, keys) FROM pgonce.channel c WHERE c.name = channel_name AND keys IS NOT NULL;
   being_handled := (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted))
                  + (SELECT count(*) FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted));
   IF cancelled > 0 THEN

@@ -72,7 +72,7 @@ class FunctionPlanTest {
           "select pgonce.publish_each('plain', '[1, 2]', '[{\"delivery_key\": \"delivery 11\"}, {\"delivery_key\": \"new\"}]')",
           "select pgonce.take_back('plain', '[\"new\", \"delivery 12\"]')",
           "select pgonce.keys_done(%1$s, '{13,14}', '{delivery 13,delivery 14}')",
-          "select pgonce_private.keys_done(channel_id, '{14,15}', '{delivery 14,delivery 15}') from pgonce.subscription where id = %1$s",
+          "select pgonce_private.keys_done_later(channel_id, '{14,15}', '{delivery 14,delivery 15}') from pgonce.subscription where id = %1$s",
           "select pgonce.renew(%1$s, '{1000001,1000002}', '{00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000000}', 1000)",
           "select pgonce.schedule(%1$s, 1000003, 1, null, 2, null, 1000, 'failed')",
           "select pgonce.bury(%1$s, (select min(id) from pgonce.notification where subscription_id = %1$s), 0, null, 1, 'REJECTED', 'x')");
