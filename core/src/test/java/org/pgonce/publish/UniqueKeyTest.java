@@ -186,6 +186,39 @@ class UniqueKeyTest {
     assertThat(stage.waiting()).isEqualTo(2);
   }
 
+  /** As {@code pgonce.cancel} and publishers take them: none waits for another in a circle. */
+  @Test
+  void h48_theKeysOfABatchAreSettledInTheirOrder() throws Exception {
+    var b = publish(MINDFUL, "b").id();
+    var a = publish(MINDFUL, "a").id();
+    var done =
+        "select pgonce.keys_done(id, '{%d,%d}', '{b,a}') from pgonce.subscription where channel_id = (select id from pgonce.channel where name = 'mindful')"
+            .formatted(b, a);
+    var lock = "select from pgonce.delivery_key where key = '%s' for update nowait";
+    var thread = Executors.newSingleThreadExecutor();
+    try (var holder = stage.dataSource.getConnection();
+        var statement = holder.createStatement()) {
+      holder.setAutoCommit(false);
+      statement.execute(lock.formatted("a"));
+      var settling =
+          thread.submit(
+              () -> {
+                stage.database.execute(done);
+                return true;
+              });
+      awaitLockWait();
+      statement.execute(lock.formatted("b")); // fails if it is taken
+      holder.rollback();
+      assertThat(get(settling)).isTrue();
+    } finally {
+      thread.shutdownNow();
+    }
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.delivery_key where waiting = 0 and done_at is not null"))
+        .isEqualTo(2);
+  }
+
   private void awaitLockWait() {
     stage.awaitSoon(
         () ->
