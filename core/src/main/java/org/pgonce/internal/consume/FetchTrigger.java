@@ -58,7 +58,7 @@ final class FetchTrigger {
   private static final int QUICK_IN_A_ROW = 8;
 
   // Without it several workers share what comes in between: many claims of a few rows, whose cost a
-  // busy server takes from the writers (a fifth of their commits, measured with 16).
+  // busy server takes from the writers (a quarter of their commits, measured with 16).
   private static final Duration GATHERING = Duration.ofMillis(15);
 
   // If fewer come in the 50 ms between two questions of the gate, a wake-up is quicker, and costs

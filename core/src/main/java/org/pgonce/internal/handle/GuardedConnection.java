@@ -228,12 +228,11 @@ public final class GuardedConnection {
           "ended the transaction that it was given. Instead: leave commit and rollback to pgonce";
       case IDLE_IN_TRANSACTION ->
           "was without SQL for longer than idle_in_transaction_session_timeout, so the server has"
-              + " ended its session. Instead: let the role's be longer than the handler's timeout,"
-              + " or 0 (ALTER ROLE … SET idle_in_transaction_session_timeout)";
+              + " ended its session. Instead: make that longer than the handler's timeout, or 0"
+              + " (ALTER ROLE … SET idle_in_transaction_session_timeout)";
       case TRANSACTION_TIMEOUT ->
-          "took longer than transaction_timeout, so the server has ended its session. Instead: let"
-              + " the role's be longer than the handler's timeout, or 0"
-              + " (ALTER ROLE … SET transaction_timeout)";
+          "took longer than transaction_timeout, so the server has ended its session. Instead: make"
+              + " that longer than the handler's timeout, or 0 (ALTER ROLE … SET transaction_timeout)";
       default ->
           LostConnection.isToldBy(e)
               ? "could not be followed by a statement of pgonce: the connection does not answer"

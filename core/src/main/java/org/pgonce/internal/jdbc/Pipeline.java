@@ -46,7 +46,7 @@ public final class Pipeline {
     /** Reads its result, which is the current one of the statement. */
     R read(Statement executed) throws SQLException;
 
-    /** What goes with it, behind it; null if nothing does. */
+    /** What is always sent behind it; null for nothing. */
     default @Nullable Part<?> companion() {
       return null;
     }

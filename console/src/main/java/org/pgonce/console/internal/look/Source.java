@@ -20,7 +20,7 @@ public record Source(DataSource dataSource) {
               "It took longer than 5 seconds. The command line gives it longer: --statement-timeout.",
           "55P03", "Somebody holds the lock: try again.",
           "25006",
-              "The server is a standby, or the role may only read: the console needs the primary to act.",
+              "If the server is a standby: the console needs the primary to act. Else transactions of its login are read-only by default: ALTER ROLE or ALTER DATABASE ... RESET default_transaction_read_only.",
           "42P01", "Schema pgonce is not there, or is of another release: pgonce migrate check.",
           "3F000", "Schema pgonce is not there: pgonce migrate check.",
           "42883", "Schema pgonce is not there, or is of another release: pgonce migrate check.",
