@@ -8,12 +8,9 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -147,13 +144,15 @@ class ScaleTest {
   }
 
   private static void fill(TestDatabase database) throws Exception {
-    PgOnce.using(database.dataSource())
-        .install(
-            Stream.concat(
-                    Stream.of(Stage.MAILS),
-                    IntStream.range(1, CHANNELS)
-                        .mapToObj(i -> Channel.of("channel_" + i, String.class)))
-                .toArray(Channel<?>[]::new));
+    PgOnce.using(database.dataSource()).install(Stage.MAILS);
+    // A hundred in a transaction, which takes a tenth of the time.
+    for (var from = 1; from < CHANNELS; from += 100) {
+      database.execute(
+          """
+          select pgonce.install_channel('channel_' || i, 'EXACTLY_ONCE', 'published') from generate_series(%d, least(%d, %d)) i
+          """
+              .formatted(from, from + 99, CHANNELS - 1));
+    }
     // Nine of ten in one channel; half of them with an error of their own, half with one of 50 that
     // are long.
     database.execute(
