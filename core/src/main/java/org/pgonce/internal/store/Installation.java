@@ -70,8 +70,8 @@ public final class Installation {
   /**
    * False if a schema that others use was changed: to be committed before a table is waited for.
    */
-  private static boolean install(Connection transaction, Channel<?> channel) throws SQLException {
-    if (Schema.bring(transaction)) {
+  private boolean install(Connection transaction, Channel<?> channel) throws SQLException {
+    if (installed.isEmpty() && Schema.bring(transaction)) {
       return false;
     }
     define(transaction, channel);
