@@ -17,7 +17,7 @@ class WritersRunTest {
       throws Exception {
     var run =
         Plotted.onSharedServer(
-            directory, "writers", "--writers=2,1", "--rounds=1", "--millis=100", "--warm-up=1");
+            directory, "writers", "--writers=2,1", "--rounds=1", "--millis=500", "--warm-up=1");
 
     var json = run.json();
     assertThat(json.at("/figures").size()).isEqualTo(18);
