@@ -18,10 +18,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.Status;
 import org.pgonce.spi.Event;
@@ -354,6 +358,50 @@ class AtLeastOnceTest {
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  /** A cancellation for another subscription, in a transaction that goes on for long. */
+  @ParameterizedTest
+  @EnumSource(names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void whatHasEndedWaitsForItsDeliveryKeyAndDoesNotRunAgain(Mode mode) throws Exception {
+    var subscribed = ChannelOptions.DEFAULT.withSubscriptions("here", "elsewhere");
+    var channel = Channel.of("keyed", Order.class, mode, subscribed);
+    PgOnce.using(stage.dataSource).install(channel);
+    var runs = new AtomicInteger();
+    var begun = new CountDownLatch(1);
+    var end = new CountDownLatch(1);
+    stage
+        .pgonce()
+        .listen(
+            channel,
+            "here",
+            ListenOptions.DEFAULT,
+            (call, tx) -> {
+              runs.incrementAndGet();
+              begun.countDown();
+              end.await();
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      var keyed = PublishOptions.DEFAULT.withDeliveryKey("order-1");
+      Publisher.standard().publish(connection, channel, new Order(1, "item"), keyed);
+      Stage.awaitSoon(begun);
+      connection.setAutoCommit(false);
+      try (var statement = connection.createStatement()) {
+        statement.execute(
+            "select pgonce.cancel('keyed', delivery_keys => array['order-1'], subscription_name => 'elsewhere')");
+      }
+      end.countDown();
+      var waits =
+          "select count(distinct pid) from pg_locks where not granted and locktype = 'transactionid'";
+      stage.awaitSoon(() -> stage.database.queryLong(waits) == 1);
+      stage.awaitSoon(() -> stage.database.queryLong(waits) == 0);
+      connection.commit();
+    }
+    stage.awaitNothingWaits();
+    assertThat(runs).hasValue(1);
+    assertThat(stage.deadLetters()).isZero();
+    assertThat(stage.database.queryLong("select count(*) from pgonce.delivery_key")).isZero();
   }
 
   @Test

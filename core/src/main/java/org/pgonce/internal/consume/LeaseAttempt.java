@@ -26,6 +26,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
 
   private static final Logger LOG = LoggerFactory.getLogger(LeaseAttempt.class);
 
+  private static final String LOCK_NOT_AVAILABLE = "55P03";
   private static final Backoff PAUSES = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final LeaseClaimLoop loop;
@@ -84,8 +85,9 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
 
   /**
    * Where the connection ends with the acknowledgement, or before it, another one tries again, if
-   * nothing of the handler's is in that transaction. The lease still holds for a while, so the
-   * token tells: a deletion by it waits for the first try to end.
+   * nothing of the handler's is in that transaction. So it does where another transaction, such as
+   * a cancellation for another subscription, keeps the delivery key locked. The lease still holds
+   * for a while, so the token tells: a deletion by it waits for the first try to end.
    */
   private RowsBehind acknowledge(WorkerSlots.Slot slot, boolean handled, Duration inHandler)
       throws Exception {
@@ -99,7 +101,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
         var now = System.nanoTime();
         end = failures == 1 ? now + subscribed.options().lease().toNanos() : end;
         if (transaction.isUsed()
-            || !LostConnection.isLikely(e)
+            || !(LostConnection.isLikely(e) || LOCK_NOT_AVAILABLE.equals(e.getSQLState()))
             || slot.isCutOff()
             || now - end > 0) {
           throw isAtMostOnce()
