@@ -144,7 +144,7 @@ public sealed class Settlement permits TransactionalSettlement {
   /**
    * Records a failure in a transaction of its own, if the handler's is lost or the handler does not
    * return. It ends the claim's session first and waits for the row, so that hardly any other claim
-   * takes the row in between. If that fails too, the row runs again uncounted.
+   * takes the row in between. If that fails too, it is as if the process had died.
    */
   public final void failLate(Claim claim, Failure failure) {
     heldUp(failure, () -> recordLate(claim, failure));
@@ -168,7 +168,7 @@ public sealed class Settlement permits TransactionalSettlement {
         return;
       }
       LOG.warn(
-          "pgonce: attempt {} of notification {} of channel {} failed ({}) and that could not be recorded ({}); it runs again uncounted",
+          "pgonce: attempt {} of notification {} of channel {} failed ({}) and that could not be recorded ({}); so it goes on as if its process had died",
           claim.attempt(),
           claim.id(),
           subscribed.label(),
