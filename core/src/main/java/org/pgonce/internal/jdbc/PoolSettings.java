@@ -36,6 +36,10 @@ public final class PoolSettings {
   public static final String READ_ONLY_TRANSACTION = "25006";
 
   private static final String SERIALIZATION_FAILURE = "40001";
+  private static final String FEATURE_NOT_SUPPORTED = "0A000";
+
+  private static final String STANDBY =
+      "the server is a standby: it takes no writes; give the address of the primary (with several hosts in the URL, targetServerType=primary), or promote it";
 
   private volatile boolean setsModes;
   private final NamedStatements namedStatements = new NamedStatements();
@@ -122,6 +126,20 @@ public final class PoolSettings {
 
     void begin() throws SQLException {
       modesSet = setsModes;
+      try {
+        beginInModes();
+      } catch (SQLException e) {
+        if (!FEATURE_NOT_SUPPORTED.equals(e.getSQLState())) {
+          throw e;
+        }
+        // A standby refuses READ WRITE. It says nothing about what the transactions of a primary
+        // need: that is learned anew after a promotion.
+        setsModes = false;
+        throw new SQLException(STANDBY, READ_ONLY_TRANSACTION, e);
+      }
+    }
+
+    private void beginInModes() throws SQLException {
       if (pgjdbcNg) {
         PgjdbcNg.begin(connection, modesSet ? BEGIN_IN_MODES : "BEGIN");
       } else if (modesSet) {

@@ -1,6 +1,7 @@
 package org.pgonce.internal.listen;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.nio.file.Files;
@@ -11,18 +12,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.WakeUpSource;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /** What happens to a listener when the server itself is restarted, stuck or promoted. */
 @Tag("all")
 class ServerRestartTest {
+
+  private static final String INSERT = "INSERT INTO item VALUES (1)";
 
   private final Witness witness = new Witness();
   private TestServer server;
@@ -142,10 +149,7 @@ class ServerRestartTest {
 
   @Test
   void h64_aStandbyIsToldApartAndListenedToOnceItIsPromoted() throws Exception {
-    var data = Path.of(database.queryString("SHOW data_directory"));
-    server.stopImmediately();
-    Files.createFile(data.resolve("standby.signal"));
-    server.restart();
+    becomeStandby();
     try (var listener = listener(Listeners.QUICK)) {
       var failure = listener.awaitFirstAttempt(Received.BOUND).failure();
 
@@ -159,5 +163,46 @@ class ServerRestartTest {
       database.execute("NOTIFY orders, 'from the new primary'");
       witness.received().awaitMessage("orders", "from the new primary");
     }
+  }
+
+  @Test
+  void h64_aTransactionOnAStandbySaysSoAndIsAsItWasOnceItIsPromoted() throws Exception {
+    database.execute("CREATE TABLE item (id int)");
+    becomeStandby();
+    var sent = new CopyOnWriteArrayList<String>();
+    var source =
+        TappedSource.over(
+            database.dataSource(),
+            (sql, real) -> {
+              sent.add(sql);
+              return sql;
+            });
+    var transactions = new Transactions(source, Received.BOUND);
+
+    for (int attempt = 0; attempt < 2; attempt++) {
+      assertThatThrownBy(() -> insert(transactions))
+          .hasMessageContainingAll("the server is a standby", "targetServerType=primary");
+    }
+    database.queryString("SELECT pg_promote()");
+    sent.clear();
+    insert(transactions);
+
+    assertThat(sent).as("no round trip more than before").containsExactly(INSERT, "COMMIT");
+    assertThat(database.queryLong("SELECT count(*) FROM item")).isEqualTo(1);
+  }
+
+  private static void insert(Transactions transactions) throws SQLException {
+    transactions.run(
+        transaction -> {
+          Statements.execute(transaction, INSERT);
+          return true;
+        });
+  }
+
+  private void becomeStandby() throws Exception {
+    var data = Path.of(database.queryString("SHOW data_directory"));
+    server.stopImmediately();
+    Files.createFile(data.resolve("standby.signal"));
+    server.restart();
   }
 }
