@@ -97,6 +97,36 @@ class DoctorTest {
         .doesNotContain("POOLER_NOT_EXAMINED", "NOT_EXAMINED");
   }
 
+  /** A role with CREATE on a schema of the path must not get the rights of the person on call. */
+  @Test
+  void callsNothingOfARoleThatMayCreateInSchemaPublic() throws Exception {
+    database.execute("grant create on schema public to public; create table author (id bigint)");
+    try (var stranger = database.loginRole("stranger").dataSource().getConnection();
+        var statement = stranger.createStatement()) {
+      statement.execute(
+          """
+        create function public.run(varchar, varchar) returns text language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
+        create operator public.|| (leftarg = varchar, rightarg = varchar, function = public.run);
+        create function public.run(numeric, integer) returns numeric language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
+        create operator public.* (leftarg = numeric, rightarg = integer, function = public.run);
+        create function public.run(name, varchar) returns boolean language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
+        create operator public.= (leftarg = name, rightarg = varchar, function = public.run);
+        """);
+    }
+    isAbsent("NOT_EXAMINED");
+    assertThat(
+            cli.run("grants", "nobody", "--to", "listen", "--table", "author,public.x")
+                .ends(0)
+                .out())
+        .isEqualTo(
+            """
+            GRANT pgonce_listener TO nobody;
+            GRANT TRIGGER ON TABLE author TO nobody;
+            GRANT TRIGGER ON TABLE public.x TO nobody;
+            """);
+    assertThat(cli.run("record", "author").ends(0).out()).contains("record Author(");
+  }
+
   @Test
   void notExamined() throws Exception {
     isAbsent("NOT_EXAMINED");
@@ -342,9 +372,9 @@ class DoctorTest {
     isAbsent("TRIGGER_DISABLED");
     database.execute("alter table author disable trigger pgonce_author");
     assertThat(finding("TRIGGER_DISABLED").get("what").asString())
-        .isEqualTo("trigger \"pgonce_author\" of table author is disabled");
+        .isEqualTo("trigger \"pgonce_author\" of table public.author is disabled");
     assertThat(finding("TRIGGER_DISABLED").get("advice").asString())
-        .startsWith("ALTER TABLE author ENABLE TRIGGER pgonce_author, ");
+        .startsWith("ALTER TABLE public.author ENABLE TRIGGER pgonce_author, ");
     leadsTo("NOT_STORED", "TRIGGER_DISABLED");
     database.execute("alter table author enable replica trigger pgonce_author");
     assertThat(finding("TRIGGER_DISABLED").get("what").asString()).contains("replica");

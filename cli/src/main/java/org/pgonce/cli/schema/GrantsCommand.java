@@ -42,10 +42,19 @@ public final class GrantsCommand extends DatabaseCommand {
       "SELECT has_database_privilege(r.oid, current_database(), 'CREATE') FROM (VALUES (?)) AS w (role) LEFT JOIN pg_roles r ON r.rolname = w.role";
   private static final String GRANT_CREATE =
       "SELECT format('GRANT CREATE ON DATABASE %I TO %I;', current_database(), ?::text)";
+  // In the session's own path, where the table is looked for: all else is named in full.
   private static final String MAY_TRIGGER =
-      "SELECT has_table_privilege(r.oid, to_regclass(w.name), 'TRIGGER') FROM (VALUES (?, ?)) AS w (role, name) LEFT JOIN pg_roles r ON r.rolname = w.role";
+      """
+      SELECT pg_catalog.has_table_privilege(r.oid, pg_catalog.to_regclass(w.name), 'TRIGGER')
+        FROM (SELECT CAST(? AS pg_catalog.name), CAST(? AS pg_catalog.text)) AS w (role, name)
+        LEFT JOIN pg_catalog.pg_roles r ON r.rolname OPERATOR(pg_catalog.=) w.role
+      """;
   private static final String GRANT_TRIGGER =
-      "SELECT format('GRANT TRIGGER ON TABLE %s TO %I;', coalesce(to_regclass(?)::text, ?), ?::text)";
+      """
+      SELECT pg_catalog.format('GRANT TRIGGER ON TABLE %s TO %I;',
+        coalesce(CAST(pg_catalog.to_regclass(w.name) AS pg_catalog.text), w.name), w.role)
+        FROM (SELECT CAST(? AS pg_catalog.text), CAST(? AS pg_catalog.text)) AS w (name, role)
+      """;
 
   @Parameters(paramLabel = "ROLE", description = "The login, or another role")
   private String role = "";
@@ -68,7 +77,8 @@ public final class GrantsCommand extends DatabaseCommand {
 
   @Override
   protected int run(Database database) {
-    var sql = database.read(this::missing);
+    var sql = new ArrayList<>(database.read(this::missing));
+    sql.addAll(database.readInOwnPath(this::missingOnTables));
     var json = new LinkedHashMap<String, @Nullable Object>();
     json.put("role", role);
     json.put("missing", sql);
@@ -91,9 +101,14 @@ public final class GrantsCommand extends DatabaseCommand {
         sql.add(statements.text(GRANT, "pg_read_all_stats", role));
       }
     }
+    return sql;
+  }
+
+  private List<String> missingOnTables(Statements statements) throws SQLException {
+    var sql = new ArrayList<String>();
     for (var table : tables) {
       if (!statements.isTrue(MAY_TRIGGER, role, table)) {
-        sql.add(statements.text(GRANT_TRIGGER, table, table, role));
+        sql.add(statements.text(GRANT_TRIGGER, table, role));
       }
     }
     return sql;

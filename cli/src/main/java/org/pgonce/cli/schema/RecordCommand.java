@@ -25,7 +25,7 @@ public final class RecordCommand extends DatabaseCommand {
   @Override
   protected int run(Database database) {
     var name = name();
-    var source = database.read(statements -> Records.print(statements.connection(), name));
+    var source = database.readInOwnPath(statements -> Records.print(statements.connection(), name));
     output.print(terminal(), Map.of("table", name.toString(), "source", source), source);
     return ExitStatus.DONE;
   }

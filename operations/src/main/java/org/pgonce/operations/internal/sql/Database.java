@@ -14,7 +14,12 @@ public final class Database implements AutoCloseable {
 
   // In each transaction, and not for the session: behind a pooler the session is others' too.
   private static final String BOUNDS =
-      "SELECT pg_catalog.set_config('statement_timeout', ? || 's', true), pg_catalog.set_config('lock_timeout', ? || 's', true)";
+      "SELECT pg_catalog.set_config('statement_timeout', ?, true), pg_catalog.set_config('lock_timeout', ?, true)";
+
+  // Else a function or an operator that another role made in a schema of the session's path, such
+  // as public, could be the better match, and run with the rights of the person on call.
+  private static final String PIN =
+      "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
   private final Connection connection;
   private final int statementSeconds;
@@ -63,8 +68,16 @@ public final class Database implements AutoCloseable {
     R on(Statements statements) throws SQLException;
   }
 
-  /** In a transaction that may only read. */
+  /** In a transaction that may only read. Names lead to pg_catalog. */
   public <R> R read(Work<R> work) {
+    return transaction(true, true, pinned(work));
+  }
+
+  /**
+   * As {@link #read}, but names lead where the session's own path leads: for tables as a person
+   * names them. The SQL must name all else in full, operators too.
+   */
+  public <R> R readInOwnPath(Work<R> work) {
     return transaction(true, true, work);
   }
 
@@ -74,12 +87,19 @@ public final class Database implements AutoCloseable {
   }
 
   /**
-   * In a transaction that is committed.
+   * In a transaction that is committed. Names lead to pg_catalog.
    *
    * @param undone it is rolled back instead
    */
   public <R> R write(boolean undone, Work<R> work) {
-    return transaction(false, undone, work);
+    return transaction(false, undone, pinned(work));
+  }
+
+  private static <R> Work<R> pinned(Work<R> work) {
+    return statements -> {
+      statements.rows(PIN);
+      return work.on(statements);
+    };
   }
 
   private <R> R transaction(boolean readOnly, boolean undone, Work<R> work) {
@@ -89,7 +109,7 @@ public final class Database implements AutoCloseable {
       }
       try {
         var statements = new Statements(connection);
-        statements.rows(BOUNDS, String.valueOf(statementSeconds), String.valueOf(lockSeconds));
+        statements.rows(BOUNDS, statementSeconds + "s", lockSeconds + "s");
         var result = work.on(statements);
         if (undone) {
           connection.rollback();
