@@ -18,8 +18,8 @@ public final class Database implements AutoCloseable {
 
   // Else a function or an operator that another role made in a schema of the session's path, such
   // as public, could be the better match, and run with the rights of the person on call.
-  private static final String PIN =
-      "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
+  private static final String PINNED_BOUNDS =
+      BOUNDS + ", pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
   private final Connection connection;
   private final int statementSeconds;
@@ -70,7 +70,7 @@ public final class Database implements AutoCloseable {
 
   /** In a transaction that may only read. Names lead to pg_catalog. */
   public <R> R read(Work<R> work) {
-    return transaction(true, true, pinned(work));
+    return transaction(true, true, PINNED_BOUNDS, work);
   }
 
   /**
@@ -78,7 +78,7 @@ public final class Database implements AutoCloseable {
    * names them. The SQL must name all else in full, operators too.
    */
   public <R> R readInOwnPath(Work<R> work) {
-    return transaction(true, true, work);
+    return transaction(true, true, BOUNDS, work);
   }
 
   /** One query in a transaction that may only read. */
@@ -92,24 +92,17 @@ public final class Database implements AutoCloseable {
    * @param undone it is rolled back instead
    */
   public <R> R write(boolean undone, Work<R> work) {
-    return transaction(false, undone, pinned(work));
+    return transaction(false, undone, PINNED_BOUNDS, work);
   }
 
-  private static <R> Work<R> pinned(Work<R> work) {
-    return statements -> {
-      statements.rows(PIN);
-      return work.on(statements);
-    };
-  }
-
-  private <R> R transaction(boolean readOnly, boolean undone, Work<R> work) {
+  private <R> R transaction(boolean readOnly, boolean undone, String bounds, Work<R> work) {
     try {
       if (connection.isReadOnly() != readOnly) {
         connection.setReadOnly(readOnly);
       }
       try {
         var statements = new Statements(connection);
-        statements.rows(BOUNDS, statementSeconds + "s", lockSeconds + "s");
+        statements.rows(bounds, statementSeconds + "s", lockSeconds + "s");
         var result = work.on(statements);
         if (undone) {
           connection.rollback();
