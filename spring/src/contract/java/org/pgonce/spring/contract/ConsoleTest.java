@@ -241,6 +241,29 @@ class ConsoleTest {
   }
 
   @Test
+  void theConsoleIsBelowTheServletsPathAndAProxysPrefix() throws Exception {
+    try (var below =
+        start(
+            LetsAllThrough.class,
+            "pgonce.console.enabled=true",
+            "spring.mvc.servlet.path=/web",
+            "server.forward-headers-strategy=framework")) {
+      var ada = new LoginClient(below.context()).basic("ada");
+      for (var path : List.of("/web/pgonce", "/web/pgonce/", "/web/pgonce/channel/job")) {
+        assertThat(LoginClient.links(ada.page(path)))
+            .as(path)
+            .contains("/app/web/pgonce/static/console.css", "/app/web/pgonce/dead")
+            .allMatch(link -> link.startsWith("/app/web/pgonce/") || link.equals("#main"));
+      }
+      var proxied = ada.get("/web/pgonce/", "X-Forwarded-Prefix", "/team/app");
+      assertThat(proxied.statusCode()).as(proxied.body()).isEqualTo(200);
+      assertThat(LoginClient.links(proxied.body()))
+          .contains("/team/app/web/pgonce/dead")
+          .allMatch(link -> link.startsWith("/team/app/web/pgonce/") || link.equals("#main"));
+    }
+  }
+
+  @Test
   void withoutThePropertyThereIsNoConsole() throws Exception {
     try (var without = start(Users.class)) {
       var ada = new LoginClient(without.context()).logIn("ada");

@@ -63,14 +63,23 @@ record ConsoleHandler(Console console, ConsoleLogins logins, String path)
       // Servlets mix them with the form's fields, and no form here has any.
       throw new IllegalArgumentException("a form with parameters in its address");
     }
-    var application = ServletRequestPathUtils.parseAndCache(http).contextPath().value();
     return Request.of(
-        application + path,
+        application(http) + path,
         http.getMethod(),
         http.getRequestURI(),
         http.getQueryString(),
         isPost ? form(http) : Map.of(),
         headers(http));
+  }
+
+  /**
+   * Up to where the servlet's mappings begin: with {@code spring.mvc.servlet.path} more than the
+   * context path.
+   */
+  private static String application(HttpServletRequest http) {
+    var parsed = ServletRequestPathUtils.parseAndCache(http);
+    var all = parsed.value();
+    return all.substring(0, all.length() - parsed.pathWithinApplication().value().length());
   }
 
   private static Map<String, List<String>> form(HttpServletRequest http) {
