@@ -35,6 +35,17 @@ AS $$
     FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name) AND t.tgenabled IN ('D', 'R')
 $$;
 
+-- What makes rows be stored again. To install again does nothing for a partition that was detached.
+CREATE OR REPLACE FUNCTION pgonce_private.feed_advice(channel_name text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT coalesce(
+    pgonce_private.enable_sql(channel_name),
+    (SELECT format('If the detached table is still written to: attach it again, or give it a channel of its own. If it was detached for good: SELECT pgonce.forget_partitions(%L)', channel_name)
+      WHERE EXISTS (SELECT FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name))),
+    'Install the channel again, which makes what is missing')
+$$;
+
 -- What publishes rows by hand that were missed while a trigger of inserts did not fire: the channel's own function stores them, as rows of a temporary
 -- table with such a trigger. Of the first such table; null if there is none: what updates and deletes were missed cannot be told. Which rows it is to be
 -- has to be filled in, and fails until it is; a time where the table has one of its rows' insertion, by its default.
@@ -108,8 +119,7 @@ BEGIN
     cause := 'NOT_STORED';
     needs_person := true;
     detail := trouble;
-    advice := concat(coalesce(pgonce_private.enable_sql(channel.name), 'Install the channel again, which makes what is missing'),
-      '. What is written meanwhile is missed: it is not stored, now or later, and pgonce does not know which rows these are. ',
+    advice := concat(pgonce_private.feed_advice(channel.name), '. What is written meanwhile is missed: it is not stored, now or later, and pgonce does not know which rows these are. ',
       coalesce('To publish rows by hand, as the table''s owner, with what tells them in place of ''...'': ' || pgonce_private.publish_missed_sql(channel.name)
                  || '. One that was stored is published again.',
                format('Publish what is to be handled yourself: SELECT pgonce.publish(%s, payload), with a payload as the trigger makes it (docs/operations.md, rows that were missed).', quote_literal(channel.name))));

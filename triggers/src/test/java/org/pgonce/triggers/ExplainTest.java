@@ -72,6 +72,21 @@ class ExplainTest {
   }
 
   @Test
+  void explain_theAdviceOnADetachedPartitionEndsTheCause(TestDatabase database) throws Exception {
+    database.execute("alter table author detach partition author_2");
+    PgOnce.using(database.dataSource())
+        .install(ADDED); // a new start of the service changes nothing about it
+    var forget = "SELECT pgonce.forget_partitions('%s')".formatted(ADDED.name());
+    assertThat(
+            database.queryString("select advice from pgonce.explain('%s')".formatted(ADDED.name())))
+        .contains("attach it again, or give it a channel of its own")
+        .contains(forget)
+        .doesNotContain("Install the channel again");
+    database.execute(forget);
+    assertThat(explained(database)).startsWith("DONE_OR_NEVER: ");
+  }
+
+  @Test
   void explain_notStoredAsTheTableHasNoTrigger(TestDatabase database) throws Exception {
     database.execute("drop table author; create table author (id bigint not null, name text)");
     assertThat(explained(database))
